@@ -1,0 +1,231 @@
+"""Every exception that moot raises on purpose.
+
+    MootError
+    ├── UserMistake            the person's move: correct the input and try again
+    │   ├── InvalidInput           a value that cannot be taken (names the field)
+    │   ├── InvalidId              an id outside ^[a-z0-9][a-z0-9-]*$
+    │   ├── UnsafePath             a path that would leave its root
+    │   ├── NotFound               a persona, panel, session, … of that name does not exist
+    │   ├── AlreadyThere           it exists and would have been overwritten
+    │   ├── IllegalMove            the flow cannot take this event in this state
+    │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
+    │   └── ConfigInvalid          moot.toml or a model name makes no sense
+    ├── ModelMisbehaved        the model's move: asked again, then shown
+    │   ├── DraftInvalid           a typed reply that did not validate (carries the raw text)
+    │   ├── ReplyEmpty             a reply without a word
+    │   ├── ReplyRefused           the model declined to answer
+    │   └── ToolLoopTooLong        it kept calling tools instead of answering
+    ├── ProviderFailed         the provider's move: retried where that can help
+    │   ├── Unreachable            no connection, DNS failure, connect time-out
+    │   ├── StreamBroken           the reply stopped in the middle (cut, or ended without an end)
+    │   ├── StreamStalled          the reply went silent in the middle
+    │   ├── RateLimited            429 (carries Retry-After)
+    │   ├── ProviderDown           408, 409, 5xx, 529 (carries Retry-After)
+    │   ├── KeyRefused             401, 403, or no key at all
+    │   ├── RequestRejected        400, 404, 413, 422: sending it again cannot help
+    │   └── NoLocalModel           no weights, or weights that do not load
+    └── WorkspaceDamaged       a file has to be mended by hand; it is left as it is
+        ├── FileDamaged            does not parse (names file and line)
+        ├── PersonaInvalid         a persona or panel file with a bad field
+        └── LockTimeout            another process holds the file
+
+Errors carry data. Their text says what happened and to what; what to do next is for a surface to
+say, because a terminal and a page offer different next steps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MootError(Exception):
+    """Anything that moot itself raises."""
+
+
+# -- the person's move ---------------------------------------------------------------------------
+
+
+class UserMistake(MootError):
+    """The person can correct this."""
+
+
+class InvalidInput(UserMistake):
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class InvalidId(InvalidInput):
+    def __init__(self, field: str, value: str) -> None:
+        super().__init__(
+            field,
+            f"{value[:80]!r} is not an id: use lower-case letters, digits and hyphens, "
+            "beginning with a letter or digit, at most 64 characters",
+        )
+        self.value = value
+
+
+class UnsafePath(UserMistake):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"path {path[:200]!r} is not allowed: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class NotFound(UserMistake):
+    def __init__(self, kind: str, name: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{kind.capitalize()} '{name}' not found")
+        self.kind = kind
+        self.name = name
+        self.known = known
+
+
+class AlreadyThere(UserMistake):
+    def __init__(self, kind: str, name: str, path: Path | None = None) -> None:
+        super().__init__(f"{kind.capitalize()} '{name}' already exists" + (f": {path}" if path else ""))
+        self.kind = kind
+        self.name = name
+        self.path = path
+
+
+class IllegalMove(UserMistake):
+    """Raised by flows; the state is unchanged."""
+
+    def __init__(self, event: str, step: str, allowed: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{event} is not possible at step '{step}'")
+        self.event = event
+        self.step = step
+        self.allowed = allowed
+
+
+class AnswersExhausted(UserMistake):
+    def __init__(self, step: str, expected: str, *, scripted: bool) -> None:
+        why = "the answers file has no reply left" if scripted else "there is no terminal to ask on"
+        super().__init__(f"step '{step}' needs an answer ({expected}), but {why}")
+        self.step = step
+        self.expected = expected
+        self.scripted = scripted
+
+
+class ConfigInvalid(UserMistake):
+    def __init__(self, where: str, problem: str, line: int | None = None) -> None:
+        super().__init__(f"{where}{f', line {line}' if line else ''}: {problem}")
+        self.where = where
+        self.problem = problem
+        self.line = line
+
+
+# -- the model's move ----------------------------------------------------------------------------
+
+
+class ModelMisbehaved(MootError):
+    """The model answered, but not with what was asked for."""
+
+
+class DraftInvalid(ModelMisbehaved):
+    def __init__(self, shape: str, problem: str, raw: str) -> None:
+        super().__init__(f"the model's reply is no valid {shape}: {problem}")
+        self.shape = shape
+        self.problem = problem
+        self.raw = raw
+
+
+class ReplyEmpty(ModelMisbehaved):
+    def __init__(self, model: str) -> None:
+        super().__init__(f"{model} replied without a word")
+        self.model = model
+
+
+class ReplyRefused(ModelMisbehaved):
+    def __init__(self, model: str, explanation: str = "") -> None:
+        super().__init__(f"{model} declined to answer" + (f": {explanation}" if explanation else ""))
+        self.model = model
+        self.explanation = explanation
+
+
+class ToolLoopTooLong(ModelMisbehaved):
+    def __init__(self, model: str, rounds: int) -> None:
+        super().__init__(f"{model} called tools {rounds} times in a row without answering")
+        self.model = model
+        self.rounds = rounds
+
+
+# -- the provider's move -------------------------------------------------------------------------
+
+
+class ProviderFailed(MootError):
+    """No whole reply could be had. `retriable` says whether the same request may succeed later."""
+
+    retriable = False
+
+    def __init__(
+        self, model: str, problem: str, *, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(f"{model}: {problem}")
+        self.model = model
+        self.problem = problem
+        self.status = status
+        self.retry_after = retry_after
+
+
+class Unreachable(ProviderFailed):
+    retriable = True
+
+
+class StreamBroken(ProviderFailed):
+    retriable = True
+
+
+class StreamStalled(ProviderFailed):
+    retriable = True
+
+
+class RateLimited(ProviderFailed):
+    retriable = True
+
+
+class ProviderDown(ProviderFailed):
+    retriable = True
+
+
+class KeyRefused(ProviderFailed):
+    pass
+
+
+class RequestRejected(ProviderFailed):
+    pass
+
+
+class NoLocalModel(ProviderFailed):
+    pass
+
+
+# -- a damaged workspace -------------------------------------------------------------------------
+
+
+class WorkspaceDamaged(MootError):
+    """A file cannot be used as it is. Nothing was written to it."""
+
+
+class FileDamaged(WorkspaceDamaged):
+    def __init__(self, file: str, problem: str, line: int | None = None) -> None:
+        super().__init__(f"{file}{f', line {line}' if line else ''}: {problem}")
+        self.file = file
+        self.problem = problem
+        self.line = line
+
+
+class PersonaInvalid(FileDamaged):
+    """`field` is the dotted name of the front-matter field or the body section."""
+
+    def __init__(self, file: str, field: str, problem: str, line: int | None = None) -> None:
+        super().__init__(file, f"{field}: {problem}", line)
+        self.field = field
+
+
+class LockTimeout(WorkspaceDamaged):
+    def __init__(self, file: str, seconds: float) -> None:
+        super().__init__(f"{file} is held by another process (waited {seconds:g} s)")
+        self.file = file
+        self.seconds = seconds
