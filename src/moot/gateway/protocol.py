@@ -9,7 +9,7 @@ whatever stops in the middle raises.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -43,10 +43,12 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class ModelSaid:
-    """As the last message of a call, `text` is the beginning that the reply has to continue."""
+    """What a model answered before. `echo` is the provider's own form of that turn, which it wants
+    back unchanged within a tool loop (signed thinking blocks, for one); nobody else looks into it."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
+    echo: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ class Turn:
     text: str
     usage: Usage
     stop: Stop
-    tool_calls: tuple[ToolCall, ...] = field(default=())
+    tool_calls: tuple[ToolCall, ...] = ()
+    echo: Any = None
 
 
 class Provider(Protocol):

@@ -1,0 +1,353 @@
+"""Anthropic's Messages API: requests through the official SDK, replies from the raw event bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moot.errors import KeyRefused, StreamBroken
+from moot.gateway import faults, wire
+from moot.gateway.claude_models import traits
+from moot.gateway.protocol import (
+    Call,
+    Hear,
+    ModelSaid,
+    Stop,
+    ToolAnswered,
+    ToolCall,
+    Turn,
+    Usage,
+    UserSaid,
+)
+from moot.gateway.schemas import strict
+
+if TYPE_CHECKING:
+    import anthropic
+
+_THINKING_FORMS = ("between_tools", "disabled", "room")
+_PARTS = {
+    "temperature": wire.Adaptable(2, ("temperature",)),
+    "thinking": wire.Adaptable(len(_THINKING_FORMS), ("thinking",)),
+    "draft": wire.Adaptable(2, ("output_config", "output_format", "structured output", "json_schema")),
+    "effort": wire.Adaptable(2, ("effort",)),
+}
+
+
+class AnthropicProvider:
+    """One client for the life of the process: a new one costs 65 ms of CPU."""
+
+    def __init__(
+        self, *, api_key: str | None = None, base_url: str | None = None, stall_seconds: float = 120.0
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._stall_seconds = stall_seconds
+        self._made: anthropic.AsyncAnthropic | None = None
+        self._adapting = wire.Adapting(_PARTS)
+
+    def _client(self) -> anthropic.AsyncAnthropic:
+        if self._made is None:
+            import anthropic
+            import httpx2
+
+            timeout = httpx2.Timeout(self._stall_seconds, connect=wire.CONNECT_SECONDS)
+            self._made = anthropic.AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                timeout=timeout,
+                http_client=anthropic.DefaultAioHttpClient(
+                    timeout=timeout, limits=httpx2.Limits(max_connections=wire.MAX_CONNECTIONS)
+                ),
+            )
+        return self._made
+
+    async def exchange(self, call: Call, hear: Hear) -> Turn:
+        async def attempt(forms: dict[str, int]) -> Turn:
+            return await self._send(call, forms, hear)
+
+        return await self._adapting.send(call.model, attempt)
+
+    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+        import anthropic
+
+        body = request_body(call, forms)
+        decoder = Decoder(call, hear)
+        try:
+            async with self._client().messages.with_streaming_response.create(**body) as response:
+                await wire.read_events(response.http_response, call.model, decoder.take)
+        except anthropic.APIError as error:
+            raise wire.failure(error, call.model) from error
+        except (anthropic.AnthropicError, TypeError) as error:
+            # Raised before anything is sent, where no credential can be found.
+            if "authentication" not in str(error).lower() and "credential" not in str(error).lower():
+                raise
+            raise KeyRefused(call.model, "no API key was found") from error
+        return decoder.turn()
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+            self._made = None
+
+
+# -- requests ------------------------------------------------------------------------------------
+
+
+def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
+    """The request in the forms that this model is known to take."""
+    known = traits(call.model)
+    body: dict[str, Any] = {
+        "model": call.model,
+        "max_tokens": call.max_tokens,
+        "messages": _messages(call),
+        "stream": True,
+    }
+    if call.system:
+        body["system"] = call.system
+    if call.temperature is not None and known.takes_temperature and not forms["temperature"]:
+        # The SDK has no such parameter any more, since current models refuse it; older ones take it.
+        body["extra_body"] = {"temperature": call.temperature}
+    output_config: dict[str, Any] = {}
+    if known.thinking != "absent":
+        form = _THINKING_FORMS.index(known.thinking) + forms["thinking"]
+        thinking = _THINKING_FORMS[min(form, len(_THINKING_FORMS) - 1)]
+        if thinking == "room":
+            body["max_tokens"] += wire.ROOM_FOR_THINKING
+            if not forms["effort"]:
+                output_config["effort"] = "low"
+        else:
+            body["thinking"] = {"type": thinking}
+    tools = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+        for tool in call.tools
+    ]
+    if call.schema is not None:
+        if forms["draft"]:
+            tools.append(
+                {
+                    "name": call.schema.name,
+                    "description": "Gives the answer.",
+                    "input_schema": strict(call.schema.json_schema),
+                }
+            )
+            body["tool_choice"] = (
+                {"type": "any"} if call.tools else {"type": "tool", "name": call.schema.name}
+            )
+        else:
+            output_config["format"] = {"type": "json_schema", "schema": strict(call.schema.json_schema)}
+    if tools:
+        body["tools"] = tools
+    if output_config:
+        body["output_config"] = output_config
+    return body
+
+
+def _messages(call: Call) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for message in call.messages:
+        match message:
+            case UserSaid(text):
+                messages.append({"role": "user", "content": text})
+            case ModelSaid(echo=list() as blocks):
+                messages.append({"role": "assistant", "content": blocks})
+            case ModelSaid(text):
+                messages.append({"role": "assistant", "content": text})
+            case ToolAnswered(call_id, text, is_error):
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": call_id,
+                    "content": text,
+                    "is_error": is_error,
+                }
+                last = messages[-1]
+                if last["role"] == "user" and isinstance(last["content"], list):
+                    last["content"].append(result)
+                else:
+                    messages.append({"role": "user", "content": [result]})
+    return messages
+
+
+# -- replies -------------------------------------------------------------------------------------
+
+
+class _Counts(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Message(msgspec.Struct):
+    usage: _Counts = msgspec.field(default_factory=_Counts)
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
+
+
+class _StopDetails(msgspec.Struct):
+    explanation: str | None = None
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    partial_json: str = ""
+    thinking: str = ""
+    signature: str = ""
+    stop_reason: str | None = None
+    stop_details: _StopDetails | None = None
+
+
+class _Error(msgspec.Struct):
+    type: str = ""
+    message: str = ""
+
+
+class _Event(msgspec.Struct):
+    """The few fields that matter, of all event types at once."""
+
+    type: str = ""
+    index: int = 0
+    delta: _Delta | None = None
+    content_block: _Block | None = None
+    message: _Message | None = None
+    usage: _Counts | None = None
+    error: _Error | None = None
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+
+_STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "pause_turn": "end",
+    "max_tokens": "limit",
+    "model_context_window_exceeded": "limit",
+    "tool_use": "tools",
+    "refusal": "refused",
+}
+
+
+class Decoder:
+    """Folds the events of one reply; only a reply that reached its end becomes a turn."""
+
+    def __init__(self, call: Call, hear: Hear) -> None:
+        self._call = call
+        self._hear = hear
+        self._blocks: dict[int, _Block] = {}
+        self._pieces: dict[int, list[str]] = {}
+        self._counts = _Counts()
+        self._stop_reason: str | None = None
+        self._explanation = ""
+        self._ended = False
+
+    def take(self, data: bytes) -> None:
+        try:
+            event = _decode(data)
+        except msgspec.DecodeError as error:
+            raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
+        if event.type == "content_block_delta" and event.delta is not None:
+            self._add(event.index, event.delta)
+        elif event.type == "content_block_start" and event.content_block is not None:
+            self._blocks[event.index] = event.content_block
+            if event.content_block.type == "text" and event.content_block.text:
+                self._add(event.index, _Delta("text_delta", text=event.content_block.text))
+        elif event.type == "message_start" and event.message is not None:
+            self._counts = event.message.usage
+        elif event.type == "message_delta":
+            self._finish(event.delta, event.usage)
+        elif event.type == "message_stop":
+            self._ended = True
+        elif event.type == "error":
+            told = event.error or _Error()
+            raise faults.from_stream_error(self._call.model, told.type, told.message)
+
+    def _add(self, index: int, delta: _Delta) -> None:
+        pieces = self._pieces.setdefault(index, [])
+        if delta.type == "text_delta":
+            pieces.append(delta.text)
+            if self._call.schema is None:
+                self._hear(delta.text)
+        elif delta.type == "input_json_delta":
+            pieces.append(delta.partial_json)
+        elif delta.type == "thinking_delta":
+            pieces.append(delta.thinking)
+        elif delta.type == "signature_delta" and index in self._blocks:
+            self._blocks[index].signature += delta.signature
+
+    def _finish(self, delta: _Delta | None, counts: _Counts | None) -> None:
+        if delta is not None and delta.stop_reason is not None:
+            self._stop_reason = delta.stop_reason
+            if delta.stop_details is not None:
+                self._explanation = delta.stop_details.explanation or ""
+        if counts is not None:
+            # These are cumulative; what is absent stands as message_start said it.
+            for field in counts.__struct_fields__:
+                told = getattr(counts, field)
+                if told is not None:
+                    setattr(self._counts, field, told)
+
+    def turn(self) -> Turn:
+        call = self._call
+        if not self._ended or self._stop_reason is None:
+            raise StreamBroken(call.model, "the reply ended without its end")
+        joined = {index: "".join(self._pieces.get(index, [])) for index in self._blocks}
+        text = "".join(joined[i] for i, block in self._blocks.items() if block.type == "text")
+        calls = tuple(
+            ToolCall(block.id, block.name, joined[i] or "{}")
+            for i, block in self._blocks.items()
+            if block.type == "tool_use"
+        )
+        stop = _STOPS.get(self._stop_reason, "end")
+        if call.schema is not None:
+            answers = [c for c in calls if c.name == call.schema.name]
+            if answers:
+                text, calls = answers[0].arguments, ()
+                stop = "limit" if stop == "limit" else "end"
+        return Turn(
+            text=text or (self._explanation if stop == "refused" else ""),
+            usage=self._usage(),
+            stop=stop,
+            tool_calls=calls,
+            echo=[_echo(block, joined[i]) for i, block in self._blocks.items()] if calls else None,
+        )
+
+    def _usage(self) -> Usage:
+        counts = self._counts
+        read, written = counts.cache_read_input_tokens or 0, counts.cache_creation_input_tokens or 0
+        return Usage(
+            input_tokens=(counts.input_tokens or 0) + read + written,
+            output_tokens=counts.output_tokens or 0,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+        )
+
+
+def _echo(block: _Block, joined: str) -> dict[str, Any]:
+    match block.type:
+        case "tool_use":
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": _arguments(joined)}
+        case "thinking":
+            return {"type": "thinking", "thinking": block.thinking + joined, "signature": block.signature}
+        case "redacted_thinking":
+            return {"type": "redacted_thinking", "data": block.data}
+        case _:
+            return {"type": "text", "text": joined}
+
+
+def _arguments(joined: str) -> Any:
+    """A tool's input goes back as an object; what did not parse goes back as an empty one."""
+    try:
+        return msgspec.json.decode(joined or "{}")
+    except msgspec.DecodeError:
+        return {}

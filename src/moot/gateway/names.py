@@ -1,0 +1,112 @@
+"""How models are named, and which one is used where nobody said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from moot.errors import ConfigInvalid
+
+DEFAULT_ANTHROPIC = "claude-sonnet-5-5"
+DEFAULT_OPENAI = "gpt-5.6"
+
+LOCAL = "local"
+OLLAMA_URL = "http://127.0.0.1:11434"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """`provider:model`. The provider is `anthropic`, `openai`, `ollama`, `local`, one from the
+    configuration, or the base URL of an OpenAI-compatible server (then written `URL#model`)."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        if self.provider.startswith(("http://", "https://")):
+            return f"{self.provider}#{self.model}"
+        return f"{self.provider}:{self.model}" if self.model else self.provider
+
+    @property
+    def is_local(self) -> bool:
+        return self.provider == LOCAL
+
+
+def parse(text: str, where: str = "model") -> ModelName:
+    """Reads `anthropic:claude-sonnet-5-5`, `ollama:qwen3:4b`, `http://127.0.0.1:8000/v1#name`, `local`."""
+    text = text.strip()
+    if text.startswith(("http://", "https://")):
+        url, mark, model = text.rpartition("#")
+        if not mark or not model:
+            raise ConfigInvalid(where, f"{text!r} names no model: write it as BASE_URL#MODEL")
+        return ModelName(url.rstrip("/"), model)
+    provider, _, model = text.partition(":")
+    if provider == LOCAL:
+        return ModelName(LOCAL, model)
+    if not provider or not model:
+        raise ConfigInvalid(
+            where,
+            f"{text!r} is no model name: write provider:model, such as anthropic:{DEFAULT_ANTHROPIC}, "
+            f"openai:{DEFAULT_OPENAI}, ollama:NAME, http://HOST/v1#NAME, or local",
+        )
+    return ModelName(provider, model)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model, and why it is this one, for `moot doctor` and for whoever wonders."""
+
+    name: ModelName
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the configuration says about models. Empty strings are absent wishes."""
+
+    default: str = ""
+    roles: Mapping[str, str] | None = None
+    personas: Mapping[str, str] | None = None
+    where: str = "moot.toml"
+
+
+def choose(
+    *,
+    flag: str | None,
+    env: Mapping[str, str],
+    wishes: Wishes,
+    role: str = "",
+    persona: str = "",
+    persona_model: str | None = None,
+) -> Choice | None:
+    """The first that says something: the flag, the persona, the role, MOOT_MODEL, the configuration, a key.
+    None where nobody did; then an Ollama that answers, else the embedded model."""
+    personas, roles = wishes.personas or {}, wishes.roles or {}
+    spoken: Sequence[tuple[str | None, str]] = (
+        (flag, "--model"),
+        (personas.get(persona), f"{wishes.where}, models.personas.{persona}"),
+        (persona_model, f"persona {persona}"),
+        (roles.get(role), f"{wishes.where}, models.roles.{role}"),
+        (env.get("MOOT_MODEL"), "MOOT_MODEL"),
+        (wishes.default, f"{wishes.where}, models.default"),
+    )
+    for wish, reason in spoken:
+        if wish:
+            return Choice(parse(wish, reason), reason)
+    if env.get("ANTHROPIC_API_KEY") or env.get("ANTHROPIC_AUTH_TOKEN"):
+        return Choice(ModelName("anthropic", DEFAULT_ANTHROPIC), "ANTHROPIC_API_KEY")
+    if env.get("OPENAI_API_KEY"):
+        return Choice(ModelName("openai", DEFAULT_OPENAI), "OPENAI_API_KEY")
+    return None
+
+
+def ollama_url(env: Mapping[str, str]) -> str:
+    """Ollama's own variable, with what it allows to leave out filled in."""
+    host = env.get("OLLAMA_HOST", "").strip().rstrip("/")
+    if not host:
+        return OLLAMA_URL
+    if "://" not in host:
+        host = f"http://{host}"
+    scheme, _, address = host.partition("://")
+    address = address.replace("0.0.0.0", "127.0.0.1")
+    return f"{scheme}://{address}" if ":" in address.rsplit("]", 1)[-1] else f"{scheme}://{address}:11434"

@@ -1,0 +1,322 @@
+"""OpenAI's chat completions, as OpenAI, Ollama, vLLM, llama.cpp, OpenRouter and many others speak it:
+requests through the official SDK, replies from the raw event bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moot.errors import KeyRefused, StreamBroken
+from moot.gateway import faults, wire
+from moot.gateway.protocol import (
+    Call,
+    Hear,
+    ModelSaid,
+    Stop,
+    ToolAnswered,
+    ToolCall,
+    Turn,
+    Usage,
+    UserSaid,
+)
+from moot.gateway.schemas import strict
+
+if TYPE_CHECKING:
+    import openai
+
+_PARTS = {
+    "temperature": wire.Adaptable(2, ("temperature",)),
+    "limit": wire.Adaptable(2, ("max_tokens", "max_completion_tokens")),
+    "effort": wire.Adaptable(4, ("reasoning_effort", "reasoning effort")),
+    "usage": wire.Adaptable(2, ("stream_options",)),
+    "draft": wire.Adaptable(3, ("response_format", "json_schema", "structured output", "tool_choice")),
+}
+
+_EFFORTS = ("none", "minimal", "low")
+
+
+class OpenAIProvider:
+    """One client for the life of the process. `compatible` is any server but OpenAI's own."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        compatible: bool = False,
+        stall_seconds: float = 120.0,
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._compatible = compatible
+        self._stall_seconds = stall_seconds
+        self._made: openai.AsyncOpenAI | None = None
+        self._adapting = wire.Adapting(_PARTS)
+
+    def _client(self) -> openai.AsyncOpenAI:
+        if self._made is None:
+            import httpx2
+            import openai
+
+            timeout = httpx2.Timeout(self._stall_seconds, connect=wire.CONNECT_SECONDS)
+            self._made = openai.AsyncOpenAI(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                timeout=timeout,
+                http_client=openai.DefaultAioHttpClient(
+                    timeout=timeout, limits=httpx2.Limits(max_connections=wire.MAX_CONNECTIONS)
+                ),
+            )
+        return self._made
+
+    async def exchange(self, call: Call, hear: Hear) -> Turn:
+        async def attempt(forms: dict[str, int]) -> Turn:
+            return await self._send(call, forms, hear)
+
+        return await self._adapting.send(call.model, attempt)
+
+    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+        import openai
+
+        body = request_body(call, forms, compatible=self._compatible)
+        decoder = Decoder(call, hear)
+        try:
+            client = self._client()
+            async with client.chat.completions.with_streaming_response.create(**body) as response:
+                await wire.read_events(response.http_response, call.model, decoder.take)
+        except openai.APIError as error:
+            raise wire.failure(error, call.model) from error
+        except openai.OpenAIError as error:
+            raise KeyRefused(call.model, "no API key was found") from error
+        return decoder.turn()
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+            self._made = None
+
+
+# -- requests ------------------------------------------------------------------------------------
+
+_GPT_5 = re.compile(r"gpt-5(?:\.(\d+))?(?!\d)")
+_ALWAYS_REASONING = re.compile(r"\bo[134](?:-|$)")
+
+
+def effort_form(model: str) -> int | None:
+    """Where on the ladder of efforts a model begins; None for one that does not reason."""
+    name = model.rsplit("/", 1)[-1]
+    if "chat" in name:
+        return None
+    if found := _GPT_5.match(name):
+        return 0 if found[1] else 1
+    return 2 if _ALWAYS_REASONING.match(name) else None
+
+
+def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> dict[str, Any]:
+    """The request in the forms that this server is known to take."""
+    body: dict[str, Any] = {"model": call.model, "messages": _messages(call), "stream": True}
+    if not forms["usage"]:
+        body["stream_options"] = {"include_usage": True}
+    limit = call.max_tokens
+    first_effort = effort_form(call.model)
+    if first_effort is None:
+        if call.temperature is not None and not forms["temperature"]:
+            body["temperature"] = call.temperature
+    else:
+        effort = first_effort + forms["effort"]
+        if effort < len(_EFFORTS):
+            body["reasoning_effort"] = _EFFORTS[effort]
+        if effort > 0:
+            limit += wire.ROOM_FOR_THINKING
+    names = ("max_tokens", "max_completion_tokens")
+    body[names[(forms["limit"] + (not compatible)) % 2]] = limit
+    tools = [_function(tool.name, tool.description, tool.schema) for tool in call.tools]
+    if call.schema is not None:
+        form, name = forms["draft"], call.schema.name
+        if form == 0:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": name, "strict": True, "schema": strict(call.schema.json_schema)},
+            }
+        else:
+            tools.append(_function(name, "Gives the answer.", strict(call.schema.json_schema)))
+            forced = {"type": "function", "function": {"name": name}}
+            body["tool_choice"] = "required" if call.tools or form == 2 else forced
+    if tools:
+        body["tools"] = tools
+    return body
+
+
+def _function(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": dict(schema)},
+    }
+
+
+def _messages(call: Call) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": call.system}] if call.system else []
+    for message in call.messages:
+        match message:
+            case UserSaid(text):
+                messages.append({"role": "user", "content": text})
+            case ModelSaid(text, tool_calls):
+                said: dict[str, Any] = {"role": "assistant", "content": text or None}
+                if tool_calls:
+                    said["tool_calls"] = [
+                        {
+                            "id": c.id,
+                            "type": "function",
+                            "function": {"name": c.name, "arguments": c.arguments},
+                        }
+                        for c in tool_calls
+                    ]
+                messages.append(said)
+            case ToolAnswered(call_id, text):
+                messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
+    return messages
+
+
+# -- replies -------------------------------------------------------------------------------------
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _ToolDelta(msgspec.Struct):
+    index: int = 0
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_ToolDelta] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _Counts(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Error(msgspec.Struct):
+    message: str | None = None
+    type: str | None = None
+    code: str | int | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Counts | None = None
+    error: _Error | str | None = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+_STOPS: dict[str, Stop] = {
+    "stop": "end",
+    "length": "limit",
+    "tool_calls": "tools",
+    "function_call": "tools",
+    "content_filter": "refused",
+}
+
+
+class Decoder:
+    """Folds the chunks of one reply; only a reply with a finish reason becomes a turn."""
+
+    def __init__(self, call: Call, hear: Hear) -> None:
+        self._call = call
+        self._hear = hear
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: dict[int, tuple[str, str, list[str]]] = {}
+        self._counts = _Counts()
+        self._finish_reason: str | None = None
+
+    def take(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            return
+        try:
+            chunk = _decode(data)
+        except msgspec.DecodeError as error:
+            raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
+        if chunk.error is not None:
+            told = chunk.error if isinstance(chunk.error, _Error) else _Error(chunk.error)
+            kind = told.type or str(told.code or "")
+            raise faults.from_stream_error(self._call.model, kind, told.message or "")
+        if chunk.usage is not None:
+            self._counts = chunk.usage
+        if not chunk.choices:
+            return
+        choice = chunk.choices[0]
+        if choice.finish_reason is not None:
+            self._finish_reason = choice.finish_reason
+        delta = choice.delta
+        if delta is None:
+            return
+        if delta.content:
+            self._text.append(delta.content)
+            if self._call.schema is None:
+                self._hear(delta.content)
+        if delta.refusal:
+            self._refusal.append(delta.refusal)
+        for piece in delta.tool_calls or ():
+            self._add_call(piece)
+
+    def _add_call(self, piece: _ToolDelta) -> None:
+        identity, name, arguments = self._calls.get(piece.index, ("", "", []))
+        function = piece.function or _Function()
+        if function.arguments:
+            arguments.append(function.arguments)
+        self._calls[piece.index] = (identity or piece.id or "", name or function.name or "", arguments)
+
+    def turn(self) -> Turn:
+        call = self._call
+        if self._finish_reason is None:
+            raise StreamBroken(call.model, "the reply ended without its end")
+        stop = _STOPS.get(self._finish_reason, "end")
+        text = "".join(self._text)
+        calls = tuple(
+            # Some servers give tool calls no id; the loop needs one to answer to.
+            ToolCall(identity or f"call_{index}", name, "".join(arguments) or "{}")
+            for index, (identity, name, arguments) in sorted(self._calls.items())
+        )
+        if self._refusal:
+            stop, text = "refused", "".join(self._refusal)
+        if call.schema is not None:
+            answers = [c for c in calls if c.name == call.schema.name]
+            if answers:
+                text, calls = answers[0].arguments, ()
+                stop = "limit" if stop == "limit" else "end"
+        elif calls and stop == "end":
+            # Ollama and others finish a turn that called tools with "stop".
+            stop = "tools"
+        details = self._counts.prompt_tokens_details
+        return Turn(
+            text=text,
+            usage=Usage(
+                input_tokens=self._counts.prompt_tokens or 0,
+                output_tokens=self._counts.completion_tokens or 0,
+                cache_read_tokens=(details.cached_tokens or 0) if details else 0,
+            ),
+            stop=stop,
+            tool_calls=calls,
+        )
