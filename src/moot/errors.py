@@ -8,6 +8,7 @@
     │   ├── NotFound               a persona, panel, session, … of that name does not exist
     │   ├── AlreadyThere           it exists and would have been overwritten
     │   ├── IllegalMove            the flow cannot take this event in this state
+    │   ├── SessionMoved           another process has carried the session on in the meantime
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
     │   └── ConfigInvalid          moot.toml or a model name makes no sense
     ├── ModelMisbehaved        the model's move: asked again, then shown
@@ -97,6 +98,12 @@ class IllegalMove(UserMistake):
         self.event = event
         self.step = step
         self.allowed = allowed
+
+
+class SessionMoved(UserMistake):
+    def __init__(self, session: str) -> None:
+        super().__init__(f"Session '{session}' was carried on by another process in the meantime")
+        self.session = session
 
 
 class AnswersExhausted(UserMistake):

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -60,19 +60,36 @@ class Patience:
             return None
         if failed.retry_after is not None:
             return failed.retry_after if failed.retry_after <= self.longest_retry_after else None
-        wait = min(self.first_wait * 2 ** (retry - 1), self.longest_wait)
+        wait = min(self.first_wait * 2.0 ** (retry - 1), self.longest_wait)
         # Eight advisors that failed together should not come back together.
         return wait * random.uniform(0.75, 1.0)
 
 
 @dataclass(slots=True)
-class _Spent:
-    """What one reply has cost so far, over all its requests."""
+class _Talk:
+    """One reply in the making: what was asked for, who listens, and what it has cost so far."""
 
-    started: float
-    usage: Usage = Usage()
+    request: Request
+    schema: Schema | None
+    hear: Hear
+    on_wait: OnWait | None
+    started: float = field(default_factory=time.monotonic)
+    usage: Usage = field(default_factory=Usage)
     attempts: int = 0
     first_text: float | None = None
+
+    def call(self, model: str, messages: tuple[Message, ...]) -> Call:
+        request = self.request
+        return Call(
+            model=model,
+            system=request.system,
+            messages=messages,
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+            tools=tuple(tool.spec() for tool in request.tools),
+            schema=self.schema,
+            openers=request.openers,
+        )
 
 
 class Model:
@@ -101,56 +118,27 @@ class Model:
 
     async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
-        spent = _Spent(time.monotonic())
-        turn, _ = await self._converse(request, request.messages, None, hear, on_wait, spent)
-        return await self._reply(turn, spent)
+        talk = _Talk(request, None, hear, on_wait)
+        turn, _ = await self._converse(talk, request.messages)
+        return await self._reply(talk, turn)
 
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
         """A typed reply. One that does not validate is returned to the model once, with the reason."""
-        spent = _Spent(time.monotonic())
-        schema = Schema(shape.__name__, shape.model_json_schema())
-        turn, messages = await self._converse(request, request.messages, schema, deaf, on_wait, spent)
+        talk = _Talk(request, Schema(shape.__name__, shape.model_json_schema()), deaf, on_wait)
+        turn, messages = await self._converse(talk, request.messages)
         try:
-            return await self._drafted(shape, turn, request, spent)
+            value = _validated(shape, turn, request.max_tokens)
         except DraftInvalid as invalid:
-            messages = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
-        turn, _ = await self._converse(request, messages, schema, deaf, on_wait, spent)
-        return await self._drafted(shape, turn, request, spent)
+            answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
+            turn, _ = await self._converse(talk, answered)
+            value = _validated(shape, turn, request.max_tokens)
+        return Draft(value, await self._reply(talk, turn))
 
-    async def _drafted(self, shape: type[D], turn: Turn, request: Request, spent: _Spent) -> Draft[D]:
-        if turn.stop == "limit":
-            problem = f"it was cut off at its limit of {request.max_tokens} tokens; be briefer"
-            raise DraftInvalid(shape.__name__, problem, turn.text)
-        try:
-            value = shape.model_validate_json(turn.text)
-        except ValidationError as invalid:
-            raise DraftInvalid(shape.__name__, _told(invalid), turn.text) from invalid
-        return Draft(value, await self._reply(turn, spent))
-
-    async def _converse(
-        self,
-        request: Request,
-        messages: tuple[Message, ...],
-        schema: Schema | None,
-        hear: Hear,
-        on_wait: OnWait | None,
-        spent: _Spent,
-    ) -> tuple[Turn, tuple[Message, ...]]:
+    async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
         """Turns until one that calls no tool. Returns it, and the messages that led to it."""
-        tools = {tool.name: tool for tool in request.tools}
-        specs = tuple(tool.spec() for tool in request.tools)
+        tools = {tool.name: tool for tool in talk.request.tools}
         for _ in range(self._tool_rounds):
-            call = Call(
-                model=self.name.model,
-                system=request.system,
-                messages=messages,
-                max_tokens=request.max_tokens,
-                temperature=request.temperature,
-                tools=specs,
-                schema=schema,
-                openers=request.openers,
-            )
-            turn = await self._exchange(call, hear, on_wait, spent)
+            turn = await self._exchange(talk, talk.call(self.name.model, messages))
             if turn.stop == "refused":
                 raise ReplyRefused(str(self.name), turn.text[:500])
             if not turn.tool_calls:
@@ -161,21 +149,21 @@ class Model:
             messages = (*messages, ModelSaid(turn.text, turn.tool_calls, turn.echo), *answers)
         raise ToolLoopTooLong(str(self.name), self._tool_rounds)
 
-    async def _exchange(self, call: Call, hear: Hear, on_wait: OnWait | None, spent: _Spent) -> Turn:
+    async def _exchange(self, talk: _Talk, call: Call) -> Turn:
         """One turn, with retries as long as nothing of it has been heard: what a person has begun to read
         is never silently begun again."""
         heard = False
 
         def listen(text: str) -> None:
             nonlocal heard
-            heard = True
-            if spent.first_text is None:
-                spent.first_text = time.monotonic()
-            hear(text)
+            if not heard:
+                heard = True
+                talk.first_text = talk.first_text or time.monotonic()
+            talk.hear(text)
 
         retry = 0
         while True:
-            spent.attempts += 1
+            talk.attempts += 1
             try:
                 turn = await self._provider.exchange(call, listen)
             except ProviderFailed as failed:
@@ -183,24 +171,24 @@ class Model:
                 wait = None if heard else self._patience.wait_before(retry, failed)
                 if wait is None:
                     raise
-                if on_wait is not None:
-                    on_wait(wait, failed)
+                if talk.on_wait is not None:
+                    talk.on_wait(wait, failed)
                 await self._sleep(wait)
             else:
-                spent.usage += turn.usage
+                talk.usage += turn.usage
                 return turn
 
-    async def _reply(self, turn: Turn, spent: _Spent) -> Reply:
+    async def _reply(self, talk: _Talk, turn: Turn) -> Reply:
         ended = time.monotonic()
-        first = spent.first_text
+        first = talk.first_text
         return Reply(
             text=turn.text,
             model=str(self.name),
-            usage=spent.usage,
-            cost_usd=await self._cost(spent.usage),
-            duration_ms=round((ended - spent.started) * 1000),
-            first_text_ms=None if first is None else round((first - spent.started) * 1000),
-            attempts=spent.attempts,
+            usage=talk.usage,
+            cost_usd=await self._cost(talk.usage),
+            duration_ms=round((ended - talk.started) * 1000),
+            first_text_ms=None if first is None else round((first - talk.started) * 1000),
+            attempts=talk.attempts,
             cut_short=turn.stop == "limit",
         )
 
@@ -211,6 +199,16 @@ class Model:
             return None
         # In a thread, because the first look-up loads the price data.
         return await asyncio.to_thread(prices.cost_usd, self._priced_as, self.name.model, usage)
+
+
+def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:
+    if turn.stop == "limit":
+        problem = f"it was cut off at its limit of {max_tokens} tokens; be briefer"
+        raise DraftInvalid(shape.__name__, problem, turn.text)
+    try:
+        return shape.model_validate_json(turn.text)
+    except ValidationError as invalid:
+        raise DraftInvalid(shape.__name__, _told(invalid), turn.text) from invalid
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from moot.errors import ConfigInvalid
 
@@ -23,9 +23,13 @@ class ModelName:
     model: str
 
     def __str__(self) -> str:
-        if self.provider.startswith(("http://", "https://")):
+        if self.is_url:
             return f"{self.provider}#{self.model}"
         return f"{self.provider}:{self.model}" if self.model else self.provider
+
+    @property
+    def is_url(self) -> bool:
+        return self.provider.startswith(("http://", "https://"))
 
     @property
     def is_local(self) -> bool:
@@ -62,42 +66,65 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the configuration says about models. Empty strings are absent wishes."""
+    """What one configuration file says about models."""
 
+    where: str
     default: str = ""
-    roles: Mapping[str, str] | None = None
-    personas: Mapping[str, str] | None = None
-    where: str = "moot.toml"
+    roles: Mapping[str, str] = field(default_factory=dict)
+    personas: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = True
+    """False for files that come with a repository: those may choose among the user's models, but not send
+    what is said to a server of their own choosing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who is going to speak: the role that the program gives, and the persona with its own wish."""
+
+    role: str = ""
+    persona: str = ""
+    persona_model: str | None = None
 
 
 def choose(
-    *,
-    flag: str | None,
-    env: Mapping[str, str],
-    wishes: Wishes,
-    role: str = "",
-    persona: str = "",
-    persona_model: str | None = None,
+    speaker: Speaker, *, flag: str | None, env: Mapping[str, str], wishes: Sequence[Wishes]
 ) -> Choice | None:
     """The first that says something: the flag, the persona, the role, MOOT_MODEL, the configuration, a key.
-    None where nobody did; then an Ollama that answers, else the embedded model."""
-    personas, roles = wishes.personas or {}, wishes.roles or {}
-    spoken: Sequence[tuple[str | None, str]] = (
-        (flag, "--model"),
-        (personas.get(persona), f"{wishes.where}, models.personas.{persona}"),
-        (persona_model, f"persona {persona}"),
-        (roles.get(role), f"{wishes.where}, models.roles.{role}"),
-        (env.get("MOOT_MODEL"), "MOOT_MODEL"),
-        (wishes.default, f"{wishes.where}, models.default"),
-    )
-    for wish, reason in spoken:
-        if wish:
-            return Choice(parse(wish, reason), reason)
+    None where nobody did; then it is an Ollama that answers, else the embedded model."""
+    for wish, reason, trusted in _spoken(speaker, flag, env, wishes):
+        if not wish:
+            continue
+        name = parse(wish, reason)
+        if not trusted and name.is_url:
+            raise ConfigInvalid(
+                reason,
+                f"a repository may not send what you say to a server of its choosing ({name}); "
+                "name that server under [providers] in your own configuration, or use --model",
+            )
+        return Choice(name, reason)
     if env.get("ANTHROPIC_API_KEY") or env.get("ANTHROPIC_AUTH_TOKEN"):
         return Choice(ModelName("anthropic", DEFAULT_ANTHROPIC), "ANTHROPIC_API_KEY")
     if env.get("OPENAI_API_KEY"):
         return Choice(ModelName("openai", DEFAULT_OPENAI), "OPENAI_API_KEY")
     return None
+
+
+def _spoken(
+    speaker: Speaker, flag: str | None, env: Mapping[str, str], wishes: Sequence[Wishes]
+) -> Iterator[tuple[str | None, str, bool]]:
+    yield flag, "--model", True
+    for file in wishes:
+        yield (
+            file.personas.get(speaker.persona),
+            f"{file.where}, models.personas.{speaker.persona}",
+            file.trusted,
+        )
+    yield speaker.persona_model, f"persona {speaker.persona}", False
+    for file in wishes:
+        yield file.roles.get(speaker.role), f"{file.where}, models.roles.{speaker.role}", file.trusted
+    yield env.get("MOOT_MODEL"), "MOOT_MODEL", True
+    for file in wishes:
+        yield file.default, f"{file.where}, models.default", file.trusted
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

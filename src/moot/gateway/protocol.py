@@ -1,148 +1,54 @@
-"""What the rest of moot and the providers say to each other about models.
+"""What a provider is asked to carry out.
 
-Two sides meet here. A caller makes a `Request` and gets a `Reply` from a `Model` (gateway/model.py). A
-provider (anthropic, openai, local, scripted) carries out one `Call` and returns one `Turn`; it knows a
+A provider (anthropic, openai, local, scripted) carries out one `Call` and returns one `Turn`; it knows a
 wire format and nothing of retries, tool loops, validation or prices. Only whole turns are returned:
 whatever stops in the middle raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel
+from moot.speech import (
+    Draft,
+    Hear,
+    Message,
+    ModelSaid,
+    Reply,
+    Request,
+    Tool,
+    ToolAnswered,
+    ToolCall,
+    ToolFault,
+    ToolSpec,
+    Usage,
+    UserSaid,
+    deaf,
+)
 
-T = TypeVar("T")
-
-Hear = Callable[[str], None]
-"""Told each piece of text as it arrives, in order, on the event loop's thread. It must not block."""
-
-
-def deaf(_: str) -> None:
-    """For callers who want the whole reply only."""
-
-
-# -- what is said to a model ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A model's wish to use a tool. `arguments` is the JSON text as the model wrote it: untrusted."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class UserSaid:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSaid:
-    """What a model answered before. `echo` is the provider's own form of that turn, which it wants
-    back unchanged within a tool loop (signed thinking blocks, for one); nobody else looks into it."""
-
-    text: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    echo: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswered:
-    call_id: str
-    text: str
-    is_error: bool = False
-
-
-Message = UserSaid | ModelSaid | ToolAnswered
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    name: str
-    description: str
-    schema: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that runs in this process. `run` gets validated input; a ToolFault is told to the model."""
-
-    name: str
-    description: str
-    takes: type[BaseModel]
-    run: Callable[[Any], Awaitable[str]]
-
-    def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.takes.model_json_schema())
-
-
-class ToolFault(Exception):
-    """What went wrong in a tool, in words that a model can act on."""
-
-
-# -- what a caller asks for ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them."""
-
-    system: str
-    messages: tuple[Message, ...]
-    max_tokens: int
-    temperature: float | None = None
-    tools: tuple[Tool, ...] = ()
-    openers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """`input_tokens` counts all input; the two cache fields say how much of it was read from or
-    written to the provider's prompt cache."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole reply. `cost_usd` is None where no price is known; `cut_short` says that the reply
-    ended at its token limit; `attempts` counts requests, retries and re-asks included."""
-
-    text: str
-    model: str
-    usage: Usage
-    cost_usd: float | None
-    duration_ms: int
-    first_text_ms: int | None = None
-    attempts: int = 1
-    cut_short: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Draft(Generic[T]):
-    """A typed reply: the validated value, and the reply that it was read from."""
-
-    value: T
-    reply: Reply
-
-
-# -- what a provider carries out -----------------------------------------------------------------
+__all__ = [
+    "Call",
+    "Draft",
+    "Hear",
+    "Message",
+    "ModelSaid",
+    "Provider",
+    "Reply",
+    "Request",
+    "Schema",
+    "Stop",
+    "Tool",
+    "ToolAnswered",
+    "ToolCall",
+    "ToolFault",
+    "ToolSpec",
+    "Turn",
+    "Usage",
+    "UserSaid",
+    "deaf",
+]
 
 
 @dataclass(frozen=True, slots=True)

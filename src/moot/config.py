@@ -1,0 +1,130 @@
+"""What moot.toml may say. A file with a mistake is an error that names the setting, never a silent default.
+
+Two files count: the user's own, and the workspace's. The workspace's comes with a repository that somebody
+else may have written, so it may choose among models but name no servers and no keys.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from moot.errors import ConfigInvalid
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Models(_Section):
+    """Names of models: for everyone, per role, per persona."""
+
+    default: str = ""
+    roles: dict[str, str] = {}
+    personas: dict[str, str] = {}
+
+
+class ProviderSettings(_Section):
+    """A server that speaks OpenAI's chat completions."""
+
+    base_url: str = Field(pattern=r"^https?://")
+    api_key_env: str = ""
+
+
+class Local(_Section):
+    """The embedded model's weights: a GGUF file, or the name of a pulled model."""
+
+    model: str = ""
+
+
+class GatewaySettings(_Section):
+    retries: int = Field(default=3, ge=0, le=20)
+    stall_seconds: float = Field(default=120.0, gt=0)
+
+
+class Settings(_Section):
+    """One file's content."""
+
+    models: Models = Models()
+    providers: dict[str, ProviderSettings] = {}
+    local: Local = Local()
+    gateway: GatewaySettings = GatewaySettings()
+
+
+class Config(BaseModel):
+    """Both files, most specific first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    workspace: Settings = Settings()
+    user: Settings = Settings()
+    workspace_file: str = "moot.toml"
+    user_file: str = "config.toml"
+
+
+_ONLY_THE_USERS = ("providers", "local", "gateway")
+
+
+def load(workspace_file: Path, user_file: Path) -> Config:
+    workspace = _read(workspace_file)
+    for section in _ONLY_THE_USERS:
+        if section in workspace.model_fields_set:
+            raise ConfigInvalid(
+                str(workspace_file),
+                f"[{section}] belongs into your own configuration, {user_file}: "
+                "a repository may not choose servers, keys or weights for you",
+            )
+    return Config(
+        workspace=workspace,
+        user=_read(user_file),
+        workspace_file=str(workspace_file),
+        user_file=str(user_file),
+    )
+
+
+def _read(file: Path) -> Settings:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
+    return parse(text, str(file))
+
+
+def parse(text: str, where: str) -> Settings:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigInvalid(where, f"is no valid TOML: {error}") from error
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as invalid:
+        problem = invalid.errors(include_url=False)[0]
+        path = [str(part) for part in problem["loc"]]
+        raise ConfigInvalid(where, f"{'.'.join(path)}: {_said(problem, path)}") from invalid
+
+
+def _said(problem: Any, path: list[str]) -> str:
+    if problem["type"] != "extra_forbidden":
+        return str(problem["msg"])
+    known = _known_settings(path[:-1])
+    near = difflib.get_close_matches(path[-1], known, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else f"; known here: {', '.join(known)}"
+    return f"unknown setting{hint}"
+
+
+def _known_settings(path: list[str]) -> list[str]:
+    section: type[BaseModel] = Settings
+    for part in path:
+        field = section.model_fields.get(part)
+        kind = field.annotation if field else None
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            section = kind
+        else:
+            return list(ProviderSettings.model_fields) if path[0] == "providers" else []
+    return list(section.model_fields)

@@ -1,0 +1,148 @@
+"""One persona answers a question; the person may follow up as often as they want."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from moot.conversation import PERSON, Conversation
+from moot.errors import InvalidInput
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    Effect,
+    Event,
+    Flow,
+    Option,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+    Table,
+    next_step,
+)
+
+MAX_QUESTION = 5_000
+"""Characters."""
+
+
+class Step(StrEnum):
+    UNOPENED = "unopened"
+    QUESTION = "question"
+    ANSWER = "answer"
+    FOLLOW_UP = "follow-up"
+    FAILED = "failed"
+
+
+class AskOpened(Event, frozen=True):
+    """`model` is the one that the session began with; follow-ups keep to it, so that the voice stays."""
+
+    persona: str
+    model: str
+
+
+class QuestionAsked(Event, frozen=True):
+    text: str
+
+
+class AnswerGiven(Event, frozen=True):
+    text: str
+    spoken: Spoken
+
+
+class AnswerFailed(Event, frozen=True):
+    kind: str
+    message: str
+
+
+class RetryChosen(Event, frozen=True):
+    pass
+
+
+AskEvent = AskOpened | QuestionAsked | AnswerGiven | AnswerFailed | RetryChosen
+
+TRANSITIONS: Table = {
+    (Step.UNOPENED, AskOpened): Step.QUESTION,
+    (Step.QUESTION, QuestionAsked): Step.ANSWER,
+    (Step.ANSWER, AnswerGiven): Step.FOLLOW_UP,
+    (Step.ANSWER, AnswerFailed): Step.FAILED,
+    (Step.FOLLOW_UP, QuestionAsked): Step.ANSWER,
+    (Step.FAILED, RetryChosen): Step.ANSWER,
+    (Step.FAILED, QuestionAsked): Step.ANSWER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AskState:
+    step: Step = Step.UNOPENED
+    persona: str = ""
+    model: str = ""
+    conversation: Conversation = field(default_factory=Conversation)
+    attempts: int = 0
+    failure: AnswerFailed | None = None
+    spoken: tuple[Spoken, ...] = ()
+
+
+def advance(state: AskState, event: AskEvent) -> AskState:
+    step = next_step(TRANSITIONS, state.step, event)
+    match event:
+        case AskOpened(persona, model):
+            return replace(state, step=step, persona=persona, model=model)
+        case QuestionAsked(text):
+            _check(text)
+            # After a failure, a new question takes the place of the one that got no answer.
+            before = state.conversation.without_last() if state.step is Step.FAILED else state.conversation
+            return replace(
+                state,
+                step=step,
+                conversation=before.said(PERSON, Step.QUESTION, text),
+                attempts=state.attempts + 1,
+                failure=None,
+            )
+        case AnswerGiven(text, spoken):
+            said = state.conversation.said(state.persona, Step.ANSWER, text)
+            return replace(state, step=step, conversation=said, spoken=(*state.spoken, spoken))
+        case AnswerFailed():
+            return replace(state, step=step, failure=event)
+        case RetryChosen():
+            return replace(state, step=step, attempts=state.attempts + 1, failure=None)
+
+
+def _check(text: str) -> None:
+    if not text.strip():
+        raise InvalidInput("question", "is empty: ask something")
+    if len(text) > MAX_QUESTION:
+        raise InvalidInput("question", f"has {len(text):,} characters; at most {MAX_QUESTION:,} are taken")
+
+
+def pending(state: AskState) -> tuple[Effect, ...]:
+    occasion = str(state.attempts)
+    match state.step:
+        case Step.QUESTION:
+            return (AskPerson(Step.QUESTION, "your question", occasion),)
+        case Step.ANSWER:
+            return (AskPersona(state.persona, "ask/answer", occasion),)
+        case Step.FOLLOW_UP:
+            return (AskPerson(Step.FOLLOW_UP, "a follow-up question", occasion, optional=True),)
+        case Step.FAILED:
+            retry = Option("r", "Retry: ask the same again")
+            return (AskPerson(Step.FAILED, "r to retry, or another question", occasion, (retry,)),)
+        case _:
+            return ()
+
+
+def record(state: AskState, _effect: Effect, outcome: Outcome) -> AskEvent:
+    match outcome:
+        case PersonaSpoke(text, spoken):
+            return AnswerGiven(text, spoken)
+        case PersonaFailed(kind, message):
+            return AnswerFailed(kind, message)
+        case PersonAnswered(text):
+            retry = state.step is Step.FAILED and text.strip().lower() in ("r", "retry")
+            return RetryChosen() if retry else QuestionAsked(text.strip())
+
+
+ASK: Flow[AskState, AskEvent] = Flow(
+    name="ask", initial=AskState(), events=AskEvent, advance=advance, pending=pending, record=record
+)

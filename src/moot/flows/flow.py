@@ -1,0 +1,139 @@
+"""What every flow is made of: events, effects, outcomes, and three pure functions.
+
+    advance(state, event)          -> state     what just happened, folded in; an illegal event raises
+    pending(state)                 -> effects   everything that the world is now asked to do
+    record(state, effect, outcome) -> event     what an effect led to, as a past-tense value
+
+`pending` is derived from the state alone, so nothing is lost by a crash: fold the events, ask `pending`,
+go on. A reply that was half said is no event; it is simply asked for again. Flows never wait, read no
+clock, open no file and know no prompt text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from moot.errors import IllegalMove
+
+S = TypeVar("S")
+E = TypeVar("E", bound="Event")
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    """Something that has happened. Its JSON form, tagged with the class's name, is what a log keeps."""
+
+
+# -- effects: what the world is asked to do ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AskPersona:
+    """Let a persona speak. `occasion` tells two askings of the same persona apart."""
+
+    persona: str
+    prompt: str
+    occasion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One line of a menu: the letter or number to type, and what it does."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """Ask the person. `expects` says in a few words what may be answered. An `optional` question may be
+    left unanswered: then the flow rests where it is and can be taken up again."""
+
+    step: str
+    expects: str
+    occasion: str
+    options: tuple[Option, ...] = ()
+    optional: bool = False
+
+
+Effect = AskPersona | AskPerson
+
+
+# -- outcomes: what performing an effect led to --------------------------------------------------
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """The bill of one reply, kept with it: model, tokens, cost where the price is known, time."""
+
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    duration_ms: int
+    cut_short: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaSpoke:
+    text: str
+    spoken: Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaFailed:
+    """`kind` is the name of the error's class: what went wrong is data, not prose."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAnswered:
+    text: str
+
+
+Outcome = PersonaSpoke | PersonaFailed | PersonAnswered
+
+
+# -- a flow --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flow(Generic[S, E]):
+    """A format's state machine. `events` is the union of its events, for reading them back from a log."""
+
+    name: str
+    initial: S
+    events: Any
+    advance: Callable[[S, E], S]
+    pending: Callable[[S], tuple[Effect, ...]]
+    record: Callable[[S, Effect, Outcome], E]
+
+    def fold(self, events: Iterable[E]) -> S:
+        state = self.initial
+        for event in events:
+            state = self.advance(state, event)
+        return state
+
+    def encode(self, event: E) -> bytes:
+        return msgspec.json.encode(event)
+
+    def decode(self, body: bytes) -> E:
+        decoded: E = msgspec.json.decode(body, type=self.events)
+        return decoded
+
+
+Table = dict[tuple[Any, type[Event]], Any]
+"""All transitions of a flow in one literal: (step, event) → step. The documentation is drawn from it."""
+
+
+def next_step(table: Table, step: Any, event: Event) -> Any:
+    """Where an event leads, or IllegalMove naming the events that this step takes."""
+    try:
+        return table[step, type(event)]
+    except KeyError:
+        allowed = tuple(kind.__name__ for at, kind in table if at == step)
+        raise IllegalMove(type(event).__name__, str(step), allowed) from None

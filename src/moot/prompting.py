@@ -1,0 +1,119 @@
+"""State + conversation + prompt file → what is said to a model.
+
+The prompts are Markdown files in data/prompts, each with its declared inputs; `NAME.small.md` is the variant
+for a model of very few parameters. This module knows how a system prompt is put together from a persona,
+always in the same order, and nothing of providers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+
+from moot.conversation import PERSON, Capped
+from moot.flows.ask import AskState
+from moot.personas import Persona
+from moot.speech import Message, ModelSaid, Request, UserSaid
+from moot.texts import frontmatter
+
+ANSWER_TOKENS = 1024
+ANSWER_TEMPERATURE = 0.7
+ANSWER_HISTORY_WORDS = 6_000
+
+_SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+def ask_answer(state: AskState, persona: Persona, *, small: bool) -> Request:
+    """What a persona is told before it answers a question or a follow-up."""
+    facts = {"name": persona.name, "role": persona.role, "purpose": persona.purpose}
+    said = state.conversation.newest(ANSWER_HISTORY_WORDS)
+    if small:
+        # Few parameters follow few words: the latest question only, and beginnings to go on from.
+        latest = state.conversation.entries[-1].content
+        return Request(
+            system=fill("ask/answer.small", facts),
+            messages=(UserSaid(latest),),
+            max_tokens=ANSWER_TOKENS,
+            temperature=0.4,
+            openers=persona.openers,
+        )
+    return Request(
+        system=f"{system_prompt(persona)}\n\n{fill('ask/answer', {'name': persona.name})}",
+        messages=dialogue(said),
+        max_tokens=ANSWER_TOKENS,
+        temperature=ANSWER_TEMPERATURE,
+    )
+
+
+def dialogue(said: Capped) -> tuple[Message, ...]:
+    """A conversation between the person and one persona as alternating messages, beginning with the person.
+    What was dropped for length is said at its place."""
+    entries = list(said.conversation)
+    dropped = said.dropped
+    while entries and entries[0].speaker != PERSON:
+        entries.pop(0)
+        dropped += 1
+    messages: list[Message] = [
+        UserSaid(entry.content) if entry.speaker == PERSON else ModelSaid(entry.content) for entry in entries
+    ]
+    if dropped and messages:
+        first = entries[0].content
+        messages[0] = UserSaid(f"[{dropped} earlier messages are left out here.]\n\n{first}")
+    return tuple(messages)
+
+
+def system_prompt(persona: Persona) -> str:
+    """A persona in its own words. The order never changes, so that the same persona is the same prompt."""
+    rubric = "\n".join(
+        f"- {label}: {dimension.score} of 10. {dimension.note}"
+        for label, dimension in persona.rubric.labelled()
+    )
+    voice = persona.voice
+    parts = [
+        f"You are {persona.name}, {persona.role}. {persona.purpose}",
+        persona.bio,
+        f"Your part in a discussion is that of the {persona.contribution}.",
+        f"How far you go:\n{rubric}",
+        f"How you reason:\n{persona.reasoning}",
+        f"How you talk with people: {persona.interaction.style}, {persona.interaction.tone}.",
+        f"What you do not do:\n{persona.boundaries}",
+        f"How you sound:\n{voice.description}",
+        _listed("What you look through", (voice.lens,) if voice.lens else ()),
+        _listed("Sentences of yours sound like these", voice.patterns),
+        _listed("How you behave towards the others", voice.behaviours),
+        _listed("You never", voice.forbidden.rules),
+        f"Words you do not use unless somebody else did first: {', '.join(voice.forbidden.words)}."
+        if voice.forbidden.words
+        else "",
+    ]
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _listed(title: str, lines: tuple[str, ...]) -> str:
+    return f"{title}:\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+
+
+# -- prompt files --------------------------------------------------------------------------------
+
+
+def fill(name: str, inputs: Mapping[str, str]) -> str:
+    """A prompt with its slots filled. Slots and inputs must match what the file declares: a slot that
+    nobody fills, or a value that nobody asked for, is a mistake of ours and fails loudly. Values are put
+    in as they are; what looks like a slot within a value stays text."""
+    declared, body = _prompt(name)
+    if declared != frozenset(inputs):
+        raise ValueError(f"prompt {name} declares {sorted(declared)}, but was given {sorted(inputs)}")
+    return _SLOT.sub(lambda slot: inputs[slot[1]], body).strip()
+
+
+@lru_cache
+def _prompt(name: str) -> tuple[frozenset[str], str]:
+    text = (resources.files("moot") / "data" / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    read = frontmatter.read(text, f"{name}.md")
+    declared = frozenset(read.fields.get("inputs") or ())
+    used = frozenset(_SLOT.findall(read.body))
+    if declared != used:
+        raise ValueError(f"prompt {name} declares {sorted(declared)}, but uses {sorted(used)}")
+    return declared, read.body

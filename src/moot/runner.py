@@ -1,0 +1,180 @@
+"""The loop in which a flow, models and people meet.
+
+It keeps the world in line with what the flow asks for: whatever `pending` names and is not under way is
+begun, whatever is under way and no longer named is cancelled. Each outcome becomes an event, is folded in,
+and is in the log before anybody hears of it. The runner decides nothing, and knows neither HTTP nor a
+terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from moot.errors import InvalidInput, MootError
+from moot.flows.flow import AskPerson, AskPersona, Effect, Event, Flow, Outcome, PersonAnswered
+from moot.store import Store
+
+S = TypeVar("S")
+E = TypeVar("E", bound=Event)
+
+
+# -- who takes part ------------------------------------------------------------------------------
+
+
+class Left(Exception):
+    """The person leaves; everything so far is kept. Raised by a `Person`."""
+
+    def __init__(self, *, interrupted: bool = False) -> None:
+        super().__init__()
+        self.interrupted = interrupted
+
+
+class Person(Protocol):
+    """Whoever answers for the person: a terminal, a list of replies, later a browser. `problem` says why the
+    answer before was not taken."""
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str: ...
+
+
+class Listener(Protocol):
+    """Told what happens, as it happens, on the loop's thread. Must not block."""
+
+    def began(self, effect: AskPersona, attempt: int) -> None:
+        """A persona has been asked. Words of different attempts are never to be joined."""
+
+    def said(self, effect: AskPersona, attempt: int, text: str) -> None: ...
+
+    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:
+        """The provider failed and will be asked again in so many seconds."""
+
+    def happened(self, event: Event) -> None:
+        """An event is in the log."""
+
+
+class Log(Protocol[E]):
+    """Where a session's events are kept."""
+
+    async def read(self) -> list[E]: ...
+
+    async def append(self, event: E) -> None: ...
+
+
+class StoredLog(Generic[E]):
+    """A session's log in the store."""
+
+    def __init__(self, store: Store, session_id: str, flow: Flow[Any, E]) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._flow = flow
+        self._seq = 0
+
+    async def read(self) -> list[E]:
+        logged = await self._store.events(self._session_id)
+        self._seq = logged[-1].seq if logged else 0
+        return [self._flow.decode(entry.body) for entry in logged]
+
+    async def append(self, event: E) -> None:
+        await self._store.append(self._session_id, self._seq + 1, self._flow.encode(event))
+        self._seq += 1
+
+
+# -- the loop ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Speech:
+    """How a performer of AskPersona makes itself heard."""
+
+    said: Callable[[str], None]
+    waits: Callable[[float, MootError], None]
+
+
+Speak = Callable[[AskPersona, Any, Speech], Awaitable[Outcome]]
+"""Lets a persona speak: (effect, state, speech) → outcome."""
+
+
+class Runner(Generic[S, E]):
+    """Drives one session. `run` ends when the flow asks for nothing more or the person leaves; cancelling it
+    closes every stream. Either way, everything that was complete is in the log."""
+
+    def __init__(
+        self, flow: Flow[S, E], log: Log[E], *, speak: Speak, person: Person, listener: Listener
+    ) -> None:
+        self.state = flow.initial
+        self.left: Left | None = None
+        self._flow = flow
+        self._log = log
+        self._speak = speak
+        self._person = person
+        self._listener = listener
+        self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
+        self._attempts = itertools.count(1)
+
+    async def resume(self) -> S:
+        """Folds what is in the log. Call it once, before anything else."""
+        self.state = self._flow.fold(await self._log.read())
+        return self.state
+
+    async def put(self, event: E) -> None:
+        """Folds in and logs one event; an illegal one raises and changes nothing."""
+        state = self._flow.advance(self.state, event)
+        await self._log.append(event)
+        self.state = state
+        self._listener.happened(event)
+
+    async def run(self) -> S:
+        try:
+            while wanted := self._flow.pending(self.state):
+                await self._keep_only(wanted)
+                for effect in wanted:
+                    if effect not in self._under_way:
+                        self._under_way[effect] = asyncio.create_task(self._perform(effect, None))
+                await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+                # In the flow's order, so that a run can be told from its log alone.
+                for effect in wanted:
+                    # What came before may have made this one unwanted.
+                    if self._under_way[effect].done() and effect in self._flow.pending(self.state):
+                        await self._settle(effect)
+        except Left as left:
+            self.left = left
+        finally:
+            await self._keep_only(())
+        return self.state
+
+    async def _settle(self, effect: Effect) -> None:
+        """Turns what an effect led to into an event. An answer that the flow refuses is asked for again."""
+        outcome = self._under_way.pop(effect).result()
+        try:
+            await self.put(self._flow.record(self.state, effect, outcome))
+        except InvalidInput as refused:
+            if not isinstance(outcome, PersonAnswered):
+                raise
+            self._under_way[effect] = asyncio.create_task(self._perform(effect, str(refused)))
+
+    async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
+        match effect:
+            case AskPerson():
+                return PersonAnswered(await self._person.answer(effect, problem))
+            case AskPersona():
+                attempt = next(self._attempts)
+                self._listener.began(effect, attempt)
+                speech = Speech(
+                    said=lambda text: self._listener.said(effect, attempt, text),
+                    waits=lambda seconds, why: self._listener.waits(effect, seconds, why),
+                )
+                return await self._speak(effect, self.state, speech)
+
+    async def _keep_only(self, wanted: tuple[Effect, ...]) -> None:
+        """Cancels what nobody asks for any more, and waits until it has let go."""
+        unwanted = [effect for effect in self._under_way if effect not in wanted]
+        tasks = [self._under_way.pop(effect) for effect in unwanted]
+        for task in tasks:
+            task.cancel()
+        for result in await asyncio.gather(*tasks, return_exceptions=True):
+            # What a cancelled task says on its way out is of no interest, unless it is a mistake of ours.
+            if isinstance(result, Exception) and not isinstance(result, MootError | Left):
+                raise result

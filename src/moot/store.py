@@ -1,0 +1,222 @@
+"""Sessions and their event logs, in SQL. A session is its log: append, read back, list, delete.
+
+Bodies are bytes to this module: what an event means is known to the flow that wrote it. One SQLite file by
+default; any other database that SQLAlchemy reaches by URL.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.types import TypeDecorator
+
+from moot.errors import ConfigInvalid, FileDamaged, NotFound, SessionMoved
+
+
+class _Instant(TypeDecorator[datetime]):
+    """Aware UTC times on every database; SQLite alone would forget the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
+        return value and value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
+        return value and value.replace(tzinfo=UTC)
+
+
+_metadata = MetaData()
+
+_sessions = Table(
+    "sessions",
+    _metadata,
+    Column("id", String(64), primary_key=True),
+    Column("format", String(32), nullable=False, index=True),
+    Column("title", String, nullable=False),
+    Column("created_at", _Instant, nullable=False),
+    Column("updated_at", _Instant, nullable=False, index=True),
+)
+
+_events = Table(
+    "events",
+    _metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("at", _Instant, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's head. Where it stands follows from its events."""
+
+    id: str
+    format: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    seq: int
+    at: datetime
+    body: bytes
+
+
+class Store:
+    """Opened with `open_store`."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def create(self, format_: str, title: str) -> Session:
+        now = datetime.now(UTC)
+        session = Session(f"{format_}-{_token()}", format_, title, now, now)
+        async with self._engine.begin() as connection:
+            await connection.execute(
+                insert(_sessions).values(
+                    id=session.id, format=format_, title=title, created_at=now, updated_at=now
+                )
+            )
+        return session
+
+    async def append(self, session_id: str, seq: int, body: bytes) -> None:
+        """Adds event number `seq` (from 1). The number is the caller's: where another process has added that
+        event already, this raises instead of interleaving two stories."""
+        now = datetime.now(UTC)
+        try:
+            async with self._engine.begin() as connection:
+                await connection.execute(
+                    insert(_events).values(session=session_id, seq=seq, at=now, body=body)
+                )
+                await connection.execute(
+                    update(_sessions).where(_sessions.c.id == session_id).values(updated_at=now)
+                )
+        except IntegrityError as error:
+            raise SessionMoved(session_id) from error
+
+    async def session(self, session_id: str) -> Session:
+        """By its id, or by an unmistakable beginning of it."""
+        query = select(_sessions).where(_sessions.c.id.startswith(session_id, autoescape=True)).limit(2)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query)).all()
+        exact = [row for row in rows if row.id == session_id]
+        if not exact and len(rows) != 1:
+            raise NotFound("session", session_id, tuple(row.id for row in rows))
+        return Session(*(exact or rows)[0])
+
+    async def events(self, session_id: str) -> list[Logged]:
+        query = (
+            select(_events.c.seq, _events.c.at, _events.c.body)
+            .where(_events.c.session == session_id)
+            .order_by(_events.c.seq)
+        )
+        async with self._engine.connect() as connection:
+            return [Logged(*row) for row in await connection.execute(query)]
+
+    async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
+        """Newest first."""
+        query = select(_sessions).order_by(_sessions.c.updated_at.desc(), _sessions.c.id).limit(limit)
+        if format_ is not None:
+            query = query.where(_sessions.c.format == format_)
+        async with self._engine.connect() as connection:
+            return [Session(*row) for row in await connection.execute(query)]
+
+    async def count(self) -> int:
+        async with self._engine.connect() as connection:
+            found = await connection.scalar(select(func.count()).select_from(_sessions))
+        return int(found or 0)
+
+    async def delete(self, session_id: str) -> None:
+        async with self._engine.begin() as connection:
+            await connection.execute(delete(_events).where(_events.c.session == session_id))
+            gone = await connection.execute(delete(_sessions).where(_sessions.c.id == session_id))
+            if gone.rowcount == 0:
+                raise NotFound("session", session_id)
+
+
+@asynccontextmanager
+async def open_store(url: str) -> AsyncIterator[Store]:
+    """Opens the database, creating what is missing."""
+    engine = _engine(url)
+    try:
+        try:
+            async with engine.begin() as connection:
+                await connection.run_sync(_metadata.create_all)
+        except DatabaseError as error:
+            raise FileDamaged(_shown(url), f"the database cannot be used: {error.orig}") from error
+        yield Store(engine)
+    finally:
+        await engine.dispose()
+
+
+def sqlite_url(file: Path) -> str:
+    return f"sqlite:///{file}"
+
+
+def _engine(url: str) -> AsyncEngine:
+    try:
+        parsed = make_url(url)
+        drivers = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
+        parsed = parsed.set(drivername=drivers.get(parsed.drivername, parsed.drivername))
+        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_async_engine(parsed)
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        raise ConfigInvalid("database", f"{_shown(url)} cannot be used: {error}") from error
+    except OSError as error:
+        raise ConfigInvalid("database", f"{_shown(url)} cannot be created: {error.strerror}") from error
+    if parsed.get_backend_name() == "sqlite":
+        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
+    # killed, only, at worst, the last ones when the machine itself loses power.
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _shown(url: str) -> str:
+    """A database URL without its password."""
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return "the database URL"
+
+
+def _token() -> str:
+    """Nearly sixty bits in twelve letters and digits without look-alikes: short to type, beyond guessing."""
+    alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
+    return "".join(secrets.choice(alphabet) for _ in range(12))
