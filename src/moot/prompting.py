@@ -67,8 +67,8 @@ def dialogue(said: Capped) -> tuple[Message, ...]:
 def system_prompt(persona: Persona) -> str:
     """A persona in its own words. The order never changes, so that the same persona is the same prompt."""
     rubric = "\n".join(
-        f"- {label}: {dimension.score} of 10. {dimension.note}"
-        for label, dimension in persona.rubric.labelled()
+        f"- {name.replace('_', ' ').capitalize()}: {dimension.score} of 10. {dimension.note}"
+        for name, dimension in persona.rubric.dimensions()
     )
     voice = persona.voice
     parts = [

@@ -5,19 +5,16 @@ A failure of the model or its provider is an outcome that the flow decides about
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from moot.errors import ModelMisbehaved, ProviderFailed
 from moot.flows.flow import AskPersona, Outcome, PersonaFailed, PersonaSpoke, Spoken
-from moot.gateway.model import Model
-from moot.gateway.names import Speaker
+from moot.gateway.gateway import Gateway
+from moot.gateway.names import ModelName
 from moot.personas import Library, Persona
 from moot.runner import Speak, Speech
 from moot.speech import Reply, Request
-
-Voice = Callable[[Speaker], Awaitable[Model]]
-"""Chooses the model for a speaker."""
 
 
 class Prompt(Protocol):
@@ -26,13 +23,13 @@ class Prompt(Protocol):
     def __call__(self, state: Any, persona: Persona, *, small: bool) -> Request: ...
 
 
-def speaking(library: Library, voice: Voice, prompts: Mapping[str, Prompt], role: str) -> Speak:
-    """A performer of AskPersona for one session."""
+def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Mapping[str, Prompt]) -> Speak:
+    """A performer of AskPersona for one session, which keeps to one model."""
 
     async def speak(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
+        persona = library.persona(effect.persona)
         try:
-            persona = library.persona(effect.persona)
-            model = await voice(Speaker(role, persona.id, persona.model))
+            model = gateway.named(name)
             request = prompts[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
         except (ProviderFailed, ModelMisbehaved) as failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moot.config import Config
 from moot.errors import ConfigInvalid
@@ -13,6 +13,9 @@ from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
 from moot.gateway.protocol import Provider
+
+if TYPE_CHECKING:
+    from moot.gateway.weights import Weights
 
 _OLLAMA_SECONDS = 0.5
 _NO_KEY = "none"
@@ -85,10 +88,8 @@ class Gateway:
         env, stall = self._env, self._config.user.gateway.stall_seconds
         if name.is_local:
             from moot.gateway.local import LocalProvider
-            from moot.gateway.weights import find_weights
 
-            configured = name.model or env.get("MOOT_LOCAL_MODEL") or self._config.user.local.model
-            return LocalProvider(find_weights(configured or None, self._cache))
+            return LocalProvider(self.weights(name))
         if name.provider == "anthropic":
             from moot.gateway.anthropic_wire import AnthropicProvider
 
@@ -130,6 +131,13 @@ class Gateway:
                 f"providers.{name.provider}.api_key_env names {settings.api_key_env}, which is not set",
             )
         return {"base_url": settings.base_url, "api_key": key, "compatible": True}
+
+    def weights(self, name: ModelName) -> Weights:
+        """What the embedded model would run on."""
+        from moot.gateway.weights import find_weights
+
+        configured = name.model or self._env.get("MOOT_LOCAL_MODEL") or self._config.user.local.model
+        return find_weights(configured or None, self._cache)
 
     async def ollama_models(self) -> list[str]:
         """What an Ollama on this machine offers; nothing where none answers at once. Asked only once."""

@@ -187,14 +187,13 @@ async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | No
     url = f"{endpoint or os.environ.get('HF_ENDPOINT') or HUB}/{entry.repo}/resolve/main/{entry.file}"
     final = cache / entry.file
     part = cache / f"{entry.file}.part"
-    cache.mkdir(parents=True, exist_ok=True)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
     # Weights do not compress, and a compressed reply would make the ranges meaningless.
     headers = {"Accept-Encoding": "identity"}
     async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
         try:
             announced = await _announced(session, url, entry.name)
-            await _download(session, url, entry.name, part, announced, progress)
+            await _download(session, url, part, announced, name=entry.name, progress=progress)
         except aiohttp.ClientConnectorError as problem:
             raise Unreachable(entry.name, f"no connection to {url}: {problem}") from problem
         except TimeoutError as problem:
@@ -203,7 +202,7 @@ async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | No
             raise StreamBroken(entry.name, f"the download was cut: {problem}") from problem
     if await asyncio.to_thread(_sha256, part) != announced.sha256:
         _discard(part)
-        raise StreamBroken(entry.name, "the downloaded file does not have the announced checksum; it was removed")
+        raise StreamBroken(entry.name, "what arrived does not have the announced checksum; it was removed")
     part.replace(final)
     _note(part).unlink(missing_ok=True)
     return final
@@ -226,10 +225,15 @@ async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _An
 
 
 async def _download(
-    session: aiohttp.ClientSession, url: str, name: str, part: Path, announced: _Announced, progress: Progress
+    session: aiohttp.ClientSession,
+    url: str,
+    part: Path,
+    announced: _Announced,
+    *,
+    name: str,
+    progress: Progress,
 ) -> None:
-    etag = _etag_of_unfinished(part, announced)
-    done = part.stat().st_size if part.exists() else 0
+    done, etag = _unfinished(part, announced)
     if done == announced.size:
         return
     missing = announced.size - done
@@ -262,17 +266,18 @@ async def _download(
         raise StreamBroken(name, f"{done:,} of {announced.size:,} bytes arrived")
 
 
-def _etag_of_unfinished(part: Path, announced: _Announced) -> str:
-    """What the server called the bytes in `part`. Bytes of other weights than those announced, and bytes
-    of unknown origin, are discarded first."""
+def _unfinished(part: Path, announced: _Announced) -> tuple[int, str]:
+    """How many bytes an earlier pull left, and what the server called their file. Bytes of other weights
+    than those announced, and bytes of unknown origin, are discarded."""
+    part.parent.mkdir(parents=True, exist_ok=True)
     try:
         note = json.loads(_note(part).read_text(encoding="utf-8"))
         if note["sha256"] == announced.sha256 and part.stat().st_size <= announced.size:
-            return str(note["etag"])
+            return part.stat().st_size, str(note["etag"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
     _discard(part)
-    return ""
+    return 0, ""
 
 
 def _refuse(response: aiohttp.ClientResponse, name: str) -> None:

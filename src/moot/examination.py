@@ -1,0 +1,109 @@
+"""What `moot doctor` finds: each thing that moot needs or could use, its state, and how to better it.
+
+Looks, and changes nothing: it calls no model and creates no file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moot.errors import MootError
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+BETTER_MODEL = (
+    "For better words: set ANTHROPIC_API_KEY or OPENAI_API_KEY, run Ollama, or pull a larger local model "
+    "(`moot models list`)."
+)
+ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`good` is false only where something has to be mended before moot works as asked."""
+
+    what: str
+    good: bool
+    found: str
+    advice: str = ""
+
+
+async def examine(moot: Moot) -> list[Finding]:
+    return [
+        await _model(moot),
+        _workspace(moot),
+        _personas(moot),
+        await _sessions(moot),
+        _reviewer("codex", "npm install -g @openai/codex"),
+        _reviewer("claude", "npm install -g @anthropic-ai/claude-code"),
+    ]
+
+
+async def _model(moot: Moot) -> Finding:
+    try:
+        used = await moot.model_in_use()
+    except MootError as error:
+        return Finding("model", False, str(error), BETTER_MODEL)
+    if used.weights is None:
+        return Finding("model", True, f"{used.name} (chosen by: {used.reason})")
+    kind = "built in and tiny" if used.tiny else "local"
+    return Finding(
+        "model", True, f"{used.name}, {kind}: {Path(used.weights).name} ({used.reason})", BETTER_MODEL
+    )
+
+
+def _workspace(moot: Moot) -> Finding:
+    try:
+        moot.config  # noqa: B018
+    except MootError as error:
+        return Finding("workspace", False, str(error), "Mend the file; nothing else was read from it.")
+    there = [str(f) for f in (moot.workspace.config_file, moot.user_config_file) if f.is_file()]
+    settings = f"settings: {', '.join(there)}" if there else "no settings files"
+    return Finding("workspace", True, f"{moot.workspace.root} ({settings})")
+
+
+def _personas(moot: Moot) -> Finding:
+    try:
+        library = moot.library
+    except MootError as error:
+        return Finding("personas", False, str(error), "Mend the file, or move it away.")
+    own = [p for p in library.personas if p.source.is_relative_to(moot.workspace.personas)]
+    yours = f", {len(own)} of them from this workspace" if own else ""
+    return Finding("personas", True, f"{len(library.personas)}{yours}; {len(library.panels)} panels")
+
+
+async def _sessions(moot: Moot) -> Finding:
+    file = moot.database_file
+    if file is not None and not file.exists():
+        return _new_database(file)
+    try:
+        count = await (await moot.store()).count()
+    except MootError as error:
+        return Finding("sessions", False, str(error), ELSEWHERE)
+    return Finding("sessions", True, f"{count} in {file or 'the configured database'}")
+
+
+def _new_database(file: Path) -> Finding:
+    """Whether the file could be made, without making it."""
+    folder = next(parent for parent in file.parents if parent.exists())
+    if os.access(folder, os.W_OK):
+        return Finding("sessions", True, f"none yet; they will be kept in {file}")
+    return Finding(
+        "sessions",
+        False,
+        f"{folder} cannot be written",
+        ELSEWHERE,
+    )
+
+
+def _reviewer(command: str, install: str) -> Finding:
+    """Reviewers are welcome guests, not a need."""
+    path = shutil.which(command)
+    if path:
+        return Finding(command, True, path)
+    return Finding(command, True, "not installed (only needed as a reviewer)", f"To have it: {install}")

@@ -1,0 +1,172 @@
+"""A JSON schema as a grammar of llama.cpp, so that a typed draft always ends and always parses.
+
+It knows the schemas that pydantic writes. What it cannot promise to keep (a recursive shape, a string
+format, a regular expression beyond the simple) it refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moot.errors import RequestRejected
+
+Json = Mapping[str, Any]
+
+_DANGLING = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be because but by for from how if in including into is it its my no not of on or "
+        "our so than that the their they this to was we were when where which while who will with you your",
+    )
+)
+
+
+class Grammar:
+    """A JSON schema as a llama.cpp grammar that cannot run on: every string and list is bounded, every
+    property is written, and there is no white space to get lost in. The engine has a converter of its
+    own, but it bounds nothing, allows white space anywhere and prints warnings to stderr.
+
+    `plain` restricts strings to what looks like an English sentence; without it, a tiny model fills
+    them with braces, dates and web addresses. `longest` is the length of the longest JSON, which no
+    number of tokens exceeds.
+    """
+
+    def __init__(self, schema: Json, *, plain: bool, model: str) -> None:
+        self._definitions = schema.get("$defs", {})
+        self._plain = plain
+        self._model = model
+        self._limits: set[int] = set()
+        rule, self.longest = self._rule(schema, ())
+        self.text = rf"""root ::= {rule}
+char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
+"""
+
+    def finished(self, value: Any) -> Any:
+        """`value`, with each sentence that the grammar had to break off ended at a whole word."""
+        if isinstance(value, dict):
+            return {key: self.finished(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.finished(item) for item in value]
+        if not isinstance(value, str) or len(value) not in self._limits:
+            return value
+        end = value[-1] if value[-1] in ".?" else ""
+        words = value.split()[:-1]
+        while len(words) > 1 and words[-1].strip(",").lower() in _DANGLING:
+            words.pop()
+        shortened = " ".join(words).rstrip(",") + end
+        return shortened if len(shortened) > len(value) // 2 else value
+
+    def _rule(self, node: Json, within: tuple[str, ...]) -> tuple[str, int]:  # noqa: PLR0911
+        if "$ref" in node:
+            name = str(node["$ref"]).rsplit("/", 1)[-1]
+            if name in within:
+                raise RequestRejected(self._model, f"the draft's shape {name} contains itself")
+            return self._rule(self._definitions[name], (*within, name))
+        if "const" in node or "enum" in node:
+            return _one_of(node.get("enum", [node.get("const")]))
+        options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+        if options:
+            rules = [self._rule(option, within) for option in options]
+            return f"({' | '.join(rule for rule, _ in rules)})", max(longest for _, longest in rules)
+        match node.get("type", "string"):
+            case "object":
+                return self._object(node.get("properties", {}), within)
+            case "array":
+                return self._array(node, within)
+            case "string":
+                return self._string(node)
+            case "boolean":
+                return _one_of([True, False])
+            case "null":
+                return _one_of([None])
+            case "integer" | "number":
+                return _one_of(_numbers(node))
+        raise RequestRejected(self._model, f"the draft's shape has a part of unknown kind: {node}")
+
+    def _object(self, properties: Mapping[str, Json], within: tuple[str, ...]) -> tuple[str, int]:
+        rules, longest = [], 2
+        for name, node in properties.items():
+            rule, length = self._rule(node, within)
+            rules.append(f"{_literal(json.dumps(name) + ':')} {rule}")
+            longest += length + len(name) + 8
+        return _sequence("{", rules, "}"), longest
+
+    def _array(self, node: Json, within: tuple[str, ...]) -> tuple[str, int]:
+        if "prefixItems" in node:
+            rules = [self._rule(item, within) for item in node["prefixItems"]]
+            return _sequence("[", [rule for rule, _ in rules], "]"), sum(n + 1 for _, n in rules) + 2
+        most = 4 if self._plain else 12
+        fewest = int(node.get("minItems", 0))
+        most = max(fewest, min(int(node.get("maxItems", most)), most))
+        if most == 0:
+            return _literal("[]"), 2
+        item, length = self._rule(node.get("items", {}), within)
+        items = item if most == 1 else f'{item} ("," {item}){{{max(fewest - 1, 0)},{most - 1}}}'
+        return f'"[" {items if fewest else f"({items})?"} "]"', most * (length + 1) + 2
+
+    def _string(self, node: Json) -> tuple[str, int]:
+        most, fewest = int(node.get("maxLength", 10_000)), int(node.get("minLength", 0))
+        most = max(fewest, min(most, 120 if self._plain else 400))
+        if "pattern" in node:
+            return _matching(str(node["pattern"]), most, self._model), most + 2
+        if "format" in node:
+            raise RequestRejected(self._model, f"a draft cannot have a string of format {node['format']}")
+        if fewest <= most // 2:
+            self._limits.add(most)
+        if not self._plain:
+            return rf'"\"" char{{{fewest},{most}}} "\""', 2 * most + 2
+        if most < 3:
+            return rf'"\"" [A-Z]{{{max(fewest, min(most, 1))},{most}}} "\""', most + 2
+        if most < 40:
+            middle, end = "[A-Za-z0-9 '-]", "[a-z0-9]"
+        else:
+            middle, end, fewest = "[A-Za-z0-9 ,'%-]", "[.?]", max(fewest, 20)
+        return rf'"\"" [A-Z] {middle}{{{max(fewest - 2, 1)},{most - 2}}} {end} "\""', most + 2
+
+
+def _sequence(start: str, rules: Sequence[str], end: str) -> str:
+    return f'"{start}" ' + ' "," '.join(rules) + f' "{end}"'
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text)
+
+
+def _one_of(values: Sequence[Any]) -> tuple[str, int]:
+    written = [json.dumps(value) for value in values]
+    return f"({' | '.join(map(_literal, written))})", max(map(len, written))
+
+
+def _numbers(node: Json) -> list[float] | list[int]:
+    """A hundred whole numbers at most, or nine steps between the bounds of a fraction."""
+    low, high = node.get("minimum"), node.get("maximum")
+    over, under = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
+    first = low if low is not None else over
+    last = high if high is not None else under
+    if node["type"] == "number" and first is not None and last is not None:
+        return [round(first + (last - first) * step / 10, 6) for step in range(1, 10)]
+    if first is None:
+        first = 0 if last is None or last > 0 else last - 100
+    start = int(first) + (low is None and over is not None)
+    end = start + 100 if last is None else min(int(last) - (high is None), start + 100)
+    return list(range(start, end + 1))
+
+
+_PATTERN_PART = re.compile(r"(\[\^?[^]\\]+\])|\\([dw])|([*+?]|\{\d+(?:,\d*)?\})|([()|])|([\w \-:/@,.'])|(.)")
+
+
+def _matching(pattern: str, most: int, model: str) -> str:
+    """A simple regular expression as a rule. Repetition without end gets one."""
+    parts = []
+    for part in _PATTERN_PART.finditer(pattern.removeprefix("^").removesuffix("$")):
+        letters, shorthand, repeat, group, literal, unknown = part.groups()
+        if unknown or literal == ".":
+            raise RequestRejected(model, f"a draft cannot have a string that matches {pattern}")
+        if repeat in ("*", "+"):
+            repeat = f"{{{int(repeat == '+')},{max(most - 1, 1)}}}"
+        shorthand = {"d": "[0-9]", "w": "[A-Za-z0-9_]"}.get(shorthand or "")
+        parts.append(letters or shorthand or repeat or group or _literal(literal))
+    return rf'"\"" {" ".join(parts).replace(" {", "{")} "\""'

@@ -1,0 +1,328 @@
+"""Personas and panels: who can be asked, read from Markdown files.
+
+Knows what a persona consists of, how its file is written and what is wrong with a bad one. Refuses to know
+how a persona becomes a prompt, which flow convenes a panel, and whether the model that one names exists.
+
+In a file, what is short or counted stands in the front matter, what is read as prose or as a list in the
+sections of the body.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from string import Template
+from types import MappingProxyType
+from typing import TypeVar
+
+from pydantic import Field
+
+from moot.errors import InvalidId, InvalidInput, NotFound
+from moot.persona_file import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
+
+SHIPPED = Path(__file__).with_name("data")
+MOST_MEMBERS = 20
+
+_MIDDLE = 5.5
+
+# -- values --------------------------------------------------------------------------------------
+
+
+class Contribution(StrEnum):
+    INTEGRATOR = "integrator"
+    CHALLENGER = "challenger"
+    SENSE_CHECKER = "sense-checker"
+
+
+class Style(StrEnum):
+    QUESTIONS = "questions"
+    ASSERTIONS = "assertions"
+    MIXED = "mixed"
+
+
+class Tone(StrEnum):
+    GENTLE = "gentle"
+    WARM = "warm"
+    MEASURED = "measured"
+    DIRECT = "direct"
+    CONFRONTATIONAL = "confrontational"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """`score` is 1 to 10; `note` says how that score shows in behaviour."""
+
+    score: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """`delivery_vs_rigour`: 1 is all rigour, 10 is all delivery."""
+
+    risk_appetite: Dimension
+    evidence: Dimension
+    ambiguity: Dimension
+    intervention: Dimension
+    escalation: Dimension
+    delivery_vs_rigour: Dimension
+
+    def dimensions(self) -> tuple[tuple[str, Dimension], ...]:
+        return tuple((name, getattr(self, name)) for name in _DIMENSIONS)
+
+    def strongest(self, n: int) -> tuple[tuple[str, Dimension], ...]:
+        """The `n` dimensions farthest from the middle, ties in the order of the fields."""
+        return tuple(sorted(self.dimensions(), key=lambda named: -abs(named[1].score - _MIDDLE))[:n])
+
+
+_DIMENSIONS = tuple(Rubric.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    style: Style
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """`words` are found by the program (`forbidden_words_used`), `rules` are told to the model."""
+
+    words: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    description: str
+    lens: str
+    patterns: tuple[str, ...]
+    behaviours: tuple[str, ...]
+    forbidden: Forbidden
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """`openers` are beginnings of sentences for a model too small to begin its own."""
+
+    id: str
+    name: str
+    role: str
+    short_role: str
+    contribution: Contribution
+    purpose: str
+    bio: str
+    rubric: Rubric
+    reasoning: str
+    interaction: Interaction
+    boundaries: str
+    voice: Voice
+    openers: tuple[str, ...]
+    model: str | None
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`leads` says who leads a phase; phases it does not name are for a flow to settle."""
+
+    id: str
+    name: str
+    description: str
+    members: tuple[str, ...]
+    leads: Mapping[str, str]
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    personas: tuple[Persona, ...]
+    panels: tuple[Panel, ...]
+
+    def persona(self, id: str) -> Persona:  # noqa: A002
+        return _named("persona", id, self.personas)
+
+    def panel(self, id: str) -> Panel:  # noqa: A002
+        return _named("panel", id, self.panels)
+
+    def members(self, panel: Panel) -> tuple[Persona, ...]:
+        """In the panel's order; `speaking_order` says who speaks first."""
+        return tuple(self.persona(member) for member in panel.members)
+
+
+_Entry = TypeVar("_Entry", Persona, Panel)
+
+
+def _named(kind: str, id: str, among: tuple[_Entry, ...]) -> _Entry:  # noqa: A002
+    for entry in among:
+        if entry.id == id:
+            return entry
+    raise NotFound(kind, id, known=tuple(entry.id for entry in among))
+
+
+def speaking_order(personas: Iterable[Persona]) -> tuple[Persona, ...]:
+    """Who intervenes most speaks first; ties stay in the given order."""
+    return tuple(sorted(personas, key=lambda persona: -persona.rubric.intervention.score))
+
+
+def forbidden_words_used(persona: Persona, text: str, prompted_by: str = "") -> tuple[str, ...]:
+    """The persona's forbidden words in `text`, in the order of its file.
+
+    Only the listed forms count, as whole words in any case. A word that others brought up (`prompted_by`)
+    may be quoted.
+    """
+    said, heard = text.casefold(), prompted_by.casefold()
+    matchers = ((word, _matcher(word)) for word in persona.voice.forbidden.words)
+    return tuple(word for word, matcher in matchers if matcher.search(said) and not matcher.search(heard))
+
+
+def _matcher(phrase: str) -> re.Pattern[str]:
+    # A phrase may be hyphenated or broken over lines.
+    words = r"[\s-]+".join(map(re.escape, re.split(r"[\s-]+", phrase.casefold())))
+    return re.compile(rf"(?<!\w){words}(?!\w)")
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+_SECTIONS = (
+    "Purpose",
+    "Bio",
+    "Reasoning",
+    "Boundaries",
+    "Voice",
+    "Voice.Patterns",
+    "Voice.Behaviours",
+    "Openers",
+)
+_OPTIONAL_SECTIONS = ("Voice.Forbidden",)
+
+
+class _DimensionFields(Fields):
+    score: int = Field(ge=1, le=10)
+    note: Text
+
+
+class _RubricFields(Fields):
+    risk_appetite: _DimensionFields
+    evidence: _DimensionFields
+    ambiguity: _DimensionFields
+    intervention: _DimensionFields
+    escalation: _DimensionFields
+    delivery_vs_rigour: _DimensionFields
+
+
+class _InteractionFields(Fields):
+    style: Style = Field(strict=False)
+    tone: Tone = Field(strict=False)
+
+
+class _PersonaFields(Fields):
+    id: Id
+    name: Text
+    role: Text
+    short_role: Text | None = None
+    contribution: Contribution = Field(strict=False)
+    interaction: _InteractionFields
+    lens: Text
+    rubric: _RubricFields
+    forbidden_words: list[Text] = Field(default_factory=list)
+    model: Text | None = None
+
+
+class _PanelFields(Fields):
+    id: Id
+    name: Text
+    members: list[Id] = Field(min_length=1, max_length=MOST_MEMBERS)
+    leads: dict[Id, Id] = Field(default_factory=dict)
+
+
+def parse_persona(text: str, source: Path) -> Persona:
+    """The name of `source` has to be the id; the file itself is not opened."""
+    file = PersonaFile(text, source)
+    fields = file.fields(_PersonaFields)
+    sections = file.sections(_SECTIONS, _OPTIONAL_SECTIONS)
+    rules = sections["Voice.Forbidden"].items() if "Voice.Forbidden" in sections else ()
+    openers = sections["Openers"].items()
+    for opener in openers:
+        if opener[-1] in ".!?:;,…":
+            raise sections["Openers"].fault(f"'{opener}' has to break off within a clause")
+    return Persona(
+        id=file.identified(fields.id),
+        name=fields.name,
+        role=fields.role,
+        short_role=fields.short_role or fields.role,
+        contribution=fields.contribution,
+        purpose=sections["Purpose"].prose(),
+        bio=sections["Bio"].prose(),
+        rubric=Rubric(**{name: Dimension(given.score, given.note) for name, given in fields.rubric}),
+        reasoning=sections["Reasoning"].prose(),
+        interaction=Interaction(fields.interaction.style, fields.interaction.tone),
+        boundaries=sections["Boundaries"].prose(),
+        voice=Voice(
+            description=sections["Voice"].prose(),
+            lens=fields.lens,
+            patterns=sections["Voice.Patterns"].items(),
+            behaviours=sections["Voice.Behaviours"].items(),
+            forbidden=Forbidden(tuple(fields.forbidden_words), rules),
+        ),
+        openers=openers,
+        model=fields.model,
+        source=source,
+    )
+
+
+def parse_panel(text: str, source: Path, personas: Collection[str]) -> Panel:
+    """`personas` are the ids that a panel may name."""
+    file = PersonaFile(text, source)
+    fields = file.fields(_PanelFields)
+    for index, member in enumerate(fields.members):
+        if member not in personas:
+            raise file.field_fault(("members", index), f"there is no persona '{member}'")
+        if member in fields.members[:index]:
+            raise file.field_fault(("members", index), f"'{member}' is listed twice")
+    for phase, lead in fields.leads.items():
+        if lead not in fields.members:
+            raise file.field_fault(("leads", phase), f"'{lead}' is not a member of the panel")
+    return Panel(
+        id=file.identified(fields.id),
+        name=fields.name,
+        description=file.prose(),
+        members=tuple(fields.members),
+        leads=MappingProxyType(fields.leads),
+        source=source,
+    )
+
+
+def load_library(*folders: Path) -> Library:
+    """The shipped library, then that of each folder (its `personas/` and `panels/`, as far as they are
+    there). A later file replaces an earlier one of the same id and keeps its place in the order."""
+    roots = (SHIPPED, *folders)
+    personas = {persona.id: persona for root in roots for persona in _load(root / "personas", parse_persona)}
+
+    def parse(text: str, source: Path) -> Panel:
+        return parse_panel(text, source, personas)
+
+    panels = {panel.id: panel for root in roots for panel in _load(root / "panels", parse)}
+    return Library(tuple(personas.values()), tuple(panels.values()))
+
+
+def _load(folder: Path, parse: Callable[[str, Path], _Entry]) -> Iterator[_Entry]:
+    for file in sorted(folder.glob("*.md")):
+        # What editors and file systems leave behind begins with a dot.
+        if file.is_file() and not file.name.startswith("."):
+            yield parse(read_text(file), file)
+
+
+def scaffold(id: str, name: str) -> str:  # noqa: A002
+    """A new persona's file, to be saved as `{id}.md`: complete, and explained by its comments."""
+    if not re.fullmatch(ID_PATTERN, id):
+        raise InvalidId("id", id)
+    if not name.strip() or not name.isprintable():
+        raise InvalidInput("name", "has to be a line of text")
+    template = Template((SHIPPED / "personas" / "scaffold.txt").read_text(encoding="utf-8"))
+    # JSON's strings are YAML's, as long as nothing in them needs an escape that YAML does not know.
+    return template.substitute(id=id, name=json.dumps(name.strip(), ensure_ascii=False))

@@ -1,0 +1,101 @@
+"""`--answers FILE`: a scripted person. Every reply is used once, in order; a reply pinned to a step waits
+for that step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
+from moot.runner import Left
+
+if TYPE_CHECKING:
+    from moot.flows.flow import AskPerson
+    from moot.runner import Person
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    reply: str
+    at: str | None = None
+
+
+def read_answers(file: Path) -> list[Answer]:
+    try:
+        return parse_answers(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("--answers", f"{file} cannot be read: {error}") from error
+
+
+def parse_answers(text: str, file: str) -> list[Answer]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+
+    try:
+        listed = YAML(typ="safe", pure=True).load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise FileDamaged(file, f"is no valid YAML: {error.problem}", line) from error
+    if listed is None:
+        return []
+    if not isinstance(listed, list):
+        raise FileDamaged(file, "must be a list of replies")
+    return [_answer(item, number, file) for number, item in enumerate(listed, start=1)]
+
+
+def _answer(item: object, number: int, file: str) -> Answer:
+    match item:
+        case str(reply):
+            return Answer(reply)
+        case {"at": str(step), "reply": str(reply), **rest} if not rest:
+            return Answer(reply, step)
+        case _:
+            raise FileDamaged(
+                file,
+                f"reply {number} must be a text in quotes, or {{at: STEP, reply: TEXT}} with both as text",
+            )
+
+
+class ScriptedPerson:
+    """Answers from a list. An optional question without an answer left ends the conversation; any other is
+    an error that names the step."""
+
+    def __init__(self, answers: list[Answer]) -> None:
+        self._answers = answers
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        if problem is not None:
+            raise InvalidInput(f"answer at step '{ask.step}'", problem)
+        for place, candidate in enumerate(self._answers):
+            if candidate.at is None or candidate.at == ask.step:
+                return self._answers.pop(place).reply
+        if ask.optional:
+            raise Left
+        raise AnswersExhausted(ask.step, ask.expects, scripted=True)
+
+    def unused(self) -> int:
+        return len(self._answers)
+
+
+class NoPerson:
+    """Nobody is there to be asked."""
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        if ask.optional:
+            raise Left
+        raise AnswersExhausted(ask.step, problem or ask.expects, scripted=False)
+
+
+class FirstSays:
+    """Says one thing that was given beforehand, then leaves the floor to somebody else."""
+
+    def __init__(self, first: str, then: Person) -> None:
+        self._first: str | None = first
+        self._then = then
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        if self._first is None:
+            return await self._then.answer(ask, problem)
+        first, self._first = self._first, None
+        return first

@@ -1,0 +1,145 @@
+"""`moot ask`: one persona answers; follow up as often as wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moot.surfaces.cli.plain import visible
+from moot.surfaces.cli.running import (
+    AnswersOption,
+    DatabaseOption,
+    JsonOption,
+    ModelOption,
+    WorkspaceOption,
+    run,
+)
+
+if TYPE_CHECKING:
+    from moot.application import AskConversation, Moot
+    from moot.flows.ask import AskState
+    from moot.runner import Person
+    from moot.surfaces.cli.terminal import Narrator
+
+
+def ask(
+    persona: Annotated[str | None, typer.Argument(help="Who is asked: see `moot personas`.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(help="The question; left out, you are asked for it.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", "-r", metavar="ID", help="Take a conversation up again.")
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", "-l", help="Take the latest conversation up again.")
+    ] = False,
+    model: ModelOption = None,
+    answers: AnswersOption = None,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Ask one persona a question, and follow up as often as you want.
+
+    moot ask the-strategist "Should we open a second office?"
+
+    moot ask --resume ID "And if rents fall?"
+    """
+    from moot.surfaces.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
+
+    resuming = resume is not None or last
+    if resuming and persona is not None and question is None:
+        # With --resume the persona is known already, so the one text is a question.
+        persona, question = None, persona
+    if resuming == (persona is not None):
+        raise typer.BadParameter(
+            "name a persona, or take a conversation up again with --resume ID or --last", param_hint="PERSONA"
+        )
+
+    async def command(moot: Moot) -> int:
+        from moot.surfaces.cli import screen
+        from moot.surfaces.cli.terminal import Narrator, TerminalPerson
+
+        person: Person
+        if answers is not None:
+            person = ScriptedPerson(read_answers(answers))
+        else:
+            person = TerminalPerson() if screen.interactive() else NoPerson()
+        narrator = Narrator(moot.library, words_to_stdout=not as_json)
+        if persona is not None:
+            conversation = await moot.new_ask(persona, question, person, narrator)
+        else:
+            first = FirstSays(question, person) if question is not None else person
+            conversation = await moot.resumed_ask(resume, first, narrator)
+            recount(moot, conversation.state)
+        narrator.introduce(conversation.model, tiny=conversation.tiny)
+        return await _talk(conversation, narrator, as_json=as_json)
+
+    run(command, workspace=workspace, model=model, database=database, as_json=as_json)
+
+
+async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: bool) -> int:
+    from moot.errors import AnswersExhausted
+    from moot.surfaces.cli import failures, screen
+
+    resume = f"moot ask --resume {conversation.session.id}"
+    try:
+        state = await conversation.runner.run()
+    except asyncio.CancelledError:
+        narrator.interrupted()
+        screen.say(f"Saved. Go on with: {resume}")
+        raise
+    except AnswersExhausted:
+        state = conversation.state
+        if state.failure is None:
+            screen.say(f"Saved. Go on with: {resume}")
+            raise
+    left = conversation.runner.left
+    if as_json:
+        screen.show_json(document(conversation))
+    screen.say(screen.dim(f"Saved. Go on with: {resume}"))
+    if left is not None and left.interrupted:
+        return failures.INTERRUPTED
+    return failures.FAILED if state.failure else failures.DONE
+
+
+def recount(moot: Moot, state: AskState) -> None:
+    """What was said before, for whoever takes a conversation up again."""
+    from moot.conversation import PERSON
+    from moot.surfaces.cli import screen
+
+    for entry in state.conversation:
+        who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).name
+        screen.say(f"{screen.bold(who, sys.stderr)}: {visible(entry.content)}\n")
+
+
+def document(conversation: AskConversation) -> dict[str, Any]:
+    """The --json form: every question with its answer and its bill."""
+    import msgspec
+
+    state = conversation.state
+    said = list(state.conversation)
+    turns: list[dict[str, Any]] = []
+    bills = iter(state.spoken)
+    for asked, answered in itertools.zip_longest(said[::2], said[1::2]):
+        spoken = next(bills) if answered else None
+        turns.append(
+            {
+                "question": asked.content,
+                "answer": answered.content if answered else None,
+                **({"spoken": msgspec.to_builtins(spoken)} if spoken else {}),
+            }
+        )
+    failure = state.failure
+    return {
+        "session": conversation.session.id,
+        "persona": state.persona,
+        "model": conversation.model,
+        "step": str(state.step),
+        "turns": turns,
+        "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
+    }

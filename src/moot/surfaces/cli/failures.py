@@ -1,0 +1,48 @@
+"""What to do next when something went wrong, and which exit code says so."""
+
+from __future__ import annotations
+
+from moot.errors import ConfigInvalid, InvalidInput, MootError, NotFound, UnsafePath, UserMistake
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_ANOTHER = "choose another with --model, or see `moot doctor`"
+
+NEXT_STEPS = {
+    "KeyRefused": f"Check the API key in your environment, or {_ANOTHER}.",
+    "RateLimited": f"Wait a moment and try again, or {_ANOTHER}.",
+    "ProviderDown": f"Try again in a while, or {_ANOTHER}.",
+    "Unreachable": f"Check the network and the server's address, or {_ANOTHER}.",
+    "StreamBroken": "Try again: what was half said is not kept.",
+    "StreamStalled": "Try again: what was half said is not kept.",
+    "RequestRejected": f"Check the model's name, or {_ANOTHER}.",
+    "NoLocalModel": "Run `moot models list` to see what can be pulled, or set an API key.",
+    "ReplyEmpty": f"Ask again in other words, or {_ANOTHER}.",
+    "ReplyRefused": f"Ask in other words, or {_ANOTHER}.",
+    "ToolLoopTooLong": f"Try again, or {_ANOTHER}.",
+    "DraftInvalid": f"Try again, or {_ANOTHER}. The raw reply is above.",
+    "FileDamaged": "Mend the file by hand; it was left as it is.",
+    "PersonaInvalid": "Mend the file by hand; `moot personas new ID` writes one that works.",
+    "LockTimeout": "Wait for the other process to finish, then try again.",
+    "SessionMoved": "Take it up again to see what was added: the same command with --resume.",
+}
+"""By the name of the error's class, because logs keep that name."""
+
+
+def next_step(error: MootError) -> str:
+    if isinstance(error, NotFound):
+        known = ", ".join(error.known)
+        return f"There is: {known}." if known else _LISTS.get(error.kind, "")
+    return NEXT_STEPS.get(type(error).__name__, "")
+
+
+_LISTS = {
+    "session": "See `moot sessions` for those that there are.",
+    "ask session": "See `moot sessions` for those that there are.",
+}
+
+
+def exit_code(error: MootError) -> int:
+    """Wrong usage is what could be seen from the command line alone; all else is a failure."""
+    wrong_usage = isinstance(error, InvalidInput | UnsafePath | ConfigInvalid)
+    return USAGE if wrong_usage and isinstance(error, UserMistake) else FAILED

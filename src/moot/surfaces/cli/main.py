@@ -1,0 +1,49 @@
+"""The command line's frame. Imports little: what a command needs is loaded when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from moot import __version__
+from moot.surfaces.cli.ask import ask
+from moot.surfaces.cli.doctor import doctor
+from moot.surfaces.cli.models import models
+from moot.surfaces.cli.personas import personas
+from moot.surfaces.cli.sessions import sessions
+
+# Rich help would triple the time that --help takes.
+app = typer.Typer(
+    name="moot",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"moot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def frame(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Argue it before you build it."""
+
+
+app.command()(ask)
+app.command()(doctor)
+app.command()(sessions)
+app.add_typer(personas, name="personas")
+app.add_typer(models, name="models")
+
+
+def main() -> None:
+    app()

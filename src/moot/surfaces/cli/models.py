@@ -1,0 +1,76 @@
+"""`moot models`: weights for the embedded model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moot.surfaces.cli.running import JsonOption, run
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+models = typer.Typer(help="Local models: what there is, and pulling another.", no_args_is_help=True)
+
+
+@models.command("list")
+def list_models(as_json: JsonOption = False) -> None:
+    """List local models that can be pulled, and those that are here."""
+
+    async def command(moot: Moot) -> int:
+        from moot.surfaces.cli import screen
+
+        here = {weights.path.name: weights.path for weights in moot.pulled()}
+        if as_json:
+            screen.show_json(
+                {
+                    "models": [
+                        {
+                            "name": entry.name,
+                            "repository": entry.repo,
+                            "file": entry.file,
+                            "bytes": entry.size,
+                            "licence": entry.licence,
+                            "description": entry.description,
+                            "path": str(here[entry.file]) if entry.file in here else None,
+                        }
+                        for entry in moot.catalogue
+                    ]
+                }
+            )
+            return 0
+        for entry in moot.catalogue:
+            state = "here" if entry.file in here else f"{entry.size / 1e9:.1f} GB"
+            screen.show(f"{entry.name:<14}  {state:<7}  {entry.licence:<10}  {entry.description}")
+        screen.say("Pull one with: moot models pull NAME. The latest pulled is used by --model local.")
+        return 0
+
+    run(command, as_json=as_json)
+
+
+@models.command("pull")
+def pull_model(name: Annotated[str, typer.Argument(help="A name from `moot models list`.")]) -> None:
+    """Download a local model; an interrupted download goes on where it stopped."""
+
+    async def command(moot: Moot) -> int:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        from moot.surfaces.cli import screen
+
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task(name)
+            path = await moot.pull(name, lambda done, total: bar.update(task, completed=done, total=total))
+        screen.show(str(path))
+        screen.say(f"Ready: moot ask --model local:{name} the-strategist '…'")
+        return 0
+
+    run(command)

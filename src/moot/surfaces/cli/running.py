@@ -1,0 +1,80 @@
+"""Runs a command's coroutine: opens moot, turns errors into a message and an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+    from moot.errors import MootError
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="provider:model, BASE_URL#model, or local."),
+]
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option("--workspace", metavar="DIR", help="The workspace (default: the git root, or this folder)."),
+]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--database", metavar="URL", help="Where sessions are kept (default: a file).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
+AnswersOption = Annotated[
+    Path | None,
+    typer.Option("--answers", metavar="FILE", help="Replies from a YAML list; the terminal is never asked."),
+]
+
+
+def run(
+    command: Callable[[Moot], Awaitable[int]],
+    *,
+    workspace: Path | None = None,
+    model: str | None = None,
+    database: str | None = None,
+    as_json: bool = False,
+) -> NoReturn:
+    from moot.application import Options, opened
+    from moot.errors import MootError
+    from moot.surfaces.cli import failures, screen
+
+    async def whole() -> int:
+        async with opened(Options(workspace, model, database)) as moot:
+            return await command(moot)
+
+    try:
+        code = asyncio.run(whole())
+        sys.stdout.flush()
+    except MootError as error:
+        report(error)
+        if as_json:
+            screen.show_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+        code = failures.exit_code(error)
+    except KeyboardInterrupt:
+        screen.say("Interrupted. Everything that was complete is saved.")
+        code = failures.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing more can be said to them.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = failures.FAILED
+    raise typer.Exit(code)
+
+
+def report(error: MootError) -> None:
+    """What happened, and what to do next."""
+    from moot.surfaces.cli import failures, screen
+
+    raw = getattr(error, "raw", "")
+    if raw:
+        screen.say(raw)
+    screen.say(f"{error}.".replace("..", "."))
+    step = failures.next_step(error)
+    if step:
+        screen.say(step)

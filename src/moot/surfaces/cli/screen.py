@@ -1,0 +1,52 @@
+"""Where words go: what was asked for to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from moot.surfaces.cli.plain import visible
+
+
+def interactive() -> bool:
+    """Whether a person can be asked: somebody types, and somebody sees the question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def say(text: str = "") -> None:
+    """A line of the program's own."""
+    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def show(text: str = "") -> None:
+    """A line of the result."""
+    print(visible(text), flush=True)  # noqa: T201
+
+
+def show_json(document: Any) -> None:
+    """The one document of a --json command."""
+    print(json.dumps(document, ensure_ascii=False, indent=2), flush=True)  # noqa: T201
+
+
+def bold(text: str, stream: Any = None) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if coloured(stream or sys.stdout) else text
+
+
+def dim(text: str, stream: Any = None) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if coloured(stream or sys.stderr) else text
+
+
+def coloured(stream: Any) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """A comfortable measure, or the terminal's width where that is less."""
+    try:
+        return min(os.get_terminal_size(sys.stdout.fileno()).columns, 88)
+    except (OSError, ValueError):
+        return 88

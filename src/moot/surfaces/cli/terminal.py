@@ -1,0 +1,153 @@
+"""The person at a terminal: asked with an editable line, shown the words as they come."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from moot.flows.ask import AnswerFailed, AnswerGiven
+from moot.runner import Left
+from moot.surfaces.cli import screen
+from moot.surfaces.cli.failures import NEXT_STEPS
+from moot.surfaces.cli.plain import Wrapping, visible
+
+if TYPE_CHECKING:
+    from moot.errors import MootError
+    from moot.flows.flow import AskPerson, AskPersona, Event, Spoken
+    from moot.personas import Library
+
+
+TINY = (
+    "The built-in model is speaking. It is tiny, so take its words as a sketch. For a real one set "
+    "ANTHROPIC_API_KEY or OPENAI_API_KEY, run Ollama, or see `moot models list`."
+)
+
+
+class TerminalPerson:
+    """Reads lines. An empty line leaves an optional question; Ctrl-D leaves any; Ctrl-C interrupts."""
+
+    def __init__(self) -> None:
+        self._prompt: Any = None
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        if self._prompt is None:
+            from prompt_toolkit import PromptSession
+            from prompt_toolkit.output import create_output
+
+            self._prompt = PromptSession(output=create_output(sys.stderr))
+        if problem:
+            screen.say(problem)
+        for option in ask.options:
+            screen.say(f"  [{option.key}] {option.label}")
+        screen.say(screen.dim(f"{_begin(ask)} {_way_out(ask)}"))
+        while True:
+            try:
+                typed = str(await self._prompt.prompt_async("> "))
+            except EOFError:
+                raise Left from None
+            except KeyboardInterrupt:
+                raise Left(interrupted=True) from None
+            if typed.strip():
+                return typed
+            if ask.optional:
+                raise Left
+
+
+def _begin(ask: AskPerson) -> str:
+    return f"{ask.expects[0].upper()}{ask.expects[1:]}?"
+
+
+def _way_out(ask: AskPerson) -> str:
+    return "(Enter alone to leave)" if ask.optional else "(Ctrl-D to leave)"
+
+
+class Narrator:
+    """Shows one speaker at a time: who thinks, the words, the bill. Only words go to stdout."""
+
+    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+        self._library = library
+        self._model = ""
+        self._header = ""
+        self._out = sys.stdout if words_to_stdout else sys.stderr
+        self._wrapping: Wrapping | None = None
+        self._spinner: Any = None
+
+    def introduce(self, model: str, *, tiny: bool) -> None:
+        """Which model is going to speak; of the built-in one, said once, how little it is."""
+        self._model = model
+        if tiny:
+            screen.say(screen.dim(TINY))
+
+    def began(self, effect: AskPersona, attempt: int) -> None:  # noqa: ARG002
+        persona = self._library.persona(effect.persona)
+        self._wrapping = None
+        self._spin(f"{persona.name} is thinking ({self._model})")
+        self._header = f"{screen.bold(persona.name, self._out)} · {persona.role}"
+
+    def said(self, effect: AskPersona, attempt: int, text: str) -> None:  # noqa: ARG002
+        if self._wrapping is None:
+            self._stop_spinning()
+            wide = screen.columns() if self._out.isatty() else 10_000
+            self._wrapping = Wrapping(wide)
+            if self._out.isatty():
+                self._write(f"\n{self._header}\n")
+        self._write(self._wrapping.feed(visible(text)))
+
+    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:  # noqa: ARG002
+        self._stop_spinning()
+        self._spin(f"{why}; asking again in {seconds:.0f} s")
+
+    def happened(self, event: Event) -> None:
+        """The last word is out, or there will be none."""
+        self._stop_spinning()
+        if self._wrapping is not None:
+            self._write(self._wrapping.end() + "\n")
+            self._wrapping = None
+        match event:
+            case AnswerGiven(spoken=spoken):
+                screen.say(screen.dim(bill(spoken)))
+            case AnswerFailed(kind, message):
+                screen.say(f"{message}. {NEXT_STEPS.get(kind, '')}")
+
+    def interrupted(self) -> None:
+        """Leaves the screen tidy when the words stop in the middle."""
+        self._stop_spinning()
+        if self._wrapping is not None:
+            self._write(self._wrapping.end() + " …\n")
+            self._wrapping = None
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+
+    def _spin(self, text: str) -> None:
+        if not screen.coloured(sys.stderr):
+            screen.say(f"{text} …")
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._spinner = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._spinner.add_task(visible(text))
+        self._spinner.start()
+
+    def _stop_spinning(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+
+def bill(spoken: Spoken) -> str:
+    """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`"""
+    parts = [spoken.model, f"{spoken.output_tokens} tokens", f"{spoken.duration_ms / 1000:.1f} s"]
+    if spoken.cost_usd:
+        parts.append(f"${spoken.cost_usd:.4f}")
+    if spoken.cut_short:
+        parts.append("cut off at its length limit")
+    return " · ".join(parts)

@@ -1,0 +1,94 @@
+"""Files that other people and tools write too: an update changes what it changes and leaves the rest.
+
+Knows locking, line ends and damage, once for all formats; json_text and yaml_text know the formats. Refuses
+to know what any field means. A text that does not parse is reported with its line and never written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from moot.errors import FileDamaged, NotFound
+from moot.workspace import writing
+from moot.workspace.json_text import JsonText
+from moot.workspace.spelling import NotParsed
+from moot.workspace.yaml_text import YamlText
+
+Change = Callable[[MutableMapping[str, Any]], None]
+
+_BOM = "\ufeff"
+_EMPTY = "{}\n"
+
+
+class _Text(Protocol):
+    """Parsed from a text with plain line feeds; composes the text for what is in `data` now."""
+
+    data: dict[str, Any]
+
+    def compose(self) -> str: ...
+
+
+class _Document:
+    """A mapping in a file: `data` is what it says, and may be changed in place inside `update`."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self._original = text
+        try:
+            self._text = self._parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
+            self._unchanged = self._text.compose()
+        except NotParsed as error:
+            raise FileDamaged(str(path), error.problem, error.line) from None
+        except RecursionError:
+            raise FileDamaged(str(path), "it is nested too deeply") from None
+        except Exception as error:
+            # ruamel raises more than it documents: a ValueError for `!!int x`, a TypeError for an odd key.
+            raise FileDamaged(str(path), str(error)) from error
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        text = writing.read(path)
+        if text is None:
+            raise NotFound("file", str(path))
+        return cls(text, path)
+
+    @classmethod
+    def update(cls, path: Path, change: Change, *, timeout: float = writing.LOCK_SECONDS) -> Self:
+        """Changes the file under its lock and returns the result. A missing file begins as an empty mapping.
+
+        Values that are changed in place keep the comments in them; a mapping or list that is replaced
+        as a whole does not. An exception in `change` leaves the file as it was.
+        """
+        with writing.locked(path, timeout):
+            text = writing.read(path)
+            document = cls(_EMPTY if text is None else text, path)
+            change(document.data)
+            rendered = document._render()
+            if rendered != text:
+                writing.write_atomic(path, rendered)
+        return document
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self._text.data
+
+    def _render(self) -> str:
+        composed = self._text.compose()
+        if composed == self._unchanged:
+            return self._original
+        if "\r\n" in self._original:
+            composed = composed.replace("\n", "\r\n")
+        return _BOM + composed if self._original.startswith(_BOM) else composed
+
+    @staticmethod
+    def _parse(text: str) -> _Text:
+        raise NotImplementedError
+
+
+class YamlDocument(_Document):
+    _parse = YamlText
+
+
+class JsonDocument(_Document):
+    _parse = JsonText

@@ -1,0 +1,70 @@
+"""Every test runs without network, without the developer's settings and away from their files.
+
+This happens on import, before any test module is loaded, so that what a test imports or starts sees it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import tests.netguard.sitecustomize as netguard
+
+if TYPE_CHECKING:
+    from tests.stub.server import StubServer
+
+_FOREIGN_PREFIXES = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OLLAMA", "HF_", "GIT_")
+_FOREIGN_SUFFIX = "_PROXY"
+_FOREIGN_NAMES = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "LINES",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+)
+_HOME = Path(tempfile.mkdtemp(prefix="moot-tests-"))
+
+
+def _is_foreign(name: str) -> bool:
+    upper = name.upper()
+    return upper.startswith(_FOREIGN_PREFIXES) or upper.endswith(_FOREIGN_SUFFIX) or upper in _FOREIGN_NAMES
+
+
+def _settle_environment() -> None:
+    for name in [name for name in os.environ if _is_foreign(name)]:
+        del os.environ[name]
+    os.environ["HOME"] = str(_HOME)
+    for name in ("DATA", "CONFIG", "CACHE", "STATE"):
+        folder = _HOME / name.lower()
+        folder.mkdir()
+        os.environ[f"XDG_{name}_HOME"] = str(folder)
+    guard = str(Path(netguard.__file__).parent)
+    inherited = [
+        path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", guard)
+    ]
+    os.environ["PYTHONPATH"] = os.pathsep.join([guard, *inherited])
+
+
+_settle_environment()
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(_HOME, ignore_errors=True)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    """A stub model server on a thread of its own; a test runs its coroutines with asyncio.run."""
+    from tests.stub.server import running_stub
+
+    with running_stub() as server:
+        yield server
