@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 import tests.netguard.sitecustomize as netguard
 
 if TYPE_CHECKING:

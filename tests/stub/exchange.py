@@ -12,6 +12,7 @@ import struct
 from typing import Any
 
 from aiohttp import ClientConnectionResetError, web
+
 from tests.stub.reply import Plan, Sending, Wire, plan, refusal, weave, weave_whole
 from tests.stub.script import Behaviour, Recorded
 

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from aiohttp import web
+
 from tests.stub import anthropic_wire, openai_wire
 from tests.stub.exchange import Exchange
 from tests.stub.reply import Wire

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import anthropic
 import openai
 import pytest
+
 from tests.stub.server import StubServer
 
 WIRES: tuple[Literal["anthropic", "openai"], ...] = ("anthropic", "openai")

@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.stub_tests.clients import PARTIAL, WIRES, hear, hear_until, shape_params

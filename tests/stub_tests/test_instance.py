@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
+
 from tests.stub.instance import Bottomless, instance_of
 from tests.stub.reply import tokens_of
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.netguard.sitecustomize import refuse_live_calls
 
 REFUSED = "tests may not reach the network"

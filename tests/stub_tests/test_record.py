@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.stub_tests.clients import (

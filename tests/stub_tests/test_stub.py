@@ -9,6 +9,7 @@ from typing import Any
 
 import openai
 import pytest
+
 from tests.stub.script import Behaviour, Spent
 from tests.stub.server import StubServer
 from tests.stub_tests.clients import (

@@ -1,0 +1,5 @@
+"""`python -m moot`."""
+
+from moot.surfaces.cli.main import main
+
+main()
