@@ -32,7 +32,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
 from moot.errors import ConfigInvalid, FileDamaged, NotFound, SessionMoved
@@ -170,12 +171,20 @@ async def open_store(url: str) -> AsyncIterator[Store]:
     try:
         try:
             async with engine.begin() as connection:
-                await connection.run_sync(_metadata.create_all)
+                await _create_missing(connection)
         except DatabaseError as error:
             raise FileDamaged(_shown(url), f"the database cannot be used: {error.orig}") from error
         yield Store(engine)
     finally:
         await engine.dispose()
+
+
+async def _create_missing(connection: AsyncConnection) -> None:
+    """One statement each that asks and acts at once: two processes may open a new database together."""
+    for table in _metadata.sorted_tables:
+        await connection.execute(CreateTable(table, if_not_exists=True))
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            await connection.execute(CreateIndex(index, if_not_exists=True))
 
 
 def sqlite_url(file: Path) -> str:
@@ -203,7 +212,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
     # killed, only, at worst, the last ones when the machine itself loses power.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "foreign_keys=ON"):
+    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -66,7 +66,7 @@ class Gateway:
         return Model(
             name,
             provider,
-            small=getattr(provider, "tiny", False),
+            small=name.is_local and self.weights(name).tiny,
             priced_as=self._priced_as(name),
             free=name.provider in (names.LOCAL, "ollama"),
             patience=Patience(retries=settings.retries),

@@ -18,10 +18,18 @@ Json = Mapping[str, Any]
 _DANGLING = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be because but by for from how if in including into is it its my no not of on or "
-        "our so than that the their they this to was we were when where which while who will with you your",
+        "a an and are as at be because but by for from how i if in including into is it its my no not of on "
+        "or our so than that the their they this to was we were when where which while who will with you your",
     )
 )
+
+# Left to begin by itself, a tiny model begins with a heading, a date or in another language. None of these
+# is shorter than two letters and a space, or longer than seven letters.
+_TELLING = ("We ", "The ", "This ", "It is ", "If we ", "Our ", "There ", "People ")
+_ASKING = ("What ", "How ", "Who ", "Why ", "When ", "Which ", "Is it ", "Do we ")
+
+_SENTENCE = 60
+"""Strings that may be this long are sentences; shorter ones are names."""
 
 
 class Grammar:
@@ -59,25 +67,25 @@ char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
         shortened = " ".join(words).rstrip(",") + end
         return shortened if len(shortened) > len(value) // 2 else value
 
-    def _rule(self, node: Json, within: tuple[str, ...]) -> tuple[str, int]:  # noqa: PLR0911
+    def _rule(self, node: Json, within: tuple[str, ...], name: str = "") -> tuple[str, int]:  # noqa: PLR0911
         if "$ref" in node:
-            name = str(node["$ref"]).rsplit("/", 1)[-1]
-            if name in within:
-                raise RequestRejected(self._model, f"the draft's shape {name} contains itself")
-            return self._rule(self._definitions[name], (*within, name))
+            shape = str(node["$ref"]).rsplit("/", 1)[-1]
+            if shape in within:
+                raise RequestRejected(self._model, f"the draft's shape {shape} contains itself")
+            return self._rule(self._definitions[shape], (*within, shape), name)
         if "const" in node or "enum" in node:
             return _one_of(node.get("enum", [node.get("const")]))
         options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
         if options:
-            rules = [self._rule(option, within) for option in options]
+            rules = [self._rule(option, within, name) for option in options]
             return f"({' | '.join(rule for rule, _ in rules)})", max(longest for _, longest in rules)
         match node.get("type", "string"):
             case "object":
                 return self._object(node.get("properties", {}), within)
             case "array":
-                return self._array(node, within)
+                return self._array(node, within, name)
             case "string":
-                return self._string(node)
+                return self._string(node, name)
             case "boolean":
                 return _one_of([True, False])
             case "null":
@@ -89,42 +97,43 @@ char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
     def _object(self, properties: Mapping[str, Json], within: tuple[str, ...]) -> tuple[str, int]:
         rules, longest = [], 2
         for name, node in properties.items():
-            rule, length = self._rule(node, within)
+            rule, length = self._rule(node, within, name)
             rules.append(f"{_literal(json.dumps(name) + ':')} {rule}")
             longest += length + len(name) + 8
         return _sequence("{", rules, "}"), longest
 
-    def _array(self, node: Json, within: tuple[str, ...]) -> tuple[str, int]:
+    def _array(self, node: Json, within: tuple[str, ...], name: str) -> tuple[str, int]:
         if "prefixItems" in node:
-            rules = [self._rule(item, within) for item in node["prefixItems"]]
+            rules = [self._rule(item, within, name) for item in node["prefixItems"]]
             return _sequence("[", [rule for rule, _ in rules], "]"), sum(n + 1 for _, n in rules) + 2
         most = 4 if self._plain else 12
         fewest = int(node.get("minItems", 0))
         most = max(fewest, min(int(node.get("maxItems", most)), most))
         if most == 0:
             return _literal("[]"), 2
-        item, length = self._rule(node.get("items", {}), within)
+        item, length = self._rule(node.get("items", {}), within, name)
         items = item if most == 1 else f'{item} ("," {item}){{{max(fewest - 1, 0)},{most - 1}}}'
         return f'"[" {items if fewest else f"({items})?"} "]"', most * (length + 1) + 2
 
-    def _string(self, node: Json) -> tuple[str, int]:
+    def _string(self, node: Json, name: str) -> tuple[str, int]:
         most, fewest = int(node.get("maxLength", 10_000)), int(node.get("minLength", 0))
         most = max(fewest, min(most, 120 if self._plain else 400))
         if "pattern" in node:
             return _matching(str(node["pattern"]), most, self._model), most + 2
         if "format" in node:
             raise RequestRejected(self._model, f"a draft cannot have a string of format {node['format']}")
-        if fewest <= most // 2:
-            self._limits.add(most)
         if not self._plain:
             return rf'"\"" char{{{fewest},{most}}} "\""', 2 * most + 2
-        if most < 3:
-            return rf'"\"" [A-Z]{{{max(fewest, min(most, 1))},{most}}} "\""', most + 2
-        if most < 40:
-            middle, end = "[A-Za-z0-9 '-]", "[a-z0-9]"
-        else:
-            middle, end, fewest = "[A-Za-z0-9 ,'%-]", "[.?]", max(fewest, 20)
-        return rf'"\"" [A-Z] {middle}{{{max(fewest - 2, 1)},{most - 2}}} {end} "\""', most + 2
+        if fewest <= most // 2:
+            # A sentence's first words differ by four letters; so do the lengths at which it is broken off.
+            self._limits.update(range(most - 4, most + 1) if most >= _SENTENCE else (most,))
+        if most < 2:
+            return rf'"\"" [A-Z]{{{fewest},1}} "\""', 3
+        if most < _SENTENCE:
+            return rf'"\"" [A-Z] [a-z ]{{{max(fewest - 2, 0)},{most - 2}}} [a-z] "\""', most + 2
+        begin, end = (_ASKING, "?") if "question" in name else (_TELLING, ".")
+        middle = f"[A-Za-z ,']{{{max(fewest, 20) - 4},{most - 8}}}"
+        return rf'"\"" ({" | ".join(map(_literal, begin))}) {middle} "{end}" "\""', most + 2
 
 
 def _sequence(start: str, rules: Sequence[str], end: str) -> str:

@@ -37,11 +37,12 @@ from moot.gateway.tiny import (
     OPENERS,
     SAMPLING,
     SHORT_ENDING,
+    anchor,
     first_sentence,
     has_sentence,
+    is_garbled,
     is_sensible,
     plain,
-    question,
     short_messages,
 )
 from moot.gateway.weights import Weights
@@ -92,20 +93,27 @@ class LocalProvider:
         """A draft means nothing before it is whole, so it is heard in one piece."""
         grammar = Grammar(schema, plain=self._weights.tiny, model=call.model)
         body: dict[str, Any] = {
-            **(SAMPLING if self._weights.tiny else _sampling(call)),
-            "messages": short_messages(call, 2_400) if self._weights.tiny else _messages(call),
+            **_sampling(call),
+            "messages": _messages(call),
             "grammar": grammar.text,
             "max_tokens": max(call.max_tokens, grammar.longest),
         }
+        if self._weights.tiny:
+            lead = {"role": "assistant", "content": f"{anchor(call.messages)} My answer:\n"}
+            body |= SAMPLING | {"repeat_penalty": 1.1, "messages": [*short_messages(call, 2_400), lead]}
         usage = Usage()
+        text = ""
         for _ in range(3):
             answer = await self._generate(body, deaf)
             usage += answer.usage
             if answer.stop == "end":
                 text = json.dumps(grammar.finished(json.loads(answer.text)), ensure_ascii=False)
-                hear(text)
-                return Turn(text, usage, "end")
-        raise StreamBroken(call.model, "the draft did not fit into the model's context")
+                if not (self._weights.tiny and is_garbled(text)):
+                    break
+        if not text:
+            raise StreamBroken(call.model, "the draft did not fit into the model's context")
+        hear(text)
+        return Turn(text, usage, "end")
 
     # -- a few sentences from a tiny model -------------------------------------------------------
 
@@ -116,7 +124,7 @@ class LocalProvider:
         openers = (beginning,) if beginning else (call.openers or OPENERS)[:5]
         messages = short_messages(call, 1_200)
         known = plain(" ".join((call.system, *(message.text for message in call.messages))))
-        asked = question(call.messages)
+        reminder = anchor(call.messages)
         said: list[str] = []
         usage = Usage()
         stop: Stop = "end"
@@ -129,9 +137,7 @@ class LocalProvider:
             if usage.output_tokens >= call.max_tokens:
                 stop = "limit"
                 break
-            # The question is repeated right before the opener: what lies further back is forgotten.
-            # The model sees it as its own words; nobody else does.
-            prompt = [*messages, {"role": "assistant", "content": f"The question is: {asked} {opener}"}]
+            prompt = [*messages, {"role": "assistant", "content": f"{reminder} {opener}"}]
             lead = "" if beginning else opener if not said else f" {opener}"
             # The first opener is said at once, so that a person sees that someone has begun to speak.
             # Somebody who has begun has to finish: its last attempt is accepted whatever it is.
@@ -252,7 +258,11 @@ def _load(weights: Weights) -> xllamacpp.Server:
     # Larger weights need more memory for each word of context: there the voices share one pool.
     params.n_ctx = VOICES * 2_048
     params.kv_unified = not weights.tiny
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 1
+    for cores in (params.cpuparams, params.cpuparams_batch):
+        cores.n_threads = os.cpu_count() or 1
+        # Waiting threads sleep. Busy waiting, the default, falls from 50 words a second to less than one
+        # as soon as another program wants the same cores.
+        cores.poll = 0
     # By default, 8 GB of old prompts are kept.
     params.cache_ram_mib = 0
     params.verbosity = -1

@@ -21,6 +21,7 @@ OPENERS = (
 
 SAMPLING = {"temperature": 0.4, "min_p": 0.1, "repeat_penalty": 1.15, "repeat_last_n": 128}
 _SENTENCE = re.compile(r"""^.*?(?<=[\w)%]{2})[.!?]["')]?(?=\s|$)""", re.DOTALL)
+_GARBLED = re.compile(r"[A-Za-z]{19}|[A-Z]{5}|([a-z][A-Z]){2}|\b(\w+ \w+)\W+\2\b|\b(\w{3,})\W+\3\W+\3\b")
 _NOT_PROSE = re.compile(r"[`{}<>\[\]|\\_*#]|https?:|\bAI\b|language model")
 SHORT_ENDING = r'root ::= (" " [a-z]{1,12}){6,14} "."'
 
@@ -46,12 +47,14 @@ def _clipped(text: str, room: int) -> str:
     return f"{text[:half]} … {text[-half:]}"
 
 
-def question(messages: Sequence[Message]) -> str:
+def anchor(messages: Sequence[Message]) -> str:
+    """The question once more, for the model to read as its own words right before it goes on: what lies
+    further back is forgotten. Nobody else sees it."""
     texts = [message.text for message in reversed(messages) if isinstance(message, UserSaid)]
     for text in texts:
-        for asked in re.findall(r"[^.?!\n]{10,200}\?", text):
-            return str(asked).strip()
-    return _clipped(texts[0], 160) if texts else ""
+        if asked := re.search(r"[^.?!\n]{10,200}\?", text):
+            return f"The question is: {asked.group().strip()}"
+    return f"The matter is: {_clipped(texts[0], 160)}" if texts else ""
 
 
 def has_sentence(text: str) -> bool:
@@ -77,6 +80,11 @@ def is_sensible(sentence: str, known: str, said: str) -> bool:
         and bare not in plain(said)
         and (len(words) < 8 or bare not in known)
     )
+
+
+def is_garbled(text: str) -> bool:
+    """Whether `text` stumbles: words that are none, or the same words over and over."""
+    return _GARBLED.search(text) is not None
 
 
 def plain(text: str) -> str:

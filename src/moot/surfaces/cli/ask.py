@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +82,8 @@ def ask(
 
 
 async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: bool) -> int:
+    import asyncio
+
     from moot.errors import AnswersExhausted
     from moot.surfaces.cli import failures, screen
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -41,6 +40,8 @@ def run(
     database: str | None = None,
     as_json: bool = False,
 ) -> NoReturn:
+    import asyncio
+
     from moot.application import Options, opened
     from moot.errors import MootError
     from moot.surfaces.cli import failures, screen

@@ -1,0 +1,57 @@
+"""The real command in a process of its own, against the stub."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.stub.server import StubServer
+
+MOOT = (sys.executable, "-m", "moot")
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def environment(folder: Path, stub: StubServer | None = None, **more: str) -> dict[str, str]:
+    """A user of their own below `folder`; with a stub, Anthropic's key and address lead to it."""
+    env = {
+        **os.environ,
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "OLLAMA_HOST": "127.0.0.1:9",
+    }
+    if stub is not None:
+        env |= {"ANTHROPIC_API_KEY": "x", "ANTHROPIC_BASE_URL": stub.anthropic_base_url}
+    return env | more
+
+
+def moot(*arguments: str, env: Mapping[str, str], cwd: Path, stdin: str = "", timeout: float = 120) -> Ended:
+    done = subprocess.run(
+        [*MOOT, *arguments],
+        env=dict(env),
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)

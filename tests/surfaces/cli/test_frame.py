@@ -1,0 +1,148 @@
+"""The frame of the command line, and the commands that report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moot import __version__
+from tests.stub.server import StubServer
+from tests.surfaces.cli.command import environment, moot
+
+
+def test_the_version(tmp_path: Path) -> None:
+    ended = moot("--version", env=environment(tmp_path), cwd=tmp_path)
+    assert (ended.code, ended.out) == (0, f"moot {__version__}\n")
+
+
+def test_help_loads_nothing_that_help_does_not_need(tmp_path: Path) -> None:
+    """What makes `moot --help` fast, held as a fact about imports because times vary."""
+    code = (
+        "import sys\n"
+        "sys.argv = ['moot', '--help']\n"
+        "from moot.surfaces.cli.main import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as ended:\n    assert ended.code == 0\n"
+        "heavy = {'asyncio', 'pydantic', 'sqlalchemy', 'anthropic', 'openai', 'aiohttp', 'httpx2', 'rich',\n"
+        "         'prompt_toolkit', 'msgspec', 'markdown_it', 'ruamel', 'genai_prices', 'xllamacpp'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(tmp_path)
+    )
+    assert "Argue it before you build it." in done.stdout
+    assert done.stderr == "[]\n"
+
+
+def test_completion_can_be_had(tmp_path: Path) -> None:
+    asked = {"_MOOT_COMPLETE": "complete_bash", "COMP_WORDS": "moot per", "COMP_CWORD": "1"}
+    command = Path(sys.executable).parent / "moot"
+    done = subprocess.run(
+        [command], capture_output=True, text=True, check=False, env=environment(tmp_path, **asked)
+    )
+    assert done.stdout.strip() == "personas"
+
+
+def test_doctor_says_which_model_speaks_and_how_to_get_a_better_one(tmp_path: Path) -> None:
+    ended = moot("doctor", env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 0
+    assert "local, built in and tiny: SmolLM2-135M-Instruct" in ended.out
+    assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY" in ended.out
+    assert not (tmp_path / "data").exists(), "looking must not create anything"
+
+
+def test_doctor_says_why_it_is_that_model(stub: StubServer, tmp_path: Path) -> None:
+    ended = moot("doctor", "--json", env=environment(tmp_path, stub), cwd=tmp_path)
+    found = {f["what"]: f for f in ended.json["findings"]}
+    assert ended.json["healthy"] is True
+    assert found["model"]["found"] == "anthropic:claude-sonnet-5-5 (chosen by: ANTHROPIC_API_KEY)"
+    assert stub.requests == []
+
+
+def test_doctor_finds_what_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "moot.toml").write_text("[models]\ndefualt = 'x'\n", encoding="utf-8")
+    personas = tmp_path / "moot" / "personas"
+    personas.mkdir(parents=True)
+    (personas / "the-clerk.md").write_text("---\nid: the-clerk\n---\n", encoding="utf-8")
+    ended = moot("doctor", "--json", env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 1
+    bad = {f["what"]: f["found"] for f in ended.json["findings"] if not f["good"]}
+    assert set(bad) == {"model", "workspace", "personas"}
+    assert "did you mean 'default'?" in bad["workspace"]
+    assert "the-clerk.md" in bad["personas"]
+
+
+def test_personas_are_listed(tmp_path: Path) -> None:
+    listed = moot("personas", "--json", env=environment(tmp_path), cwd=tmp_path).json
+    assert len(listed["personas"]) == 11
+    assert {panel["id"] for panel in listed["panels"]} == {"board", "roundtable"}
+    plain = moot("personas", env=environment(tmp_path), cwd=tmp_path)
+    assert "the-devil-s-advocate" in plain.out
+
+
+def test_a_persona_is_shown_as_file_and_as_prompt(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    assert moot("personas", "show", "the-coach", env=env, cwd=tmp_path).out.startswith("---\nid: the-coach\n")
+    prompt = moot("personas", "show", "the-coach", "--prompt", env=env, cwd=tmp_path)
+    assert prompt.out.startswith("You are The Coach")
+    unknown = moot("personas", "show", "the-cook", "--json", env=env, cwd=tmp_path)
+    assert unknown.code == 1
+    assert unknown.json["error"]["message"] == "Persona 'the-cook' not found"
+
+
+def test_a_persona_of_ones_own_is_written_and_speaks(stub: StubServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, stub)
+    (tmp_path / ".git").mkdir()
+    below = tmp_path / "src"
+    below.mkdir()
+    made = moot("personas", "new", "the-clerk", env=env, cwd=below)
+    assert made.code == 0
+    assert Path(made.out.strip()) == tmp_path.resolve() / "moot" / "personas" / "the-clerk.md"
+    assert moot("personas", "new", "the-clerk", env=env, cwd=below).code == 1
+    assert moot("ask", "the-clerk", "Well?", env=env, cwd=below).code == 0
+    assert "The Clerk" in stub.requests[0].system
+
+
+def test_a_users_persona_overrides_a_shipped_one(stub: StubServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, stub)
+    shipped = moot("personas", "show", "the-coach", env=env, cwd=tmp_path).out
+    personas = tmp_path / "moot" / "personas"
+    personas.mkdir(parents=True)
+    changed = shipped.replace("name: The Coach", "name: The Trainer")
+    assert changed != shipped
+    (personas / "the-coach.md").write_text(changed, encoding="utf-8")
+    assert moot("ask", "the-coach", "Well?", env=env, cwd=tmp_path).code == 0
+    assert "You are The Trainer" in stub.requests[0].system
+
+
+@pytest.mark.parametrize("bad", ["../x", "The-Clerk", "a" * 65, "-x"])
+def test_a_persona_id_stays_an_id(tmp_path: Path, bad: str) -> None:
+    ended = moot("personas", "new", "--", bad, env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 2
+    assert "is not an id" in ended.err
+    assert not (tmp_path / "moot").exists()
+
+
+def test_local_models_are_listed(tmp_path: Path) -> None:
+    listed = moot("models", "list", "--json", env=environment(tmp_path), cwd=tmp_path).json["models"]
+    assert all(model["licence"] and model["path"] is None for model in listed)
+    assert "pull NAME" in moot("models", "list", env=environment(tmp_path), cwd=tmp_path).err
+
+
+def test_a_model_that_is_not_listed_cannot_be_pulled(tmp_path: Path) -> None:
+    ended = moot("models", "pull", "gpt-9", env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 1
+    assert "Model 'gpt-9' not found" in ended.err
+
+
+def test_no_sessions_yet(tmp_path: Path) -> None:
+    ended = moot("sessions", env=environment(tmp_path), cwd=tmp_path)
+    assert (ended.code, ended.out) == (0, "")
+    assert "Begin one" in ended.err
+    assert json.loads(moot("sessions", "--json", env=environment(tmp_path), cwd=tmp_path).out) == {
+        "sessions": []
+    }

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moot.config import load, parse
+from moot.errors import ConfigInvalid
+
+
+def test_no_files_are_no_settings(tmp_path: Path) -> None:
+    config = load(tmp_path / "moot.toml", tmp_path / "config.toml")
+    assert config.user.gateway.retries == 3
+    assert config.workspace.models.default == ""
+
+
+def test_all_settings_are_read() -> None:
+    settings = parse(
+        """
+        [models]
+        default = "anthropic:claude-opus-5-5"
+        [models.roles]
+        brief = "openai:gpt-5.6"
+        [models.personas]
+        the-analyst = "ollama:qwen3"
+        [providers.lab]
+        base_url = "http://127.0.0.1:8000/v1"
+        api_key_env = "LAB_KEY"
+        [local]
+        model = "qwen3-4b"
+        [gateway]
+        retries = 1
+        stall_seconds = 30
+        """,
+        "config.toml",
+    )
+    assert settings.models.roles == {"brief": "openai:gpt-5.6"}
+    assert settings.providers["lab"].api_key_env == "LAB_KEY"
+    assert (settings.gateway.retries, settings.gateway.stall_seconds) == (1, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models = 3", "models: "),
+        ("[models]\ndefualt = 'x'", "models.defualt: unknown setting; did you mean 'default'?"),
+        ("[modles]", "modles: unknown setting; did you mean 'models'?"),
+        ("[zzz]", "zzz: unknown setting; known here: models, providers, local, gateway"),
+        ("[models]\ndefault = 3", "models.default: "),
+        ("[gateway]\nretries = -1", "gateway.retries: "),
+        ("[providers.lab]\nbase_url = 'ftp://x'", "providers.lab.base_url: "),
+        ("[providers.lab]\nurl = 'http://x'", "providers.lab."),
+        ("[models", "is no valid TOML: "),
+        ("a = 1\na = 2", "Cannot overwrite a value"),
+    ],
+)
+def test_a_mistake_is_named(text: str, said: str) -> None:
+    with pytest.raises(ConfigInvalid) as raised:
+        parse(text, "moot.toml")
+    assert str(raised.value).startswith("moot.toml: ")
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("section", ["[providers.x]\nbase_url='http://x'", "[local]\nmodel='x'", "[gateway]"])
+def test_a_repository_may_not_choose_servers_keys_or_weights(tmp_path: Path, section: str) -> None:
+    file = tmp_path / "moot.toml"
+    file.write_text(section, encoding="utf-8")
+    with pytest.raises(ConfigInvalid, match="your own configuration"):
+        load(file, tmp_path / "config.toml")
+
+
+def test_a_file_that_is_no_text_is_a_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "moot.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigInvalid, match="cannot be read"):
+        load(file, tmp_path / "config.toml")

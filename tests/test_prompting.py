@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moot import prompting
+from moot.conversation import PERSON, Conversation
+from moot.flows.ask import AskState, Step
+from moot.personas import load_library
+from moot.speech import ModelSaid, UserSaid
+
+LIBRARY = load_library()
+STRATEGIST = LIBRARY.persona("the-strategist")
+
+
+def asked(*said: str) -> AskState:
+    conversation = Conversation()
+    for place, text in enumerate(said):
+        conversation = conversation.said("the-strategist" if place % 2 else PERSON, "x", text)
+    return AskState(Step.ANSWER, "the-strategist", "local", conversation)
+
+
+def test_a_persona_is_put_together_in_a_fixed_order() -> None:
+    prompt = prompting.system_prompt(STRATEGIST)
+    landmarks = [
+        "You are The Strategist",
+        STRATEGIST.bio[:40],
+        "that of the integrator",
+        "Risk appetite: 6 of 10.",
+        "Delivery vs rigour: 5 of 10.",
+        "How you reason:",
+        "How you talk with people:",
+        "What you do not do:",
+        "How you sound:",
+        "Words you do not use",
+    ]
+    places = [prompt.index(landmark) for landmark in landmarks]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("persona", LIBRARY.personas, ids=lambda persona: persona.id)
+def test_every_shipped_persona_makes_a_prompt_of_sensible_size(persona: object) -> None:
+    prompt = prompting.system_prompt(persona)  # type: ignore[arg-type]
+    assert 250 < len(prompt.split()) < 900
+    assert "\n\n\n" not in prompt
+
+
+def test_an_answer_continues_the_conversation() -> None:
+    request = prompting.ask_answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
+    assert request.messages == (UserSaid("One?"), ModelSaid("Two."), UserSaid("Three?"))
+    assert request.system.startswith(prompting.system_prompt(STRATEGIST))
+    assert (request.max_tokens, request.temperature, request.openers) == (1024, 0.7, ())
+
+
+def test_a_small_model_gets_few_words_and_beginnings_to_go_on_from() -> None:
+    request = prompting.ask_answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=True)
+    assert request.messages == (UserSaid("Three?"),)
+    assert len(request.system.split()) < 60
+    assert request.openers == STRATEGIST.openers
+
+
+def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> None:
+    long = "word " * 2_500
+    request = prompting.ask_answer(
+        asked("First?", long, "Second?", long, "Third?", long, "Last?"), STRATEGIST, small=False
+    )
+    first = request.messages[0]
+    assert isinstance(first, UserSaid)
+    assert first.text == "[2 earlier messages are left out here.]\n\nSecond?"
+    assert request.messages[-1] == UserSaid("Last?")
+    assert len(request.messages) == 5
+
+
+def test_what_looks_like_a_slot_in_a_value_stays_text() -> None:
+    assert "{{purpose}}" in prompting.fill("ask/answer", {"name": "{{purpose}}"})
+
+
+@pytest.mark.parametrize("inputs", [{}, {"name": "x", "mood": "y"}])
+def test_inputs_must_be_those_that_the_prompt_declares(inputs: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="declares"):
+        prompting.fill("ask/answer", inputs)
+
+
+def test_every_prompt_file_uses_exactly_what_it_declares() -> None:
+    folder = Path(prompting.__file__).parent / "data" / "prompts"
+    names = [str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.md")]
+    assert "ask/answer" in names
+    for name in names:
+        declared, _ = prompting._prompt(name)
+        prompting.fill(name, dict.fromkeys(declared, "x"))

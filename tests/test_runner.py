@@ -1,0 +1,333 @@
+"""The loop, driven with a flow of its own: several personas speak at once, and one can be called off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from moot.errors import InvalidInput, MootError, ProviderDown, SessionMoved
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    Effect,
+    Event,
+    Flow,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+)
+from moot.runner import Left, Runner, Speech, StoredLog
+from moot.store import open_store, sqlite_url
+
+BILL = Spoken("scripted", 1, 1, None, 1)
+
+
+class Spoke(Event, frozen=True):
+    persona: str
+    text: str
+
+
+class Failed(Event, frozen=True):
+    persona: str
+
+
+class CalledOff(Event, frozen=True):
+    persona: str
+
+
+PanelEvent = Spoke | Failed | CalledOff
+
+
+@dataclass(frozen=True)
+class PanelState:
+    waiting: tuple[str, ...] = ("ann", "bob")
+    said: tuple[str, ...] = ()
+    asks_person: bool = False
+    called_off: int = 0
+
+
+def advance(state: PanelState, event: PanelEvent) -> PanelState:
+    if isinstance(event, CalledOff) and event.persona not in (*state.waiting, "nobody"):
+        raise InvalidInput("persona", f"{event.persona} is not speaking")
+    waiting = tuple(persona for persona in state.waiting if persona != event.persona)
+    said = (*state.said, event.text) if isinstance(event, Spoke) else state.said
+    called_off = state.called_off + isinstance(event, CalledOff)
+    return replace(state, waiting=waiting, said=said, called_off=called_off)
+
+
+def pending(state: PanelState) -> tuple[Effect, ...]:
+    asked: tuple[Effect, ...] = tuple(AskPersona(persona, "p", "1") for persona in state.waiting)
+    if state.asks_person and state.waiting:
+        asked = (*asked, AskPerson("floor", "whom to call off", str(state.called_off)))
+    return asked
+
+
+def record(_: PanelState, effect: Effect, outcome: Outcome) -> PanelEvent:
+    match effect, outcome:
+        case AskPersona(persona), PersonaSpoke(text):
+            return Spoke(persona, text)
+        case AskPersona(persona), PersonaFailed():
+            return Failed(persona)
+        case _, PersonAnswered(text):
+            return CalledOff(text)
+        case _:
+            raise AssertionError
+
+
+def panel(
+    *, asks_person: bool = False, waiting: tuple[str, ...] = ("ann", "bob")
+) -> Flow[PanelState, PanelEvent]:
+    initial = PanelState(waiting=waiting, asks_person=asks_person)
+    return Flow("panel", initial, PanelEvent, advance, pending, record)
+
+
+@dataclass
+class ListLog:
+    events: list[PanelEvent] = field(default_factory=list)
+
+    async def read(self) -> list[PanelEvent]:
+        return list(self.events)
+
+    async def append(self, event: PanelEvent) -> None:
+        self.events.append(event)
+
+
+@dataclass
+class Heard:
+    log: ListLog
+    notes: list[str] = field(default_factory=list)
+
+    def began(self, effect: AskPersona, attempt: int) -> None:
+        self.notes.append(f"{effect.persona} began {attempt}")
+
+    def said(self, effect: AskPersona, attempt: int, text: str) -> None:
+        self.notes.append(f"{effect.persona} {attempt}: {text}")
+
+    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:
+        self.notes.append(f"{effect.persona} waits {seconds} {type(why).__name__}")
+
+    def happened(self, event: Event) -> None:
+        assert self.log.events[-1] is event, "heard of before it was in the log"
+        self.notes.append(type(event).__name__)
+
+
+class Answers:
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.problems: list[str | None] = []
+
+    async def answer(self, _: AskPerson, problem: str | None) -> str:
+        self.problems.append(problem)
+        if not self.answers:
+            await asyncio.get_running_loop().create_future()
+        return self.answers.pop(0)
+
+
+Speaker = Callable[[AskPersona, Any, Speech], Any]
+
+
+def runner_for(
+    flow: Flow[PanelState, PanelEvent], speak: Speaker, person: Any = None, log: ListLog | None = None
+) -> tuple[Runner[PanelState, PanelEvent], ListLog, Heard]:
+    log = log or ListLog()
+    heard = Heard(log)
+    return Runner(flow, log, speak=speak, person=person or Answers(), listener=heard), log, heard
+
+
+def test_independent_personas_speak_at_the_same_time() -> None:
+    both_speak = asyncio.Barrier(2)
+
+    async def speak(effect: AskPersona, _: Any, speech: Speech) -> Outcome:
+        await both_speak.wait()
+        speech.said(f"I am {effect.persona}")
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, log, heard = runner_for(panel(), speak)
+    state = asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert set(state.said) == {"ann", "bob"}
+    assert {"ann began 1", "bob began 2", "ann 1: I am ann", "bob 2: I am bob"} <= set(heard.notes)
+    assert len(log.events) == 2
+
+
+def test_outcomes_of_one_moment_are_logged_in_the_flows_order() -> None:
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, log, _ = runner_for(panel(waiting=("zoe", "ann", "bob")), speak)
+    asyncio.run(runner.run())
+    assert [event.persona for event in log.events] == ["zoe", "ann", "bob"]
+
+
+def test_a_failed_persona_is_an_event_and_the_others_go_on() -> None:
+    async def speak(effect: AskPersona, _: Any, speech: Speech) -> Outcome:
+        if effect.persona == "ann":
+            speech.waits(1.5, ProviderDown("m", "529"))
+            return PersonaFailed("ProviderDown", "529")
+        return PersonaSpoke("bob", BILL)
+
+    runner, log, heard = runner_for(panel(), speak)
+    asyncio.run(runner.run())
+    assert log.events == [Failed("ann"), Spoke("bob", "bob")]
+    assert "ann waits 1.5 ProviderDown" in heard.notes
+
+
+def test_what_the_flow_no_longer_asks_for_is_cancelled_before_anything_else_happens() -> None:
+    cancelled: list[str] = []
+    ann_speaks = asyncio.Event()
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        if effect.persona == "bob":
+            await ann_speaks.wait()
+            return PersonaSpoke("bob", BILL)
+        try:
+            ann_speaks.set()
+            return await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            cancelled.append("ann")
+            raise
+
+    runner, log, _ = runner_for(panel(asks_person=True), speak, Answers("ann"))
+    state = asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert cancelled == ["ann"]
+    assert CalledOff("ann") in log.events
+    assert state.said == ("bob",)
+
+
+def test_an_outcome_that_came_too_late_is_dropped() -> None:
+    """Ann's reply and the wish to call her off are done in the same moment; the wish is asked for first."""
+
+    def first_the_person(state: PanelState) -> tuple[Effect, ...]:
+        return tuple(sorted(pending(state), key=lambda effect: isinstance(effect, AskPersona)))
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        return PersonaSpoke(effect.persona, BILL)
+
+    flow = replace(panel(asks_person=True), pending=first_the_person)
+    runner, log, _ = runner_for(flow, speak, Answers("ann"))
+    asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [CalledOff("ann"), Spoke("bob", "bob")]
+
+
+def test_an_answer_that_the_flow_refuses_is_asked_for_again_with_the_reason() -> None:
+    released = asyncio.Event()
+    person = Answers("carl", "ann", "bob")
+
+    async def speak(*_: Any) -> Outcome:
+        await released.wait()
+        return PersonaSpoke("never", BILL)
+
+    runner, log, _ = runner_for(panel(asks_person=True), speak, person)
+    asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert person.problems == [None, "persona: carl is not speaking", None]
+    assert log.events == [CalledOff("ann"), CalledOff("bob")]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_person_who_leaves_stops_everything_and_keeps_what_was_complete(interrupted: bool) -> None:
+    bob_is_logged = asyncio.Event()
+    closed: list[str] = []
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        if effect.persona == "bob":
+            return PersonaSpoke("bob", BILL)
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            closed.append(effect.persona)
+
+    class Leaving:
+        async def answer(self, *_: Any) -> str:
+            await bob_is_logged.wait()
+            raise Left(interrupted=interrupted)
+
+    runner, log, heard = runner_for(panel(asks_person=True), speak, Leaving())
+    heard.happened = lambda _: bob_is_logged.set()  # type: ignore[method-assign]
+    state = asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert runner.left is not None
+    assert runner.left.interrupted is interrupted
+    assert closed == ["ann"]
+    assert log.events == [Spoke("bob", "bob")]
+    assert state.waiting == ("ann",)
+
+
+def test_cancelling_the_run_closes_every_stream() -> None:
+    closed: list[str] = []
+    speaking = asyncio.Barrier(3)
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        try:
+            await speaking.wait()
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            closed.append(effect.persona)
+
+    async def main() -> None:
+        runner, _, _ = runner_for(panel(), speak)
+        task = asyncio.create_task(runner.run())
+        await speaking.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+    assert sorted(closed) == ["ann", "bob"]
+
+
+def test_a_mistake_of_ours_is_not_hidden() -> None:
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        if effect.persona == "ann":
+            raise ZeroDivisionError
+        return await asyncio.get_running_loop().create_future()
+
+    runner, log, _ = runner_for(panel(), speak)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == []
+
+
+def test_an_illegal_event_is_neither_folded_in_nor_logged() -> None:
+    runner, log, heard = runner_for(panel(), Answers())  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        asyncio.run(runner.put(CalledOff("carl")))
+    assert (log.events, heard.notes, runner.state) == ([], [], panel().initial)
+
+
+def test_what_was_complete_is_not_asked_again_after_a_restart() -> None:
+    asked: list[str] = []
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        asked.append(effect.persona)
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, _, _ = runner_for(panel(), speak, log=ListLog([Spoke("ann", "I was here")]))
+
+    async def main() -> PanelState:
+        await runner.resume()
+        return await runner.run()
+
+    state = asyncio.run(main())
+    assert asked == ["bob"]
+    assert state.said == ("I was here", "bob")
+
+
+def test_two_processes_never_interleave_one_session(tmp_path: Any) -> None:
+    async def main() -> None:
+        async with open_store(sqlite_url(tmp_path / "moot.db")) as store:
+            session = await store.create("panel", "t")
+            one = StoredLog(store, session.id, panel())
+            other = StoredLog(store, session.id, panel())
+            assert await one.read() == await other.read() == []
+            await one.append(Spoke("ann", "first"))
+            with pytest.raises(SessionMoved):
+                await other.append(Spoke("ann", "second"))
+            assert await other.read() == [Spoke("ann", "first")]
+            await other.append(Failed("bob"))
+            assert await one.read() == [Spoke("ann", "first"), Failed("bob")]
+
+    asyncio.run(main())
