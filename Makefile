@@ -8,7 +8,7 @@ BIN        := $(VENV)/bin
 UV_VERSION := 0.13.7
 QUESTION   ?= Should we rebuild our oldest service this year, or keep mending it?
 
-.PHONY: run install check test format lock bench clean help
+.PHONY: run install check test format docs lock bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -44,6 +44,9 @@ test: install    ## All tests.
 format: install  ## Put the code into shape.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: install    ## Write the generated parts of the documentation.
+	$(BIN)/python -m docs.generate
 
 bench: install   ## Measure; prints ratios.
 	$(BIN)/python -m bench

@@ -19,7 +19,8 @@ _DANGLING = frozenset(
     re.findall(
         r"\w+",
         "a an and are as at be because but by for from how i if in including into is it its my no not of on "
-        "or our so than that the their they this to was we were when where which while who will with you your",
+        "or our so than that the their they this to was we were when where which while who will with "
+        "you your",
     )
 )
 

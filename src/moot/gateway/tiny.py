@@ -21,7 +21,7 @@ OPENERS = (
 
 SAMPLING = {"temperature": 0.4, "min_p": 0.1, "repeat_penalty": 1.15, "repeat_last_n": 128}
 _SENTENCE = re.compile(r"""^.*?(?<=[\w)%]{2})[.!?]["')]?(?=\s|$)""", re.DOTALL)
-_GARBLED = re.compile(r"[A-Za-z]{19}|[A-Z]{5}|([a-z][A-Z]){2}|\b(\w+ \w+)\W+\2\b|\b(\w{3,})\W+\3\W+\3\b")
+_GARBLED = re.compile(r"[A-Za-z]{19}|[A-Z]{5}|([a-z][A-Z]){2}|(?i:\b(\w+ \w+)\W+\2\b|\b(\w{3,})\W+\3\W+\3\b)")
 _NOT_PROSE = re.compile(r"[`{}<>\[\]|\\_*#]|https?:|\bAI\b|language model")
 SHORT_ENDING = r'root ::= (" " [a-z]{1,12}){6,14} "."'
 

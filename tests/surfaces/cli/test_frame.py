@@ -59,7 +59,7 @@ def test_doctor_says_why_it_is_that_model(stub: StubServer, tmp_path: Path) -> N
     ended = moot("doctor", "--json", env=environment(tmp_path, stub), cwd=tmp_path)
     found = {f["what"]: f for f in ended.json["findings"]}
     assert ended.json["healthy"] is True
-    assert found["model"]["found"] == "anthropic:claude-sonnet-5-5 (chosen by: ANTHROPIC_API_KEY)"
+    assert found["model"]["found"] == "openai:gpt-5.6 (chosen by: OPENAI_API_KEY)"
     assert stub.requests == []
 
 
