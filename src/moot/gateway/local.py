@@ -123,39 +123,46 @@ class LocalProvider:
         beginning = last.text.rstrip() if isinstance(last, ModelSaid) else ""
         openers = (beginning,) if beginning else (call.openers or OPENERS)[:5]
         messages = short_messages(call, 1_200)
-        known = plain(" ".join((call.system, *(message.text for message in call.messages))))
         reminder = anchor(call.messages)
-        said: list[str] = []
+        known = plain(" ".join((call.system, *(message.text for message in call.messages))))
+        said = ""
         usage = Usage()
-        stop: Stop = "end"
-
-        def say(piece: str) -> None:
-            said.append(piece)
-            hear(piece)
-
-        for opener in openers:
+        # The first opener is said at once, so that a person sees that someone has begun to speak; but not
+        # before it is certain that there is someone.
+        await asyncio.to_thread(self._loaded)
+        if not beginning:
+            said = openers[0]
+            hear(said)
+        for place, opener in enumerate(openers):
             if usage.output_tokens >= call.max_tokens:
-                stop = "limit"
-                break
+                return Turn(said, usage, "limit")
             prompt = [*messages, {"role": "assistant", "content": f"{reminder} {opener}"}]
-            lead = "" if beginning else opener if not said else f" {opener}"
-            # The first opener is said at once, so that a person sees that someone has begun to speak.
-            # Somebody who has begun has to finish: its last attempt is accepted whatever it is.
-            is_first = not said
-            if is_first and lead:
-                say(lead)
-            for attempt in range(3):
-                body = {**SAMPLING, "messages": prompt, "stop": ["\n"], "max_tokens": 60}
-                if attempt == 2:
-                    body.update(grammar=SHORT_ENDING, max_tokens=200)
-                answer = await self._generate(body, deaf, enough=has_sentence)
-                usage += answer.usage
-                sentence = first_sentence(answer.text)
-                acceptable = is_sensible(sentence, known, "".join(said))
-                if acceptable or (is_first and attempt == 2):
-                    say(sentence if is_first else lead + sentence)
-                    break
-        return Turn("".join(said), usage, stop)
+            sentence, used = await self._sentence(prompt, f"{known} {plain(said)}", must_end=place == 0)
+            usage += used
+            if sentence:
+                piece = sentence if place == 0 else f" {opener}{sentence}"
+                said += piece
+                hear(piece)
+        return Turn(said, usage, "end")
+
+    async def _sentence(self, prompt: list[Json], known: str, *, must_end: bool) -> tuple[str, Usage]:
+        """The rest of the sentence that the prompt ends with, or "" if nothing sensible comes. A sentence
+        that somebody has already heard the beginning of must end somehow."""
+        body = {**SAMPLING, "messages": prompt, "stop": ["\n"], "max_tokens": 60}
+        usage = Usage()
+        spare = ""
+        for _ in range(3):
+            answer = await self._generate(body, deaf, enough=has_sentence)
+            usage += answer.usage
+            sentence = first_sentence(answer.text)
+            if is_sensible(sentence, known):
+                if len(sentence.split()) >= 5:
+                    return sentence, usage
+                spare = sentence
+        if spare or not must_end:
+            return spare, usage
+        answer = await self._generate({**body, "grammar": SHORT_ENDING, "max_tokens": 200}, deaf)
+        return answer.text, usage + answer.usage
 
     # -- the engine ------------------------------------------------------------------------------
 
@@ -210,6 +217,7 @@ class LocalProvider:
             except asyncio.CancelledError as cancel:
                 cancelled = cancel
                 stop.set()
+        thread.join()
         if cancelled:
             raise cancelled
         if problem:

@@ -21,7 +21,10 @@ OPENERS = (
 
 SAMPLING = {"temperature": 0.4, "min_p": 0.1, "repeat_penalty": 1.15, "repeat_last_n": 128}
 _SENTENCE = re.compile(r"""^.*?(?<=[\w)%]{2})[.!?]["')]?(?=\s|$)""", re.DOTALL)
-_GARBLED = re.compile(r"[A-Za-z]{19}|[A-Z]{5}|([a-z][A-Z]){2}|(?i:\b(\w+ \w+)\W+\2\b|\b(\w{3,})\W+\3\W+\3\b)")
+_GARBLED = re.compile(
+    r"[A-Za-z]{19}|[A-Z]{5}|([a-z][A-Z]){2}"
+    r"|(?i:\b(\w+(?: \w+){1,3})\W+\2\b|\b(\w{3,})\W+\3\W+\3\b)"
+)
 _NOT_PROSE = re.compile(r"[`{}<>\[\]|\\_*#]|https?:|\bAI\b|language model")
 SHORT_ENDING = r'root ::= (" " [a-z]{1,12}){6,14} "."'
 
@@ -68,16 +71,17 @@ def first_sentence(text: str) -> str:
     return found.group() if found else ""
 
 
-def is_sensible(sentence: str, known: str, said: str) -> bool:
+def is_sensible(sentence: str, known: str) -> bool:
+    """Whether a sentence can be shown. `known` is what was said before, made plain: an echo is no reply,
+    though a few words of the question may well come back."""
     bare = plain(sentence)
     words = bare.split()
     triples = list(zip(words, words[1:], words[2:], strict=False))
     return (
-        len(words) >= 5
+        len(words) >= 2
         and not _NOT_PROSE.search(sentence)
         and sentence.count('"') % 2 == 0
         and len(set(triples)) == len(triples)
-        and bare not in plain(said)
         and (len(words) < 8 or bare not in known)
     )
 

@@ -64,7 +64,7 @@ def test_a_conversation_is_taken_up_where_it_stood(stub: StubServer, tmp_path: P
     second = moot("ask", "--resume", first["session"], "Why?", "--json", env=env, cwd=tmp_path)
     assert second.code == 0
     assert [t["answer"] for t in second.json["turns"]] == ["No.", "Because."]
-    assert f"You: {QUESTION}" in second.err
+    assert f"You:\n{QUESTION}\n" in second.err
     third = moot("ask", "--last", "Sure?", env=env, cwd=tmp_path)
     assert third.out == "Indeed.\n"
     listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.plain import visible
 from moot.surfaces.cli.running import (
     AnswersOption,
     DatabaseOption,
@@ -102,7 +100,7 @@ async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: b
     left = conversation.runner.left
     if as_json:
         screen.show_json(document(conversation))
-    screen.say(screen.dim(f"Saved. Go on with: {resume}"))
+    screen.say(f"Saved. Go on with: {resume}", "dim")
     if left is not None and left.interrupted:
         return failures.INTERRUPTED
     return failures.FAILED if state.failure else failures.DONE
@@ -115,7 +113,8 @@ def recount(moot: Moot, state: AskState) -> None:
 
     for entry in state.conversation:
         who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).name
-        screen.say(f"{screen.bold(who, sys.stderr)}: {visible(entry.content)}\n")
+        screen.say(f"{who}:", "bold")
+        screen.say(f"{entry.content}\n")
 
 
 def document(conversation: AskConversation) -> dict[str, Any]:

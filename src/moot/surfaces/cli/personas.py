@@ -67,7 +67,7 @@ def show_persona(
         elif prompt:
             screen.show(moot.system_prompt(persona))
         else:
-            screen.say(screen.dim(str(persona.source)))
+            screen.say(str(persona.source), "dim")
             screen.show(persona.source.read_text(encoding="utf-8").rstrip())
         return 0
 

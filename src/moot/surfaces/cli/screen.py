@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from moot.surfaces.cli.plain import visible
+
+Style = Literal["bold", "dim"]
 
 
 def interactive() -> bool:
@@ -15,9 +17,9 @@ def interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def say(text: str = "") -> None:
+def say(text: str = "", style: Style | None = None) -> None:
     """A line of the program's own."""
-    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+    print(styled(text, style, sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def show(text: str = "") -> None:
@@ -30,12 +32,10 @@ def show_json(document: Any) -> None:
     print(json.dumps(document, ensure_ascii=False, indent=2), flush=True)  # noqa: T201
 
 
-def bold(text: str, stream: Any = None) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if coloured(stream or sys.stdout) else text
-
-
-def dim(text: str, stream: Any = None) -> str:
-    return f"\x1b[2m{text}\x1b[0m" if coloured(stream or sys.stderr) else text
+def styled(text: str, style: Style | None, stream: Any) -> str:
+    """Made safe first, then dressed, so that no text can dress itself."""
+    code = {"bold": "1", "dim": "2", None: ""}[style]
+    return f"\x1b[{code}m{visible(text)}\x1b[0m" if code and coloured(stream) else visible(text)
 
 
 def coloured(stream: Any) -> bool:

@@ -39,7 +39,7 @@ class TerminalPerson:
             screen.say(problem)
         for option in ask.options:
             screen.say(f"  [{option.key}] {option.label}")
-        screen.say(screen.dim(f"{_begin(ask)} {_way_out(ask)}"))
+        screen.say(f"{_begin(ask)} {_way_out(ask)}", "dim")
         while True:
             try:
                 typed = str(await self._prompt.prompt_async("> "))
@@ -76,13 +76,13 @@ class Narrator:
         """Which model is going to speak; of the built-in one, said once, how little it is."""
         self._model = model
         if tiny:
-            screen.say(screen.dim(TINY))
+            screen.say(TINY, "dim")
 
     def began(self, effect: AskPersona, attempt: int) -> None:  # noqa: ARG002
         persona = self._library.persona(effect.persona)
         self._wrapping = None
         self._spin(f"{persona.name} is thinking ({self._model})")
-        self._header = f"{screen.bold(persona.name, self._out)} · {persona.role}"
+        self._header = f"{screen.styled(persona.name, 'bold', self._out)} · {persona.role}"
 
     def said(self, effect: AskPersona, attempt: int, text: str) -> None:  # noqa: ARG002
         if self._wrapping is None:
@@ -105,7 +105,7 @@ class Narrator:
             self._wrapping = None
         match event:
             case AnswerGiven(spoken=spoken):
-                screen.say(screen.dim(bill(spoken)))
+                screen.say(bill(spoken), "dim")
             case AnswerFailed(kind, message):
                 screen.say(f"{message}. {NEXT_STEPS.get(kind, '')}")
 
