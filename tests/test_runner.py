@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -26,6 +26,11 @@ from moot.runner import Left, Runner, Speech, StoredLog
 from moot.store import open_store, sqlite_url
 
 BILL = Spoken("scripted", 1, 1, None, 1)
+
+
+async def forever() -> NoReturn:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError
 
 
 class Spoke(Event, frozen=True):
@@ -102,6 +107,7 @@ class ListLog:
 class Heard:
     log: ListLog
     notes: list[str] = field(default_factory=list)
+    on_event: Callable[[], None] = lambda: None
 
     def began(self, effect: AskPersona, attempt: int) -> None:
         self.notes.append(f"{effect.persona} began {attempt}")
@@ -115,6 +121,7 @@ class Heard:
     def happened(self, event: Event) -> None:
         assert self.log.events[-1] is event, "heard of before it was in the log"
         self.notes.append(type(event).__name__)
+        self.on_event()
 
 
 class Answers:
@@ -125,7 +132,7 @@ class Answers:
     async def answer(self, _: AskPerson, problem: str | None) -> str:
         self.problems.append(problem)
         if not self.answers:
-            await asyncio.get_running_loop().create_future()
+            await forever()
         return self.answers.pop(0)
 
 
@@ -187,7 +194,7 @@ def test_what_the_flow_no_longer_asks_for_is_cancelled_before_anything_else_happ
             return PersonaSpoke("bob", BILL)
         try:
             ann_speaks.set()
-            return await asyncio.get_running_loop().create_future()
+            return await forever()
         except asyncio.CancelledError:
             cancelled.append("ann")
             raise
@@ -237,7 +244,7 @@ def test_a_person_who_leaves_stops_everything_and_keeps_what_was_complete(interr
         if effect.persona == "bob":
             return PersonaSpoke("bob", BILL)
         try:
-            return await asyncio.get_running_loop().create_future()
+            return await forever()
         finally:
             closed.append(effect.persona)
 
@@ -247,7 +254,7 @@ def test_a_person_who_leaves_stops_everything_and_keeps_what_was_complete(interr
             raise Left(interrupted=interrupted)
 
     runner, log, heard = runner_for(panel(asks_person=True), speak, Leaving())
-    heard.happened = lambda _: bob_is_logged.set()  # type: ignore[method-assign]
+    heard.on_event = bob_is_logged.set
     state = asyncio.run(asyncio.wait_for(runner.run(), 5))
     assert runner.left is not None
     assert runner.left.interrupted is interrupted
@@ -263,7 +270,7 @@ def test_cancelling_the_run_closes_every_stream() -> None:
     async def speak(effect: AskPersona, *_: Any) -> Outcome:
         try:
             await speaking.wait()
-            return await asyncio.get_running_loop().create_future()
+            return await forever()
         finally:
             closed.append(effect.persona)
 
@@ -283,7 +290,7 @@ def test_a_mistake_of_ours_is_not_hidden() -> None:
     async def speak(effect: AskPersona, *_: Any) -> Outcome:
         if effect.persona == "ann":
             raise ZeroDivisionError
-        return await asyncio.get_running_loop().create_future()
+        return await forever()
 
     runner, log, _ = runner_for(panel(), speak)
     with pytest.raises(ZeroDivisionError):

@@ -42,7 +42,7 @@ def test_completion_can_be_had(tmp_path: Path) -> None:
     asked = {"_MOOT_COMPLETE": "complete_bash", "COMP_WORDS": "moot per", "COMP_CWORD": "1"}
     command = Path(sys.executable).parent / "moot"
     done = subprocess.run(
-        [command], capture_output=True, text=True, check=False, env=environment(tmp_path, **asked)
+        [command], capture_output=True, text=True, check=False, env=environment(tmp_path) | asked
     )
     assert done.stdout.strip() == "personas"
 
