@@ -31,6 +31,7 @@ def list_models(as_json: JsonOption = False) -> None:
                             "repository": entry.repo,
                             "file": entry.file,
                             "bytes": entry.size,
+                            "estimatedMemoryMb": entry.memory_mb,
                             "licence": entry.licence,
                             "description": entry.description,
                             "path": str(here[entry.file]) if entry.file in here else None,
@@ -42,7 +43,9 @@ def list_models(as_json: JsonOption = False) -> None:
             return 0
         for entry in moot.catalogue:
             state = "here" if entry.file in here else f"{entry.size / 1e9:.1f} GB"
-            screen.show(f"{entry.name:<14}  {state:<7}  {entry.licence:<10}  {entry.description}")
+            # Calculated from the file and its context, not measured on this machine: hence "about".
+            memory = f"about {entry.memory_mb / 1000:.1f} GB of memory"
+            screen.show(f"{entry.name:<13} {state:<7} {memory:<23} {entry.licence}  {entry.description}")
         screen.say("Pull one with: moot models pull NAME. The latest pulled is used by --model local.")
         return 0
 
