@@ -16,6 +16,7 @@ from moot.flows.flow import (
     Effect,
     Event,
     Flow,
+    ModelEffect,
     Outcome,
     PersonaFailed,
     PersonAnswered,
@@ -109,19 +110,24 @@ class Heard:
     notes: list[str] = field(default_factory=list)
     on_event: Callable[[], None] = lambda: None
 
-    def began(self, effect: AskPersona, attempt: int) -> None:
-        self.notes.append(f"{effect.persona} began {attempt}")
+    def began(self, effect: ModelEffect, attempt: int) -> None:
+        self.notes.append(f"{_who(effect)} began {attempt}")
 
-    def said(self, effect: AskPersona, attempt: int, text: str) -> None:
-        self.notes.append(f"{effect.persona} {attempt}: {text}")
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
+        self.notes.append(f"{_who(effect)} {attempt}: {text}")
 
-    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:
-        self.notes.append(f"{effect.persona} waits {seconds} {type(why).__name__}")
+    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
+        self.notes.append(f"{_who(effect)} waits {seconds} {type(why).__name__}")
 
     def happened(self, event: Event) -> None:
         assert self.log.events[-1] is event, "heard of before it was in the log"
         self.notes.append(type(event).__name__)
         self.on_event()
+
+
+def _who(effect: ModelEffect) -> str:
+    assert isinstance(effect, AskPersona)
+    return effect.persona
 
 
 class Answers:
@@ -136,7 +142,7 @@ class Answers:
         return self.answers.pop(0)
 
 
-Speaker = Callable[[AskPersona, Any, Speech], Any]
+Speaker = Callable[[Any, Any, Speech], Any]
 
 
 def runner_for(
@@ -338,3 +344,28 @@ def test_two_processes_never_interleave_one_session(tmp_path: Any) -> None:
             assert await one.read() == [Spoke("ann", "first"), Failed("bob")]
 
     asyncio.run(main())
+
+
+def test_without_a_person_events_come_from_outside_and_are_taken_up_at_once() -> None:
+    speaking = asyncio.Event()
+    cancelled: list[str] = []
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        try:
+            speaking.set()
+            return await forever()
+        except asyncio.CancelledError:
+            cancelled.append(effect.persona)
+            raise
+
+    async def main() -> PanelState:
+        log = ListLog()
+        runner = Runner(panel(asks_person=True), log, speak=speak, person=None, listener=Heard(log))
+        task = asyncio.create_task(runner.run())
+        await speaking.wait()
+        await runner.put(CalledOff("ann"))
+        await runner.put(CalledOff("bob"))
+        return await asyncio.wait_for(task, 5)
+
+    assert asyncio.run(main()).waiting == ()
+    assert sorted(cancelled) == ["ann", "bob"]

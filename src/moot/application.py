@@ -240,9 +240,10 @@ class Moot:
         from moot import prompting
         from moot.flows.ask import ASK
         from moot.runner import Runner, StoredLog
-        from moot.speaking import speaking
+        from moot.speaking import Prompts, speaking
 
-        speak = speaking(self.library, self.gateway, model, {"ask/answer": prompting.ask_answer})
+        prompts = Prompts({"ask/answer": prompting.ask_answer})
+        speak = speaking(self.library, self.gateway, model, prompts)
         log = StoredLog(await self.store(), session.id, ASK)
         return Runner(ASK, log, speak=speak, person=person, listener=listener)
 

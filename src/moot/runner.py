@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from moot.errors import InvalidInput, MootError
-from moot.flows.flow import AskPerson, AskPersona, Effect, Event, Flow, Outcome, PersonAnswered
+from moot.flows.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.store import Store
 
 S = TypeVar("S")
@@ -43,12 +43,12 @@ class Person(Protocol):
 class Listener(Protocol):
     """Told what happens, as it happens, on the loop's thread. Must not block."""
 
-    def began(self, effect: AskPersona, attempt: int) -> None:
-        """A persona has been asked. Words of different attempts are never to be joined."""
+    def began(self, effect: ModelEffect, attempt: int) -> None:
+        """A model has been asked. Words of different attempts are never to be joined."""
 
-    def said(self, effect: AskPersona, attempt: int, text: str) -> None: ...
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None: ...
 
-    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:
+    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         """The provider failed and will be asked again in so many seconds."""
 
     def happened(self, event: Event) -> None:
@@ -87,22 +87,25 @@ class StoredLog(Generic[E]):
 
 @dataclass(frozen=True)
 class Speech:
-    """How a performer of AskPersona makes itself heard."""
+    """How a model is heard while it speaks."""
 
     said: Callable[[str], None]
     waits: Callable[[float, MootError], None]
 
 
-Speak = Callable[[AskPersona, Any, Speech], Awaitable[Outcome]]
-"""Lets a persona speak: (effect, state, speech) → outcome."""
+Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
+"""Lets a model speak or draft: (effect, state, speech) → outcome."""
 
 
 class Runner(Generic[S, E]):
     """Drives one session. `run` ends when the flow asks for nothing more or the person leaves; cancelling it
-    closes every stream. Either way, everything that was complete is in the log."""
+    closes every stream. Either way, everything that was complete is in the log.
+
+    Without a `person`, what the flow asks of one is left open: events that come from outside, by `put`, take
+    the place of answers, and `run` ends when nothing but the person is waited for."""
 
     def __init__(
-        self, flow: Flow[S, E], log: Log[E], *, speak: Speak, person: Person, listener: Listener
+        self, flow: Flow[S, E], log: Log[E], *, speak: Speak, person: Person | None, listener: Listener
     ) -> None:
         self.state = flow.initial
         self.left: Left | None = None
@@ -113,6 +116,8 @@ class Runner(Generic[S, E]):
         self._listener = listener
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
         self._attempts = itertools.count(1)
+        self._putting = asyncio.Lock()
+        self._moved = asyncio.Event()
 
     async def resume(self) -> S:
         """Folds what is in the log. Call it once, before anything else."""
@@ -120,30 +125,48 @@ class Runner(Generic[S, E]):
         return self.state
 
     async def put(self, event: E) -> None:
-        """Folds in and logs one event; an illegal one raises and changes nothing."""
-        state = self._flow.advance(self.state, event)
-        await self._log.append(event)
-        self.state = state
-        self._listener.happened(event)
+        """Folds in and logs one event; an illegal one raises and changes nothing. A `run` under way takes it
+        up at once."""
+        async with self._putting:
+            state = self._flow.advance(self.state, event)
+            await self._log.append(event)
+            self.state = state
+            self._listener.happened(event)
+            self._moved.set()
 
     async def run(self) -> S:
         try:
-            while wanted := self._flow.pending(self.state):
+            while wanted := self._wanted():
+                self._moved.clear()
                 await self._keep_only(wanted)
                 for effect in wanted:
                     if effect not in self._under_way:
                         self._under_way[effect] = asyncio.create_task(self._perform(effect, None))
-                await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+                await self._next_outcome()
                 # In the flow's order, so that a run can be told from its log alone.
                 for effect in wanted:
                     # What came before may have made this one unwanted.
-                    if self._under_way[effect].done() and effect in self._flow.pending(self.state):
+                    if self._under_way[effect].done() and effect in self._wanted():
                         await self._settle(effect)
         except Left as left:
             self.left = left
         finally:
             await self._keep_only(())
         return self.state
+
+    def _wanted(self) -> tuple[Effect, ...]:
+        pending = self._flow.pending(self.state)
+        if self._person is None:
+            return tuple(effect for effect in pending if not isinstance(effect, AskPerson))
+        return pending
+
+    async def _next_outcome(self) -> None:
+        """Waits until an effect has led to something, or an event has come from outside."""
+        moved = asyncio.ensure_future(self._moved.wait())
+        try:
+            await asyncio.wait([*self._under_way.values(), moved], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            moved.cancel()
 
     async def _settle(self, effect: Effect) -> None:
         """Turns what an effect led to into an event. An answer that the flow refuses is asked for again."""
@@ -158,8 +181,9 @@ class Runner(Generic[S, E]):
     async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
         match effect:
             case AskPerson():
+                assert self._person is not None
                 return PersonAnswered(await self._person.answer(effect, problem))
-            case AskPersona():
+            case _:
                 attempt = next(self._attempts)
                 self._listener.began(effect, attempt)
                 speech = Speech(

@@ -1,4 +1,4 @@
-"""Lets personas speak: an AskPersona effect, carried out by a model.
+"""Lets models speak and draft: the effects of a flow that are for them, carried out.
 
 A failure of the model or its provider is an outcome that the flow decides about, not a crash.
 """
@@ -6,10 +6,23 @@ A failure of the model or its provider is an outcome that the flow decides about
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pydantic import BaseModel
+
 from moot.errors import ModelMisbehaved, ProviderFailed
-from moot.flows.flow import AskPersona, Outcome, PersonaFailed, PersonaSpoke, Spoken
+from moot.flows.flow import (
+    AskPersona,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    ModelEffect,
+    Outcome,
+    PersonaFailed,
+    PersonaSpoke,
+    Spoken,
+)
 from moot.gateway.gateway import Gateway
 from moot.gateway.names import ModelName
 from moot.personas import Library, Persona
@@ -23,18 +36,49 @@ class Prompt(Protocol):
     def __call__(self, state: Any, persona: Persona, *, small: bool) -> Request: ...
 
 
-def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Mapping[str, Prompt]) -> Speak:
-    """A performer of AskPersona for one session, which keeps to one model."""
+class DraftPrompt(Protocol):
+    """Makes the request for a typed reply, and says which shape it must have."""
 
-    async def speak(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
+    def __call__(self, state: Any, *, small: bool) -> tuple[Request, type[BaseModel]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What a format says to models, by the names that its flow uses."""
+
+    speeches: Mapping[str, Prompt]
+    drafts: Mapping[str, DraftPrompt] = field(default_factory=dict)
+
+
+def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
+    """A performer of a session's model effects, which keeps to one model."""
+
+    async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
+        match effect:
+            case AskPersona():
+                return await say(effect, state, speech)
+            case DraftReply():
+                return await draft(effect, state, speech)
+
+    async def say(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
         persona = library.persona(effect.persona)
         try:
             model = gateway.named(name)
-            request = prompts[effect.prompt](state, persona, small=model.small)
+            request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
         except (ProviderFailed, ModelMisbehaved) as failed:
             return PersonaFailed(type(failed).__name__, str(failed))
         return PersonaSpoke(reply.text.strip(), bill(reply))
+
+    async def draft(effect: DraftReply, state: Any, speech: Speech) -> Outcome:
+        try:
+            model = gateway.named(name)
+            request, shape = prompts.drafts[effect.prompt](state, small=model.small)
+            drafted = await model.draft(request, shape, speech.waits)
+        except (ProviderFailed, ModelMisbehaved) as failed:
+            return DraftFailed(type(failed).__name__, str(failed), getattr(failed, "raw", ""))
+        value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
+        return Drafted(value, bill(drafted.reply))
 
     return speak
 

@@ -132,7 +132,7 @@ def pending(state: AskState) -> tuple[Effect, ...]:
             return ()
 
 
-def record(state: AskState, _effect: Effect, outcome: Outcome) -> AskEvent:
+def record(state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
     match outcome:
         case PersonaSpoke(text, spoken):
             return AnswerGiven(text, spoken)
@@ -141,6 +141,8 @@ def record(state: AskState, _effect: Effect, outcome: Outcome) -> AskEvent:
         case PersonAnswered(text):
             retry = state.step is Step.FAILED and text.strip().lower() in ("r", "retry")
             return RetryChosen() if retry else QuestionAsked(text.strip())
+        case _:
+            raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
 ASK: Flow[AskState, AskEvent] = Flow(

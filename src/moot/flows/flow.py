@@ -11,7 +11,7 @@ clock, open no file and know no prompt text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -59,7 +59,16 @@ class AskPerson:
     optional: bool = False
 
 
-Effect = AskPersona | AskPerson
+@dataclass(frozen=True, slots=True)
+class DraftReply:
+    """Have a typed reply drafted: the prompt decides its shape."""
+
+    prompt: str
+    occasion: str
+
+
+ModelEffect = AskPersona | DraftReply
+Effect = ModelEffect | AskPerson
 
 
 # -- outcomes: what performing an effect led to --------------------------------------------------
@@ -95,7 +104,24 @@ class PersonAnswered:
     text: str
 
 
-Outcome = PersonaSpoke | PersonaFailed | PersonAnswered
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A typed reply that has been validated, as plain JSON values."""
+
+    value: Mapping[str, Any]
+    spoken: Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFailed:
+    """`raw` is what the model wrote, where it wrote something that could not be used."""
+
+    kind: str
+    message: str
+    raw: str = ""
+
+
+Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered
 
 
 # -- a flow --------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
         shortened = " ".join(words).rstrip(",") + end
         return shortened if len(shortened) > len(value) // 2 else value
 
-    def _rule(self, node: Json, within: tuple[str, ...], name: str = "") -> tuple[str, int]:  # noqa: PLR0911
+    def _rule(self, node: Json, within: tuple[str, ...], name: str = "") -> tuple[str, int]:
         if "$ref" in node:
             shape = str(node["$ref"]).rsplit("/", 1)[-1]
             if shape in within:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from moot.flows.ask import AnswerFailed, AnswerGiven
+from moot.flows.flow import AskPersona
 from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS
@@ -13,7 +14,7 @@ from moot.surfaces.cli.plain import Wrapping, visible
 
 if TYPE_CHECKING:
     from moot.errors import MootError
-    from moot.flows.flow import AskPerson, AskPersona, Event, Spoken
+    from moot.flows.flow import AskPerson, Event, ModelEffect, Spoken
     from moot.personas import Library
 
 
@@ -78,13 +79,14 @@ class Narrator:
         if tiny:
             screen.say(TINY, "dim")
 
-    def began(self, effect: AskPersona, attempt: int) -> None:  # noqa: ARG002
+    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        assert isinstance(effect, AskPersona)
         persona = self._library.persona(effect.persona)
         self._wrapping = None
         self._spin(f"{persona.name} is thinking ({self._model})")
         self._header = f"{screen.styled(persona.name, 'bold', self._out)} · {persona.role}"
 
-    def said(self, effect: AskPersona, attempt: int, text: str) -> None:  # noqa: ARG002
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
         if self._wrapping is None:
             self._stop_spinning()
             wide = screen.columns() if self._out.isatty() else 10_000
@@ -93,7 +95,7 @@ class Narrator:
                 self._write(f"\n{self._header}\n")
         self._write(self._wrapping.feed(visible(text)))
 
-    def waits(self, effect: AskPersona, seconds: float, why: MootError) -> None:  # noqa: ARG002
+    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:  # noqa: ARG002
         self._stop_spinning()
         self._spin(f"{why}; asking again in {seconds:.0f} s")
 

@@ -1,0 +1,470 @@
+"""The Board: a decision, probing questions, advisors, challenges, and a brief that keeps the dissent.
+
+Where a session stands is derived from what has happened, never stored: see `BoardState.step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows.flow import (
+    AskPersona,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    Event,
+    Flow,
+    Outcome,
+    PersonaFailed,
+    PersonaSpoke,
+    Spoken,
+)
+
+MAX_DECISION = 5_000
+MAX_CHALLENGE = 2_000
+MAX_CHALLENGES = 10
+MAX_ANSWERS = 10
+MAX_ANSWER = 1_000
+MAX_MEMBERS = 20
+
+Mode = Literal["independent", "sequential"]
+
+
+# -- the brief -----------------------------------------------------------------------------------
+
+
+class Consensus(msgspec.Struct, frozen=True):
+    areas: tuple[str, ...]
+    strength: Literal["strong", "moderate", "weak"]
+
+
+class Tension(msgspec.Struct, frozen=True):
+    between: tuple[str, ...]
+    issue: str
+    implication: str
+
+
+class Recommendation(msgspec.Struct, frozen=True):
+    summary: str
+    confidence: Literal["high", "moderate", "low"]
+    conditions: tuple[str, ...]
+
+
+class Brief(msgspec.Struct, frozen=True, rename="camel"):
+    consensus: Consensus
+    tensions: tuple[Tension, ...]
+    blind_spots: tuple[str, ...]
+    recommendation: Recommendation
+
+
+# -- what happens --------------------------------------------------------------------------------
+
+
+class Member(msgspec.Struct, frozen=True):
+    """An advisor as the session knows it, so that a record stays readable when a file is renamed."""
+
+    id: str
+    name: str
+    role: str
+    contribution: str
+
+
+class Question(msgspec.Struct, frozen=True):
+    id: str
+    question: str
+    hint: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    question: str
+    answer: str
+
+
+class DecisionPresented(Event, frozen=True):
+    """`members` are in speaking order. `model` is the session's: challenges and brief keep to it."""
+
+    decision: str
+    members: tuple[Member, ...]
+    mode: Mode
+    model: str
+
+
+class QuestionsDrafted(Event, frozen=True):
+    questions: tuple[Question, ...]
+    spoken: Spoken
+
+
+class QuestionsFailed(Event, frozen=True):
+    kind: str
+    message: str
+
+
+class BoardConvened(Event, frozen=True):
+    answers: tuple[Answer, ...] = ()
+
+
+class AdvisorSpoke(Event, frozen=True):
+    persona: str
+    text: str
+    spoken: Spoken
+
+
+class AdvisorFailed(Event, frozen=True):
+    persona: str
+    kind: str
+    message: str
+
+
+class AdvisorRetried(Event, frozen=True):
+    persona: str
+
+
+class ChallengeMade(Event, frozen=True):
+    persona: str
+    text: str
+
+
+class ChallengeReplied(Event, frozen=True):
+    persona: str
+    text: str
+    spoken: Spoken
+
+
+class ChallengeWithdrawn(Event, frozen=True):
+    """The person went on before the reply was whole, or the reply failed: as if it had not been made.
+    `message` says why, where it failed."""
+
+    persona: str
+    message: str = ""
+
+
+class BriefRequested(Event, frozen=True):
+    """Somebody wants to read the brief, or wants a failed one tried again."""
+
+
+class BriefDrafted(Event, frozen=True):
+    brief: Brief
+    spoken: Spoken
+
+
+class BriefFailed(Event, frozen=True):
+    kind: str
+    message: str
+    raw: str = ""
+
+
+BoardEvent = (
+    DecisionPresented
+    | QuestionsDrafted
+    | QuestionsFailed
+    | BoardConvened
+    | AdvisorSpoke
+    | AdvisorFailed
+    | AdvisorRetried
+    | ChallengeMade
+    | ChallengeReplied
+    | ChallengeWithdrawn
+    | BriefRequested
+    | BriefDrafted
+    | BriefFailed
+)
+
+
+class Step(StrEnum):
+    UNOPENED = "unopened"
+    QUESTIONS = "questions"
+    ANSWERS = "answers"
+    ADVISORS = "advisors"
+    BRIEF = "brief"
+    REVIEW = "review"
+
+
+_EARLIER = (Step.ADVISORS, Step.BRIEF, Step.REVIEW)
+
+TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
+    (Step.UNOPENED, DecisionPresented): (Step.QUESTIONS,),
+    (Step.QUESTIONS, QuestionsDrafted): (Step.ANSWERS,),
+    (Step.QUESTIONS, QuestionsFailed): (Step.ANSWERS,),
+    (Step.QUESTIONS, BoardConvened): (Step.ADVISORS,),
+    (Step.ANSWERS, BoardConvened): (Step.ADVISORS,),
+    (Step.ADVISORS, AdvisorSpoke): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
+    (Step.ADVISORS, AdvisorFailed): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
+    **{(step, AdvisorRetried): (Step.ADVISORS,) for step in _EARLIER},
+    **{(step, ChallengeMade): (step,) for step in _EARLIER},
+    **{(step, ChallengeReplied): (step,) for step in _EARLIER},
+    **{(step, ChallengeWithdrawn): (step,) for step in _EARLIER},
+    (Step.BRIEF, BriefDrafted): (Step.REVIEW,),
+    (Step.BRIEF, BriefFailed): (Step.REVIEW,),
+    (Step.REVIEW, BriefRequested): (Step.BRIEF, Step.REVIEW),
+}
+"""Which event may happen where, and the steps that it can lead to: which of them follows from the state."""
+
+
+# -- the state -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A challenge and its reply; at most one in a session is without its reply, and it is the latest."""
+
+    challenge: str
+    reply: str | None = None
+    spoken: Spoken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advisor:
+    member: Member
+    text: str | None = None
+    spoken: Spoken | None = None
+    failure: AdvisorFailed | None = None
+    attempts: int = 1
+    exchanges: tuple[Exchange, ...] = ()
+
+    @property
+    def settled(self) -> bool:
+        return self.text is not None or self.failure is not None
+
+    @property
+    def replied(self) -> tuple[Exchange, ...]:
+        """Only what is complete."""
+        return tuple(exchange for exchange in self.exchanges if exchange.reply is not None)
+
+    @property
+    def challenged(self) -> bool:
+        """Whether a challenge waits for its reply."""
+        return len(self.replied) < len(self.exchanges)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    decision: str = ""
+    mode: Mode = "independent"
+    model: str = ""
+    questions: tuple[Question, ...] | None = None
+    convened: bool = False
+    answers: tuple[Answer, ...] = ()
+    advisors: tuple[Advisor, ...] = ()
+    brief: Brief | None = None
+    brief_basis: int = 0
+    brief_failure: BriefFailed | None = None
+    brief_requested: bool = False
+    challenges_made: int = 0
+    bills: tuple[Spoken, ...] = ()
+
+    @property
+    def step(self) -> Step:
+        if not self.decision:
+            return Step.UNOPENED
+        if not self.convened:
+            return Step.QUESTIONS if self.questions is None else Step.ANSWERS
+        if not all(advisor.settled for advisor in self.advisors):
+            return Step.ADVISORS
+        first_is_due = self.brief is None and self.brief_failure is None and self.contributions > 0
+        return Step.BRIEF if first_is_due or self.brief_requested else Step.REVIEW
+
+    @property
+    def contributions(self) -> int:
+        """Everything that a brief is made from: first views and replies."""
+        return sum((advisor.text is not None) + len(advisor.replied) for advisor in self.advisors)
+
+    @property
+    def brief_stale(self) -> bool:
+        return self.brief is not None and self.brief_basis != self.contributions
+
+    def advisor(self, persona: str) -> Advisor:
+        for advisor in self.advisors:
+            if advisor.member.id == persona:
+                return advisor
+        raise InvalidInput("personaId", f"{persona[:80]!r} is not an advisor of this session")
+
+    def _with(self, changed: Advisor) -> BoardState:
+        advisors = tuple(changed if a.member.id == changed.member.id else a for a in self.advisors)
+        return replace(self, advisors=advisors)
+
+    def _without_open_exchange(self) -> BoardState:
+        return replace(self, advisors=tuple(replace(a, exchanges=a.replied) for a in self.advisors))
+
+
+# -- advance -------------------------------------------------------------------------------------
+
+
+def advance(state: BoardState, event: BoardEvent) -> BoardState:
+    if (state.step, type(event)) not in TRANSITIONS:
+        allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.step)
+        raise IllegalMove(type(event).__name__, state.step, allowed)
+    match event:
+        case DecisionPresented():
+            return _present(event)
+        case QuestionsDrafted(questions, spoken):
+            return replace(state, questions=questions, bills=(*state.bills, spoken))
+        case QuestionsFailed():
+            # The questions are a help, not a hurdle: without them the board can still be convened.
+            return replace(state, questions=())
+        case BoardConvened(answers):
+            _check_answers(answers)
+            given = tuple(answer for answer in answers if answer.answer.strip())
+            return replace(state, convened=True, answers=given)
+        case BriefRequested():
+            wanted = state.contributions > 0 and (state.brief is None or state.brief_stale)
+            return replace(
+                state, brief_requested=wanted, brief_failure=None if wanted else state.brief_failure
+            )
+        case BriefDrafted(brief, spoken):
+            return replace(
+                state,
+                brief=brief,
+                brief_basis=state.contributions,
+                brief_requested=False,
+                brief_failure=None,
+                bills=(*state.bills, spoken),
+            )
+        case BriefFailed():
+            return replace(state, brief_failure=event, brief_requested=False)
+        case _:
+            return _at_the_table(state, event)
+
+
+def _at_the_table(
+    state: BoardState,
+    event: AdvisorSpoke
+    | AdvisorFailed
+    | AdvisorRetried
+    | ChallengeMade
+    | ChallengeReplied
+    | ChallengeWithdrawn,
+) -> BoardState:
+    """What an advisor says, or is told."""
+    advisor = state.advisor(event.persona)
+    match event:
+        case AdvisorSpoke(_, text, spoken) if not advisor.settled:
+            said = replace(advisor, text=text, spoken=spoken)
+            return replace(state._with(said), bills=(*state.bills, spoken))
+        case AdvisorFailed() if not advisor.settled:
+            return state._with(replace(advisor, failure=event))
+        case AdvisorRetried() if advisor.failure is not None:
+            return state._with(replace(advisor, failure=None, attempts=advisor.attempts + 1))
+        case ChallengeMade(_, text):
+            _check_challenge(advisor, text)
+            # A new challenge takes the floor: one that still waits for its reply is as if never made.
+            cleared = state._without_open_exchange()
+            advisor = cleared.advisor(event.persona)
+            made = replace(advisor, exchanges=(*advisor.exchanges, Exchange(text)))
+            return replace(cleared._with(made), challenges_made=state.challenges_made + 1)
+        case ChallengeReplied(_, text, spoken) if advisor.challenged:
+            replied = replace(advisor.exchanges[-1], reply=text, spoken=spoken)
+            done = replace(advisor, exchanges=(*advisor.replied, replied))
+            return replace(state._with(done), bills=(*state.bills, spoken))
+        case ChallengeWithdrawn() if advisor.challenged:
+            return state._without_open_exchange()
+        case _:
+            raise IllegalMove(type(event).__name__, f"{state.step}, {advisor.member.id}")
+
+
+def _present(event: DecisionPresented) -> BoardState:
+    check_text("decision", event.decision, MAX_DECISION)
+    if not 1 <= len(event.members) <= MAX_MEMBERS:
+        raise InvalidInput(
+            "panel", f"has {len(event.members)} members; 1 to {MAX_MEMBERS} can sit on a board"
+        )
+    if len({member.id for member in event.members}) < len(event.members):
+        raise InvalidInput("panel", "names an advisor twice")
+    return BoardState(
+        decision=event.decision,
+        mode=event.mode,
+        model=event.model,
+        advisors=tuple(Advisor(member) for member in event.members),
+    )
+
+
+def check_text(field: str, text: str, most: int) -> None:
+    """A text of exactly the limit passes."""
+    if not text.strip():
+        raise InvalidInput(field, "is empty")
+    if len(text) > most:
+        raise InvalidInput(field, f"has {len(text):,} characters; at most {most:,} are taken")
+
+
+def _check_answers(answers: tuple[Answer, ...]) -> None:
+    if len(answers) > MAX_ANSWERS:
+        raise InvalidInput("answers", f"has {len(answers)} items; at most {MAX_ANSWERS} are taken")
+    for number, answer in enumerate(answers):
+        for name, text in (("question", answer.question), ("answer", answer.answer)):
+            if len(text) > MAX_ANSWER:
+                raise InvalidInput(
+                    f"answers[{number}].{name}",
+                    f"has {len(text):,} characters; at most {MAX_ANSWER:,} are taken",
+                )
+
+
+def _check_challenge(advisor: Advisor, text: str) -> None:
+    check_text("challengeText", text, MAX_CHALLENGE)
+    if advisor.text is None:
+        raise InvalidInput("personaId", f"{advisor.member.name} has not spoken yet")
+    if len(advisor.replied) >= MAX_CHALLENGES:
+        raise InvalidInput(
+            "priorChallenges",
+            f"{advisor.member.name} has been challenged {MAX_CHALLENGES} times; that is the limit",
+        )
+
+
+# -- pending and record --------------------------------------------------------------------------
+
+
+def pending(state: BoardState) -> tuple[Effect, ...]:
+    return tuple(_wanted(state))
+
+
+def _wanted(state: BoardState) -> Iterator[Effect]:
+    step = state.step
+    if step is Step.QUESTIONS:
+        yield DraftReply(QUESTIONS, "1")
+    if step is Step.ADVISORS:
+        speaking = [advisor for advisor in state.advisors if not advisor.settled]
+        for advisor in speaking[:1] if state.mode == "sequential" else speaking:
+            yield AskPersona(advisor.member.id, ADVISOR, str(advisor.attempts))
+    if step in _EARLIER:
+        for advisor in state.advisors:
+            if advisor.challenged:
+                yield AskPersona(advisor.member.id, CHALLENGE, str(state.challenges_made))
+    if step is Step.BRIEF:
+        # What it is made from is part of the asking: a reply that comes in meanwhile begins it anew.
+        yield DraftReply(BRIEF, str(state.contributions))
+
+
+QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "board/challenge", "board/brief"
+"""Names of prompts."""
+
+
+def record(_state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
+    match effect, outcome:
+        case DraftReply(prompt="board/questions"), Drafted(value, spoken):
+            return QuestionsDrafted(msgspec.convert(value["questions"], tuple[Question, ...]), spoken)
+        case DraftReply(prompt="board/questions"), DraftFailed(kind, message):
+            return QuestionsFailed(kind, message)
+        case AskPersona(persona, "board/advisor"), PersonaSpoke(text, spoken):
+            return AdvisorSpoke(persona, text, spoken)
+        case AskPersona(persona, "board/advisor"), PersonaFailed(kind, message):
+            return AdvisorFailed(persona, kind, message)
+        case AskPersona(persona, "board/challenge"), PersonaSpoke(text, spoken):
+            return ChallengeReplied(persona, text, spoken)
+        case AskPersona(persona, "board/challenge"), PersonaFailed(_, message):
+            return ChallengeWithdrawn(persona, message)
+        case DraftReply(prompt="board/brief"), Drafted(value, spoken):
+            return BriefDrafted(msgspec.convert(value, Brief), spoken)
+        case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw):
+            return BriefFailed(kind, message, raw)
+        case _:
+            raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+BOARD: Flow[BoardState, BoardEvent] = Flow(
+    name="board", initial=BoardState(), events=BoardEvent, advance=advance, pending=pending, record=record
+)
