@@ -51,7 +51,7 @@ docs: install    ## Write the generated parts of the documentation.
 bench: install   ## Measure; prints ratios.
 	$(BIN)/python -m bench
 
-lock:            ## Pin the newest versions that pyproject.toml allows.
+lock: install    ## Pin the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
 	  --extra weights --group dev --output-file requirements.lock pyproject.toml
 

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from moot.config import load, parse
+from moot.config import combine, parse
 from moot.errors import ConfigInvalid
 
 
-def test_no_files_are_no_settings(tmp_path: Path) -> None:
-    config = load(tmp_path / "moot.toml", tmp_path / "config.toml")
+def test_no_files_are_no_settings() -> None:
+    config = combine(("moot.toml", ""), ("config.toml", ""))
     assert config.user.gateway.retries == 3
     assert config.workspace.models.default == ""
 
@@ -62,15 +60,7 @@ def test_a_mistake_is_named(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("section", ["[providers.x]\nbase_url='http://x'", "[local]\nmodel='x'", "[gateway]"])
-def test_a_repository_may_not_choose_servers_keys_or_weights(tmp_path: Path, section: str) -> None:
-    file = tmp_path / "moot.toml"
-    file.write_text(section, encoding="utf-8")
+def test_a_repository_may_not_choose_servers_keys_or_weights(section: str) -> None:
     with pytest.raises(ConfigInvalid, match="your own configuration"):
-        load(file, tmp_path / "config.toml")
-
-
-def test_a_file_that_is_no_text_is_a_clear_error(tmp_path: Path) -> None:
-    file = tmp_path / "moot.toml"
-    file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigInvalid, match="cannot be read"):
-        load(file, tmp_path / "config.toml")
+        combine(("moot.toml", section), ("config.toml", ""))
+    assert combine(("moot.toml", ""), ("config.toml", section)).user_file == "config.toml"

@@ -350,12 +350,12 @@ def test_without_a_person_events_come_from_outside_and_are_taken_up_at_once() ->
     speaking = asyncio.Event()
     cancelled: list[str] = []
 
-    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+    async def speak(effect: ModelEffect, *_: Any) -> Outcome:
         try:
             speaking.set()
             return await forever()
         except asyncio.CancelledError:
-            cancelled.append(effect.persona)
+            cancelled.append(_who(effect))
             raise
 
     async def main() -> PanelState:
@@ -369,3 +369,85 @@ def test_without_a_person_events_come_from_outside_and_are_taken_up_at_once() ->
 
     assert asyncio.run(main()).waiting == ()
     assert sorted(cancelled) == ["ann", "bob"]
+
+
+def test_what_is_complete_when_the_run_is_cancelled_is_still_logged() -> None:
+    """Bob's reply is done in the same moment in which the run is cancelled."""
+
+    async def main() -> list[PanelEvent]:
+        log = ListLog()
+        both = asyncio.Barrier(2)
+        task: asyncio.Task[PanelState]
+
+        async def speak(effect: ModelEffect, *_: Any) -> Outcome:
+            await both.wait()
+            if _who(effect) == "ann":
+                return await forever()
+            task.cancel()
+            return PersonaSpoke("bob", BILL)
+
+        runner = Runner(panel(), log, speak=speak, person=None, listener=Heard(log))
+        task = asyncio.create_task(runner.run())
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return log.events
+
+    assert asyncio.run(asyncio.wait_for(main(), 5)) == [Spoke("bob", "bob")]
+
+
+def test_an_event_that_is_being_written_is_written_even_if_the_run_is_cancelled() -> None:
+    async def main() -> tuple[list[PanelEvent], PanelState]:
+        writing, may_finish = asyncio.Event(), asyncio.Event()
+
+        class SlowLog(ListLog):
+            async def append(self, event: PanelEvent) -> None:
+                writing.set()
+                await may_finish.wait()
+                self.events.append(event)
+
+        async def speak(*_: Any) -> Outcome:
+            return PersonaSpoke("ann", BILL)
+
+        log = SlowLog()
+        runner = Runner(panel(waiting=("ann",)), log, speak=speak, person=None, listener=Heard(log))
+        task = asyncio.create_task(runner.run())
+        await writing.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        may_finish.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return log.events, runner.state
+
+    events, _ = asyncio.run(asyncio.wait_for(main(), 5))
+    assert events == [Spoke("ann", "ann")]
+
+
+def test_an_outcome_that_meets_an_event_from_outside_is_dropped_not_folded_in() -> None:
+    async def main() -> list[PanelEvent]:
+        writing, may_finish, ann_may_speak = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        class SlowLog(ListLog):
+            async def append(self, event: PanelEvent) -> None:
+                writing.set()
+                await may_finish.wait()
+                self.events.append(event)
+
+        async def speak(effect: ModelEffect, *_: Any) -> Outcome:
+            await ann_may_speak.wait()
+            return PersonaSpoke(_who(effect), BILL)
+
+        log = SlowLog()
+        runner = Runner(panel(waiting=("ann",)), log, speak=speak, person=None, listener=Heard(log))
+        run = asyncio.create_task(runner.run())
+        calling_off = asyncio.create_task(runner.put(CalledOff("ann")))
+        await writing.wait()
+        ann_may_speak.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        may_finish.set()
+        await calling_off
+        await run
+        return log.events
+
+    assert asyncio.run(asyncio.wait_for(main(), 5)) == [CalledOff("ann")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.errors import ConfigInvalid, FileDamaged, NotFound, SessionMoved
+from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 from moot.store import Store, open_store, sqlite_url
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_database_is_reported_and_left_alone(tmp_path: Path) -
     async def never(_: Store) -> None:
         raise AssertionError
 
-    with pytest.raises(FileDamaged, match="cannot be used"):
+    with pytest.raises(StoreFailed, match="cannot be used"):
         with_store(file, never)
     assert file.read_text(encoding="utf-8") == "dear diary\n" * 200
 

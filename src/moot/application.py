@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from moot.errors import AlreadyThere, NotFound
+from moot.errors import (
+    AlreadyThere,
+    ConfigInvalid,
+    FileDamaged,
+    InvalidInput,
+    NotFound,
+    UnsafePath,
+    UserMistake,
+)
 from moot.workspace.layout import Workspace, find_workspace
 
 if TYPE_CHECKING:
     from moot.config import Config
     from moot.flows.ask import AskEvent, AskState
     from moot.gateway.gateway import Gateway
-    from moot.gateway.names import ModelName
+    from moot.gateway.names import ModelName, Speaker
     from moot.gateway.weights import Entry, Weights
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner
@@ -95,7 +103,9 @@ class Moot:
     def config(self) -> Config:
         from moot import config
 
-        return config.load(self.workspace.config_file, self.user_config_file)
+        files = (self.workspace.config_file, self.user_config_file)
+        workspace, user = ((str(file), _settings_text(file)) for file in files)
+        return config.combine(workspace, user)
 
     @cached_property
     def library(self) -> Library:
@@ -144,23 +154,37 @@ class Moot:
     def new_persona(self, persona_id: str, name: str | None) -> Path:
         """Writes a persona file to fill in. One that is there is left alone."""
         from moot.personas import scaffold
-        from moot.workspace.paths import valid_id
-        from moot.workspace.writing import write_atomic
+        from moot.workspace.paths import Root, valid_id
+        from moot.workspace.writing import locked, write_atomic
 
-        file = self.workspace.personas / f"{valid_id(persona_id, 'persona id')}.md"
-        if file.exists():
-            raise AlreadyThere("persona", persona_id, file)
-        write_atomic(file, scaffold(persona_id, name or persona_id.replace("-", " ").title()))
+        wanted = self.workspace.personas / f"{valid_id(persona_id, 'persona id')}.md"
+        file = Root(self.workspace.root).resolve(str(wanted.relative_to(self.workspace.root)))
+        with locked(file):
+            if file.exists():
+                raise AlreadyThere("persona", persona_id, file)
+            write_atomic(file, scaffold(persona_id, name or persona_id.replace("-", " ").title()))
         return file
 
     # -- models ------------------------------------------------------------------------------
 
-    async def model_in_use(self) -> ModelInUse:
-        choice = await self.gateway.choice()
+    async def model_in_use(self, speaker: Speaker | None = None) -> ModelInUse:
+        """Which model would speak. Raises what would stand in its way."""
+        choice = await self.gateway.choice(speaker)
+        await self.gateway.check(choice.name)
         if not choice.name.is_local:
             return ModelInUse(str(choice.name), choice.reason, tiny=False)
         weights = self.gateway.weights(choice.name)
         return ModelInUse(str(choice.name), choice.reason, weights.tiny, str(weights.path))
+
+    def other_speakers(self) -> list[Speaker]:
+        """Roles and personas that have a wish of their own."""
+        from moot.gateway.names import Speaker
+
+        settings = (self.config.workspace.models, self.config.user.models)
+        roles = sorted({role for models in settings for role in models.roles})
+        personas = {persona for models in settings for persona in models.personas}
+        own = {p.id: p.model for p in self.library.personas if p.model or p.id in personas}
+        return [Speaker(role) for role in roles] + [Speaker("", id_, model) for id_, model in own.items()]
 
     @property
     def catalogue(self) -> Sequence[Entry]:
@@ -185,9 +209,9 @@ class Moot:
     # -- sessions ----------------------------------------------------------------------------
 
     async def sessions(self) -> list[Standing]:
-        """Newest first."""
+        """Newest first; one that cannot be read does not hide the others."""
         store = await self.store()
-        return [_standing(s, await store.events(s.id)) for s in await store.sessions()]
+        return [_standing(s, await store.events(s.id)) for s in await store.sessions(limit=1000)]
 
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener
@@ -204,10 +228,10 @@ class Moot:
             opening.append(QuestionAsked(question))
         ASK.fold(opening)
         tiny = self.gateway.named(choice.name).small
-        session = await (await self.store()).create("ask", question or found.name)
+        bodies = [ASK.encode(event) for event in opening]
+        session = await (await self.store()).create(ASK.name, question or found.name, bodies)
         runner = await self._ask_runner(session, choice.name, person, listener)
-        for event in opening:
-            await runner.put(event)
+        await runner.resume()
         return AskConversation(session, runner, str(choice.name), tiny)
 
     async def resumed_ask(
@@ -227,9 +251,9 @@ class Moot:
             session = await store.session(session_id)
         if session.format != ASK.name:
             raise NotFound("ask session", session.id)
-        state = ASK.fold([ASK.decode(logged.body) for logged in await store.events(session.id)])
+        began_with = _folded(session, await store.events(session.id)).model
         # --model wins; else a conversation keeps to the model that it began with, so that the voice stays.
-        name = names.parse(self._options.model or state.model)
+        name = names.parse(self._options.model or began_with)
         runner = await self._ask_runner(session, name, person, listener)
         await runner.resume()
         return AskConversation(session, runner, str(name), self.gateway.named(name).small)
@@ -254,10 +278,37 @@ async def opened(options: Options, env: Mapping[str, str] | None = None) -> Asyn
         yield Moot(options, os.environ if env is None else env, stack)
 
 
+def _settings_text(file: Path) -> str:
+    """A settings file's text, which may come with a repository: never a device, a pipe or a huge file."""
+    from moot.workspace.paths import Root
+
+    try:
+        return Root(file.parent).read_text(file.name, limit_bytes=1 << 20)
+    except NotFound:
+        return ""
+    except (InvalidInput, UnsafePath, FileDamaged, OSError) as error:
+        raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
+
+
 def _standing(session: Session, logged: Sequence[Logged]) -> Standing:
+    try:
+        state = _folded(session, logged)
+    except FileDamaged:
+        return Standing(session, "unreadable", 0)
+    return Standing(session, str(state.step), len(state.conversation))
+
+
+def _folded(session: Session, logged: Sequence[Logged]) -> Any:
+    """A session's state from its log. Events of a newer version, or of no version, are damage."""
+    import msgspec
+
     from moot.flows.ask import ASK
 
     flows: dict[str, Any] = {ASK.name: ASK}
-    flow = flows[session.format]
-    state = flow.fold([flow.decode(entry.body) for entry in logged])
-    return Standing(session, str(state.step), len(state.conversation))
+    flow = flows.get(session.format)
+    if flow is None or not logged:
+        raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
+    try:
+        return flow.fold([flow.decode(entry.body) for entry in logged])
+    except (msgspec.DecodeError, UnicodeDecodeError, UserMistake) as error:
+        raise FileDamaged(f"session {session.id}", f"cannot be read: {error}") from error

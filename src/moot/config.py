@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,7 +30,7 @@ class Models(_Section):
 class ProviderSettings(_Section):
     """A server that speaks OpenAI's chat completions."""
 
-    base_url: str = Field(pattern=r"^https?://")
+    base_url: str = Field(pattern=r"^https?://[^@/]+(/|$)")
     api_key_env: str = ""
 
 
@@ -69,31 +68,23 @@ class Config(BaseModel):
 _ONLY_THE_USERS = ("providers", "local", "gateway")
 
 
-def load(workspace_file: Path, user_file: Path) -> Config:
-    workspace = _read(workspace_file)
+def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
+    """Both files as (name, text); a file that is not there is an empty text."""
+    (workspace_file, workspace_text), (user_file, user_text) = workspace, user
+    settings = parse(workspace_text, workspace_file)
     for section in _ONLY_THE_USERS:
-        if section in workspace.model_fields_set:
+        if section in settings.model_fields_set:
             raise ConfigInvalid(
-                str(workspace_file),
+                workspace_file,
                 f"[{section}] belongs into your own configuration, {user_file}: "
                 "a repository may not choose servers, keys or weights for you",
             )
     return Config(
-        workspace=workspace,
-        user=_read(user_file),
-        workspace_file=str(workspace_file),
-        user_file=str(user_file),
+        workspace=settings,
+        user=parse(user_text, user_file),
+        workspace_file=workspace_file,
+        user_file=user_file,
     )
-
-
-def _read(file: Path) -> Settings:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return Settings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
-    return parse(text, str(file))
 
 
 def parse(text: str, where: str) -> Settings:

@@ -28,7 +28,8 @@
     └── WorkspaceDamaged       a file has to be mended by hand; it is left as it is
         ├── FileDamaged            does not parse (names file and line)
         ├── PersonaInvalid         a persona or panel file with a bad field
-        └── LockTimeout            another process holds the file
+        ├── LockTimeout            another process holds the file
+        └── StoreFailed            the database of sessions cannot be read or written
 
 Errors carry data. Their text says what happened and to what; what to do next is for a surface to
 say, because a terminal and a page offer different next steps.
@@ -139,9 +140,11 @@ class DraftInvalid(ModelMisbehaved):
 
 
 class ReplyEmpty(ModelMisbehaved):
-    def __init__(self, model: str) -> None:
-        super().__init__(f"{model} replied without a word")
+    def __init__(self, model: str, *, at_limit: bool = False) -> None:
+        why = ": it reached its token limit before the first one, probably by thinking" if at_limit else ""
+        super().__init__(f"{model} replied without a word{why}")
         self.model = model
+        self.at_limit = at_limit
 
 
 class ReplyRefused(ModelMisbehaved):
@@ -169,7 +172,8 @@ class ProviderFailed(MootError):
     def __init__(
         self, model: str, problem: str, *, status: int | None = None, retry_after: float | None = None
     ) -> None:
-        super().__init__(f"{model}: {problem}")
+        wait = f" (it asks to wait {retry_after:.0f} s)" if retry_after and retry_after >= 1 else ""
+        super().__init__(f"{model}: {problem}{wait}")
         self.model = model
         self.problem = problem
         self.status = status
@@ -229,6 +233,13 @@ class PersonaInvalid(FileDamaged):
     def __init__(self, file: str, field: str, problem: str, line: int | None = None) -> None:
         super().__init__(file, f"{field}: {problem}", line)
         self.field = field
+
+
+class StoreFailed(WorkspaceDamaged):
+    def __init__(self, database: str, problem: str) -> None:
+        super().__init__(f"the sessions in {database} cannot be used: {problem}")
+        self.database = database
+        self.problem = problem
 
 
 class LockTimeout(WorkspaceDamaged):

@@ -20,6 +20,7 @@ BETTER_MODEL = (
     "For better words: set ANTHROPIC_API_KEY or OPENAI_API_KEY, run Ollama, or pull a larger local model "
     "(`moot models list`)."
 )
+ANOTHER_MODEL = "Mend that, or choose another model with --model or MOOT_MODEL."
 ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
 
 
@@ -36,6 +37,7 @@ class Finding:
 async def examine(moot: Moot) -> list[Finding]:
     return [
         await _model(moot),
+        *await _other_models(moot),
         _workspace(moot),
         _personas(moot),
         await _sessions(moot),
@@ -48,7 +50,7 @@ async def _model(moot: Moot) -> Finding:
     try:
         used = await moot.model_in_use()
     except MootError as error:
-        return Finding("model", False, str(error), BETTER_MODEL)
+        return Finding("model", False, str(error), ANOTHER_MODEL)
     if used.weights is None:
         return Finding("model", True, f"{used.name} (chosen by: {used.reason})")
     kind = "built in and tiny" if used.tiny else "local"
@@ -57,13 +59,33 @@ async def _model(moot: Moot) -> Finding:
     )
 
 
+async def _other_models(moot: Moot) -> list[Finding]:
+    """Roles and personas that speak through another model than the rest."""
+    try:
+        usual = (await moot.model_in_use()).name
+        speakers = moot.other_speakers()
+    except MootError:
+        return []  # Said by the findings on the model, the workspace or the personas.
+    findings = []
+    for speaker in speakers:
+        who = speaker.persona or speaker.role
+        try:
+            used = await moot.model_in_use(speaker)
+        except MootError as error:
+            findings.append(Finding(who, False, str(error), "Mend that wish, or take it back."))
+        else:
+            if used.name != usual:
+                findings.append(Finding(who, True, f"{used.name} (chosen by: {used.reason})"))
+    return findings
+
+
 def _workspace(moot: Moot) -> Finding:
     try:
         moot.config  # noqa: B018
     except MootError as error:
         return Finding("workspace", False, str(error), "Mend the file; nothing else was read from it.")
     there = [str(f) for f in (moot.workspace.config_file, moot.user_config_file) if f.is_file()]
-    settings = f"settings: {', '.join(there)}" if there else "no settings files"
+    settings = f"settings: {', '.join(there)}" if there else f"yours would be {moot.user_config_file}"
     return Finding("workspace", True, f"{moot.workspace.root} ({settings})")
 
 

@@ -19,7 +19,11 @@ from moot.texts import frontmatter, markdown
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
+]
+"""One line without control characters: it is shown on terminals."""
+MOST_BYTES = 256 * 1024
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 
 
@@ -34,6 +38,8 @@ Shape = TypeVar("Shape", bound=Fields)
 
 def read_text(file: Path) -> str:
     try:
+        if file.stat().st_size > MOST_BYTES:
+            raise PersonaInvalid(str(file), "file", f"is larger than {MOST_BYTES:,} bytes", 1)
         text = file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1

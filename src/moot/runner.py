@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -60,7 +60,7 @@ class Log(Protocol[E]):
 
     async def read(self) -> list[E]: ...
 
-    async def append(self, event: E) -> None: ...
+    def append(self, event: E) -> Coroutine[Any, Any, None]: ...
 
 
 class StoredLog(Generic[E]):
@@ -80,6 +80,16 @@ class StoredLog(Generic[E]):
     async def append(self, event: E) -> None:
         await self._store.append(self._session_id, self._seq + 1, self._flow.encode(event))
         self._seq += 1
+
+
+async def _to_the_end(writing: Coroutine[Any, Any, None]) -> None:
+    """Waits for a write even when cancelled: what is being logged is either logged or failed, and known."""
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 # -- the loop ------------------------------------------------------------------------------------
@@ -128,11 +138,14 @@ class Runner(Generic[S, E]):
         """Folds in and logs one event; an illegal one raises and changes nothing. A `run` under way takes it
         up at once."""
         async with self._putting:
-            state = self._flow.advance(self.state, event)
-            await self._log.append(event)
-            self.state = state
-            self._listener.happened(event)
-            self._moved.set()
+            await self._put(event)
+
+    async def _put(self, event: E) -> None:
+        state = self._flow.advance(self.state, event)
+        await _to_the_end(self._log.append(event))
+        self.state = state
+        self._moved.set()
+        self._listener.happened(event)
 
     async def run(self) -> S:
         try:
@@ -145,13 +158,12 @@ class Runner(Generic[S, E]):
                 await self._next_outcome()
                 # In the flow's order, so that a run can be told from its log alone.
                 for effect in wanted:
-                    # What came before may have made this one unwanted.
-                    if self._under_way[effect].done() and effect in self._wanted():
+                    if self._under_way[effect].done():
                         await self._settle(effect)
         except Left as left:
             self.left = left
         finally:
-            await self._keep_only(())
+            await self._put_away()
         return self.state
 
     def _wanted(self) -> tuple[Effect, ...]:
@@ -169,14 +181,29 @@ class Runner(Generic[S, E]):
             moved.cancel()
 
     async def _settle(self, effect: Effect) -> None:
-        """Turns what an effect led to into an event. An answer that the flow refuses is asked for again."""
+        """Turns what an effect led to into an event, unless the flow no longer asks for it by now. An answer
+        that the flow refuses is asked for again."""
         outcome = self._under_way.pop(effect).result()
-        try:
-            await self.put(self._flow.record(self.state, effect, outcome))
-        except InvalidInput as refused:
-            if not isinstance(outcome, PersonAnswered):
-                raise
-            self._under_way[effect] = asyncio.create_task(self._perform(effect, str(refused)))
+        async with self._putting:
+            if effect not in self._wanted():
+                return
+            try:
+                await self._put(self._flow.record(self.state, effect, outcome))
+            except InvalidInput as refused:
+                if not isinstance(outcome, PersonAnswered):
+                    raise
+                self._under_way[effect] = asyncio.create_task(self._perform(effect, str(refused)))
+
+    async def _put_away(self) -> None:
+        """Leaves nothing running, and nothing that was complete unlogged."""
+        complete = [
+            effect
+            for effect, task in self._under_way.items()
+            if task.done() and not task.cancelled() and task.exception() is None
+        ]
+        for effect in complete:
+            await self._settle(effect)
+        await self._keep_only(())
 
     async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
         match effect:

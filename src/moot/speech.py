@@ -118,7 +118,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole reply. `cost_usd` is None where no price is known; `cut_short` says that the reply
+    """A whole reply: the last turn's text, where tools were used; what was said between tool calls was heard,
+    but is no answer. `cost_usd` is None where no price is known; `cut_short` says that the reply
     ended at its token limit; `attempts` counts requests, retries and re-asks included."""
 
     text: str

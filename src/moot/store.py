@@ -7,8 +7,8 @@ default; any other database that SQLAlchemy reaches by URL.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
-from moot.errors import ConfigInvalid, FileDamaged, NotFound, SessionMoved
+from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 
 
 class _Instant(TypeDecorator[datetime]):
@@ -98,15 +98,32 @@ class Store:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def create(self, format_: str, title: str) -> Session:
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[AsyncConnection]:
+        with _explained(self._engine):
+            async with self._engine.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[AsyncConnection]:
+        with _explained(self._engine):
+            async with self._engine.connect() as connection:
+                yield connection
+
+    async def create(self, format_: str, title: str, opening: Sequence[bytes] = ()) -> Session:
+        """A new session with its first events, both or neither."""
         now = datetime.now(UTC)
         session = Session(f"{format_}-{_token()}", format_, title, now, now)
-        async with self._engine.begin() as connection:
+        async with self._writing() as connection:
             await connection.execute(
                 insert(_sessions).values(
                     id=session.id, format=format_, title=title, created_at=now, updated_at=now
                 )
             )
+            for seq, body in enumerate(opening, start=1):
+                await connection.execute(
+                    insert(_events).values(session=session.id, seq=seq, at=now, body=body)
+                )
         return session
 
     async def append(self, session_id: str, seq: int, body: bytes) -> None:
@@ -114,7 +131,7 @@ class Store:
         event already, this raises instead of interleaving two stories."""
         now = datetime.now(UTC)
         try:
-            async with self._engine.begin() as connection:
+            async with self._writing() as connection:
                 await connection.execute(
                     insert(_events).values(session=session_id, seq=seq, at=now, body=body)
                 )
@@ -127,7 +144,7 @@ class Store:
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
         query = select(_sessions).where(_sessions.c.id.startswith(session_id, autoescape=True)).limit(2)
-        async with self._engine.connect() as connection:
+        async with self._reading() as connection:
             rows = (await connection.execute(query)).all()
         exact = [row for row in rows if row.id == session_id]
         if not exact and len(rows) != 1:
@@ -140,7 +157,7 @@ class Store:
             .where(_events.c.session == session_id)
             .order_by(_events.c.seq)
         )
-        async with self._engine.connect() as connection:
+        async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
 
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
@@ -148,16 +165,16 @@ class Store:
         query = select(_sessions).order_by(_sessions.c.updated_at.desc(), _sessions.c.id).limit(limit)
         if format_ is not None:
             query = query.where(_sessions.c.format == format_)
-        async with self._engine.connect() as connection:
+        async with self._reading() as connection:
             return [Session(*row) for row in await connection.execute(query)]
 
     async def count(self) -> int:
-        async with self._engine.connect() as connection:
+        async with self._reading() as connection:
             found = await connection.scalar(select(func.count()).select_from(_sessions))
         return int(found or 0)
 
     async def delete(self, session_id: str) -> None:
-        async with self._engine.begin() as connection:
+        async with self._writing() as connection:
             await connection.execute(delete(_events).where(_events.c.session == session_id))
             gone = await connection.execute(delete(_sessions).where(_sessions.c.id == session_id))
             if gone.rowcount == 0:
@@ -169,14 +186,23 @@ async def open_store(url: str) -> AsyncIterator[Store]:
     """Opens the database, creating what is missing."""
     engine = _engine(url)
     try:
-        try:
+        with _explained(engine):
             async with engine.begin() as connection:
                 await _create_missing(connection)
-        except DatabaseError as error:
-            raise FileDamaged(_shown(url), f"the database cannot be used: {error.orig}") from error
         yield Store(engine)
     finally:
         await engine.dispose()
+
+
+@contextmanager
+def _explained(engine: AsyncEngine) -> Iterator[None]:
+    """What a database says, in a sentence; that an event number is taken stays for `append` to say."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DatabaseError as error:
+        raise StoreFailed(engine.url.render_as_string(hide_password=True), str(error.orig)) from error
 
 
 async def _create_missing(connection: AsyncConnection) -> None:
@@ -200,7 +226,9 @@ def _engine(url: str) -> AsyncEngine:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_async_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-        raise ConfigInvalid("database", f"{_shown(url)} cannot be used: {error}") from error
+        raise ConfigInvalid(
+            "database", f"{_shown(url)} cannot be used: {error}. Write it as sqlite:////path/to/file"
+        ) from error
     except OSError as error:
         raise ConfigInvalid("database", f"{_shown(url)} cannot be created: {error.strerror}") from error
     if parsed.get_backend_name() == "sqlite":

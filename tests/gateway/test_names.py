@@ -56,10 +56,12 @@ USER = Wishes("config.toml", default="user:d", roles={"brief": "user:r"}, person
     ("speaker", "flag", "env", "wishes", "chosen"),
     [
         (Speaker("advisor", "the-analyst", "own:m"), "flag:m", EVERYTHING, [WORKSPACE, USER], "flag:m"),
-        (Speaker("advisor", "the-analyst", "own:m"), None, EVERYTHING, [WORKSPACE, USER], "workspace:p"),
+        (Speaker("advisor", "the-analyst", "own:m"), None, EVERYTHING, [WORKSPACE, USER], "env:m"),
+        (Speaker("advisor", "the-analyst", "own:m"), None, {}, [WORKSPACE, USER], "workspace:p"),
         (Speaker("advisor", "the-coach", "own:m"), None, EVERYTHING, [WORKSPACE, USER], "user:p"),
-        (Speaker("advisor", "the-mentor", "own:m"), None, EVERYTHING, [WORKSPACE, USER], "own:m"),
-        (Speaker("advisor", "the-mentor"), None, EVERYTHING, [WORKSPACE, USER], "workspace:r"),
+        (Speaker("brief", "the-mentor", "own:m"), None, EVERYTHING, [WORKSPACE, USER], "user:r"),
+        (Speaker("x", "the-mentor", "own:m"), None, {}, [WORKSPACE, USER], "own:m"),
+        (Speaker("advisor", "the-mentor"), None, {}, [WORKSPACE, USER], "workspace:r"),
         (Speaker("brief"), None, EVERYTHING, [WORKSPACE, USER], "user:r"),
         (Speaker(), None, EVERYTHING, [WORKSPACE, USER], "env:m"),
         (Speaker(), None, {}, [WORKSPACE, USER], "workspace:d"),
@@ -93,10 +95,12 @@ def test_a_choice_says_why() -> None:
         (Speaker(), [Wishes("moot.toml", default="http://elsewhere/v1#m", trusted=False)]),
         (Speaker("r"), [Wishes("moot.toml", roles={"r": "https://elsewhere/v1#m"}, trusted=False)]),
         (Speaker(persona="p", persona_model="http://elsewhere/v1#m"), []),
+        (Speaker(), [Wishes("moot.toml", default="local:/etc/evil.gguf", trusted=False)]),
+        (Speaker(persona="p", persona_model="local:evil.gguf"), []),
     ],
 )
 def test_a_repository_cannot_send_what_is_said_elsewhere(speaker: Speaker, wishes: list[Wishes]) -> None:
-    with pytest.raises(ConfigInvalid, match="may not send"):
+    with pytest.raises(ConfigInvalid, match="a repository may not"):
         choose(speaker, flag=None, env={}, wishes=wishes)
 
 
@@ -122,3 +126,9 @@ def test_the_users_own_settings_may_name_any_server() -> None:
 )
 def test_ollamas_own_variable_is_understood(host: str | None, url: str) -> None:
     assert ollama_url({} if host is None else {"OLLAMA_HOST": host}) == url
+
+
+def test_a_url_with_a_user_or_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(ConfigInvalid) as raised:
+        parse("http://me:sekret@127.0.0.1/v1#m")
+    assert "sekret" not in str(raised.value)

@@ -86,7 +86,7 @@ def test_the_conversation_is_sent_as_it_was(wire: Wire, stub: StubServer) -> Non
     assert sent.system == "You are terse."
     turns = [(m["role"], m["content"]) for m in sent.messages if m["role"] != "system"]
     assert turns == [("user", "One?"), ("assistant", "Two."), ("user", "Three?")]
-    assert sent.headers["authorization"] == "Bearer secret"
+    assert sent.headers["authorization"] == "Bearer secret-key-123"
     assert sent.stream
 
 
@@ -219,6 +219,35 @@ def test_a_reply_that_falls_silent_is_given_up(wire: Wire, stub: StubServer) -> 
     assert type(raised) is StreamStalled
     assert "".join(heard) == "One"
     stub.wait(lambda s: s.open_streams == 0)
+
+
+@both_wires
+def test_keep_alives_alone_do_not_keep_a_reply_alive(wire: Wire, stub: StubServer) -> None:
+    behaviour = Behaviour(text="One two three.", stall_after=1, stall_ping=0.05)
+    raised, heard = outcome(wire, stub, behaviour, stall_seconds=0.4)
+    assert type(raised) is StreamStalled
+    assert "".join(heard) == "One"
+
+
+@both_wires
+def test_a_server_that_repeats_the_key_is_not_quoted(wire: Wire, stub: StubServer) -> None:
+    raised, _ = outcome(
+        wire, stub, Behaviour(status=401, error_message="Incorrect key provided: secret-key-123")
+    )
+    assert "Incorrect key provided: ***" in str(raised)
+
+
+def test_a_listener_that_fails_is_not_the_connections_fault(stub: StubServer) -> None:
+    async def main() -> None:
+        async with talking("openai", stub) as talk:
+            with pytest.raises(BrokenPipeError):
+                await talk.model.stream(asked(), _broken)
+
+    run(main)
+
+
+def _broken(_: str) -> None:
+    raise BrokenPipeError
 
 
 @both_wires
@@ -513,6 +542,17 @@ def test_a_server_without_schema_support_gets_a_forced_tool(wire: Wire, stub: St
 
 
 @both_wires
+def test_an_empty_draft_is_returned_once_too(wire: Wire, stub: StubServer) -> None:
+    stub.script(Behaviour(text=""), Behaviour(json_text='{"level": "complex", "reasoning": "Two systems."}'))
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            assert (await talk.model.draft(asked(), Triage)).reply.attempts == 2
+
+    run(main)
+
+
+@both_wires
 def test_a_draft_that_breaks_is_tried_again_since_nobody_heard_it(wire: Wire, stub: StubServer) -> None:
     whole = '{"level": "complex", "reasoning": "Two systems."}'
     stub.script(Behaviour(json_text=whole, cut_after=2), Behaviour(json_text=whole))
@@ -669,7 +709,8 @@ def test_claude_models_get_what_they_take(
         ("o3-mini", False, {"reasoning_effort": "low", "max_completion_tokens": 1024 + 8192}),
         ("gpt-4o", False, {"temperature": 0.7, "max_completion_tokens": 1024}),
         ("gpt-5-chat-latest", False, {"temperature": 0.7, "max_completion_tokens": 1024}),
-        ("qwen3:4b", True, {"temperature": 0.7, "max_tokens": 1024}),
+        ("llama4:8b", True, {"temperature": 0.7, "max_tokens": 1024}),
+        ("qwen3:4b", True, {"temperature": 0.7, "max_tokens": 1024 + 8192}),
     ],
 )
 def test_openai_models_get_what_they_take(

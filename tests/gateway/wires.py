@@ -29,10 +29,13 @@ def provider(
 ) -> Provider:
     if wire == "anthropic":
         return AnthropicProvider(
-            api_key="secret", base_url=stub.anthropic_base_url, stall_seconds=stall_seconds
+            api_key="secret-key-123", base_url=stub.anthropic_base_url, stall_seconds=stall_seconds
         )
     return OpenAIProvider(
-        api_key="secret", base_url=stub.openai_base_url, compatible=compatible, stall_seconds=stall_seconds
+        api_key="secret-key-123",
+        base_url=stub.openai_base_url,
+        compatible=compatible,
+        stall_seconds=stall_seconds,
     )
 
 

@@ -112,6 +112,8 @@ def advance(state: AskState, event: AskEvent) -> AskState:
 def _check(text: str) -> None:
     if not text.strip():
         raise InvalidInput("question", "is empty: ask something")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidInput("question", "contains bytes that are no UTF-8 text")
     if len(text) > MAX_QUESTION:
         raise InvalidInput("question", f"has {len(text):,} characters; at most {MAX_QUESTION:,} are taken")
 

@@ -77,9 +77,9 @@ class AnthropicProvider:
         decoder = Decoder(call, hear)
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:
-                await wire.read_events(response.http_response, call.model, decoder.take)
+                await wire.read_events(response.http_response, call.model, decoder.take, self._stall_seconds)
         except anthropic.APIError as error:
-            raise wire.failure(error, call.model) from error
+            raise wire.failure(error, call.model, self._api_key) from error
         except (anthropic.AnthropicError, TypeError) as error:
             # Raised before anything is sent, where no credential can be found.
             if "authentication" not in str(error).lower() and "credential" not in str(error).lower():
@@ -230,7 +230,6 @@ _decode = msgspec.json.Decoder(_Event).decode
 _STOPS: dict[str, Stop] = {
     "end_turn": "end",
     "stop_sequence": "end",
-    "pause_turn": "end",
     "max_tokens": "limit",
     "model_context_window_exceeded": "limit",
     "tool_use": "tools",
@@ -251,10 +250,11 @@ class Decoder:
         self._explanation = ""
         self._ended = False
 
-    def take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> bool:
+        """Whether the event brought the reply on: a ping does not."""
         try:
             event = _decode(data)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
         if event.type == "content_block_delta" and event.delta is not None:
             self._add(event.index, event.delta)
@@ -271,6 +271,7 @@ class Decoder:
         elif event.type == "error":
             told = event.error or _Error()
             raise faults.from_stream_error(self._call.model, told.type, told.message)
+        return event.type != "ping"
 
     def _add(self, index: int, delta: _Delta) -> None:
         pieces = self._pieces.setdefault(index, [])
@@ -308,7 +309,9 @@ class Decoder:
             for i, block in self._blocks.items()
             if block.type == "tool_use"
         )
-        stop = _STOPS.get(self._stop_reason, "end")
+        if self._stop_reason not in _STOPS:
+            raise StreamBroken(call.model, f"the reply stopped unfinished ({self._stop_reason})")
+        stop = _STOPS[self._stop_reason]
         if call.schema is not None:
             answers = [c for c in calls if c.name == call.schema.name]
             if answers:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.config import Config
-from moot.errors import ConfigInvalid
+from moot.errors import ConfigInvalid, KeyRefused, Unreachable
 from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
@@ -94,7 +94,7 @@ class Gateway:
             from moot.gateway.anthropic_wire import AnthropicProvider
 
             return AnthropicProvider(
-                api_key=env.get("ANTHROPIC_API_KEY"),
+                api_key=self._key(name, "ANTHROPIC_API_KEY"),
                 base_url=env.get("ANTHROPIC_BASE_URL"),
                 stall_seconds=stall,
             )
@@ -103,16 +103,23 @@ class Gateway:
         server: dict[str, Any]
         if name.provider == "openai":
             base = env.get("OPENAI_BASE_URL")
-            key = env.get("OPENAI_API_KEY") or (_NO_KEY if base else None)
+            key = self._key(name, "OPENAI_API_KEY") or (_NO_KEY if base else None)
             server = {"base_url": base, "api_key": key, "compatible": bool(base)}
         elif name.provider == "ollama":
             server = {"base_url": f"{names.ollama_url(env)}/v1", "api_key": _NO_KEY, "compatible": True}
         elif name.is_url:
-            key = env.get("MOOT_API_KEY") or _NO_KEY
+            key = self._key(name, "MOOT_API_KEY") or _NO_KEY
             server = {"base_url": name.provider, "api_key": key, "compatible": True}
         else:
             server = self._configured(name)
         return OpenAIProvider(**server, stall_seconds=stall)
+
+    def _key(self, name: ModelName, variable: str) -> str | None:
+        """A key as it can stand in a header; what cannot is a mistake in the variable."""
+        key = self._env.get(variable, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise KeyRefused(str(name), f"{variable} holds something that cannot be a key")
+        return key or None
 
     def _configured(self, name: ModelName) -> dict[str, Any]:
         config = self._config
@@ -124,7 +131,7 @@ class Gateway:
                 f"{name}: there is no provider '{name.provider}'. Known: {', '.join(known)}; "
                 f"add another under [providers.{name.provider}] in {config.user_file}",
             )
-        key = self._env.get(settings.api_key_env) if settings.api_key_env else _NO_KEY
+        key = self._key(name, settings.api_key_env) if settings.api_key_env else _NO_KEY
         if not key:
             raise ConfigInvalid(
                 config.user_file,
@@ -144,6 +151,23 @@ class Gateway:
         if self._ollama is None:
             self._ollama = await _list_ollama(names.ollama_url(self._env))
         return self._ollama
+
+    async def check(self, name: ModelName) -> None:
+        """Raises what would stand in the way of this model's first word, as far as can be told without asking
+        it for one."""
+        self.named(name)
+        keys = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "openai": ("OPENAI_API_KEY",)}
+        wanted = keys.get(name.provider, ())
+        own_server = name.provider == "openai" and self._env.get("OPENAI_BASE_URL")
+        if wanted and not own_server and not any(self._env.get(variable) for variable in wanted):
+            raise KeyRefused(str(name), f"{wanted[0]} is not set")
+        if name.provider == "ollama":
+            offered = await self.ollama_models()
+            where = names.ollama_url(self._env)
+            if not offered:
+                raise Unreachable(str(name), f"no Ollama answers at {where}")
+            if name.model not in offered and f"{name.model}:latest" not in offered:
+                raise Unreachable(str(name), f"the Ollama at {where} has only {', '.join(offered)}")
 
     async def close(self) -> None:
         for provider in self._providers.values():

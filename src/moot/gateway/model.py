@@ -120,6 +120,8 @@ class Model:
         """The whole reply; `hear` is told its text as it comes."""
         talk = _Talk(request, None, hear, on_wait)
         turn, _ = await self._converse(talk, request.messages)
+        if not turn.text.strip():
+            raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
         return await self._reply(talk, turn)
 
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
@@ -142,8 +144,6 @@ class Model:
             if turn.stop == "refused":
                 raise ReplyRefused(str(self.name), turn.text[:500])
             if not turn.tool_calls:
-                if not turn.text.strip():
-                    raise ReplyEmpty(str(self.name))
                 return turn, messages
             answers = [await _use(tools, tool_call) for tool_call in turn.tool_calls]
             messages = (*messages, ModelSaid(turn.text, turn.tool_calls, turn.echo), *answers)

@@ -41,6 +41,8 @@ def parse(text: str, where: str = "model") -> ModelName:
     text = text.strip()
     if text.startswith(("http://", "https://")):
         url, mark, model = text.rpartition("#")
+        if "@" in url.split("://", 1)[-1].split("/", 1)[0]:
+            raise ConfigInvalid(where, "a URL must not contain a user or password: set MOOT_API_KEY instead")
         if not mark or not model:
             raise ConfigInvalid(where, f"{text!r} names no model: write it as BASE_URL#MODEL")
         return ModelName(url.rstrip("/"), model)
@@ -89,18 +91,15 @@ class Speaker:
 def choose(
     speaker: Speaker, *, flag: str | None, env: Mapping[str, str], wishes: Sequence[Wishes]
 ) -> Choice | None:
-    """The first that says something: the flag, the persona, the role, MOOT_MODEL, the configuration, a key.
-    None where nobody did; then it is an Ollama that answers, else the embedded model."""
+    """The first that says something: the flag, the user's wish for this persona or role, MOOT_MODEL, the
+    repository's, the user's default, a key. None where nobody did; then it is an Ollama that answers, else
+    the embedded model. What a repository wishes never overrides what the user said."""
     for wish, reason, trusted in _spoken(speaker, flag, env, wishes):
         if not wish:
             continue
         name = parse(wish, reason)
-        if not trusted and name.is_url:
-            raise ConfigInvalid(
-                reason,
-                f"a repository may not send what you say to a server of its choosing ({name}); "
-                "name that server under [providers] in your own configuration, or use --model",
-            )
+        if not trusted:
+            _check_untrusted(name, reason)
         return Choice(name, reason)
     if env.get("ANTHROPIC_API_KEY") or env.get("ANTHROPIC_AUTH_TOKEN"):
         return Choice(ModelName("anthropic", DEFAULT_ANTHROPIC), "ANTHROPIC_API_KEY")
@@ -109,22 +108,42 @@ def choose(
     return None
 
 
+def _check_untrusted(name: ModelName, where: str) -> None:
+    if name.is_url:
+        raise ConfigInvalid(
+            where,
+            f"a repository may not send what you say to a server of its choosing ({name}); "
+            "name that server under [providers] in your own configuration, or use --model",
+        )
+    if name.is_local and ("/" in name.model or "\\" in name.model or name.model.endswith(".gguf")):
+        raise ConfigInvalid(
+            where,
+            f"a repository may not choose a file to load as weights ({name}); "
+            "use the name of a pulled model, or choose the file yourself with --model",
+        )
+
+
 def _spoken(
     speaker: Speaker, flag: str | None, env: Mapping[str, str], wishes: Sequence[Wishes]
 ) -> Iterator[tuple[str | None, str, bool]]:
+    users = [file for file in wishes if file.trusted]
+    repositorys = [file for file in wishes if not file.trusted]
     yield flag, "--model", True
-    for file in wishes:
-        yield (
-            file.personas.get(speaker.persona),
-            f"{file.where}, models.personas.{speaker.persona}",
-            file.trusted,
-        )
-    yield speaker.persona_model, f"persona {speaker.persona}", False
-    for file in wishes:
-        yield file.roles.get(speaker.role), f"{file.where}, models.roles.{speaker.role}", file.trusted
+    yield from _specific(speaker, users)
     yield env.get("MOOT_MODEL"), "MOOT_MODEL", True
-    for file in wishes:
+    yield from _specific(speaker, repositorys)
+    yield speaker.persona_model, f"persona {speaker.persona}", False
+    for file in (*repositorys, *users):
         yield file.default, f"{file.where}, models.default", file.trusted
+
+
+def _specific(speaker: Speaker, files: Sequence[Wishes]) -> Iterator[tuple[str | None, str, bool]]:
+    """What is wished for this persona, then for this role."""
+    for file in files:
+        wish = file.personas.get(speaker.persona)
+        yield wish, f"{file.where}, models.personas.{speaker.persona}", file.trusted
+    for file in files:
+        yield file.roles.get(speaker.role), f"{file.where}, models.roles.{speaker.role}", file.trusted
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

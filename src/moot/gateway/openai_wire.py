@@ -87,9 +87,9 @@ class OpenAIProvider:
         try:
             client = self._client()
             async with client.chat.completions.with_streaming_response.create(**body) as response:
-                await wire.read_events(response.http_response, call.model, decoder.take)
+                await wire.read_events(response.http_response, call.model, decoder.take, self._stall_seconds)
         except openai.APIError as error:
-            raise wire.failure(error, call.model) from error
+            raise wire.failure(error, call.model, self._api_key) from error
         except openai.OpenAIError as error:
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
@@ -103,6 +103,8 @@ class OpenAIProvider:
 # -- requests ------------------------------------------------------------------------------------
 
 _GPT_5 = re.compile(r"gpt-5(?:\.(\d+))?(?!\d)")
+_THINKS = re.compile(r"qwen3|deepseek-r|gpt-oss|magistral|glm-4\.[5-9]|think|reason")
+"""Open models that think before they answer, and cannot be told not to in a way that all servers take."""
 _ALWAYS_REASONING = re.compile(r"\bo[134](?:-|$)")
 
 
@@ -122,6 +124,8 @@ def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> d
     if not forms["usage"]:
         body["stream_options"] = {"include_usage": True}
     limit = call.max_tokens
+    if _THINKS.search(call.model.lower()):
+        limit += wire.ROOM_FOR_THINKING
     first_effort = effort_form(call.model)
     if first_effort is None:
         if call.temperature is not None and not forms["temperature"]:
@@ -232,6 +236,8 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 _STOPS: dict[str, Stop] = {
     "stop": "end",
+    "stop_sequence": "end",
+    "eos_token": "end",
     "length": "limit",
     "tool_calls": "tools",
     "function_call": "tools",
@@ -251,12 +257,13 @@ class Decoder:
         self._counts = _Counts()
         self._finish_reason: str | None = None
 
-    def take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> bool:
+        """Whether the event brought the reply on. Keep-alives are comments here, which are no events."""
         if data == b"[DONE]":
-            return
+            return True
         try:
             chunk = _decode(data)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
         if chunk.error is not None:
             told = chunk.error if isinstance(chunk.error, _Error) else _Error(chunk.error)
@@ -264,9 +271,11 @@ class Decoder:
             raise faults.from_stream_error(self._call.model, kind, told.message or "")
         if chunk.usage is not None:
             self._counts = chunk.usage
-        if not chunk.choices:
-            return
-        choice = chunk.choices[0]
+        if chunk.choices:
+            self._choose(chunk.choices[0])
+        return True
+
+    def _choose(self, choice: _Choice) -> None:
         if choice.finish_reason is not None:
             self._finish_reason = choice.finish_reason
         delta = choice.delta
@@ -282,17 +291,23 @@ class Decoder:
             self._add_call(piece)
 
     def _add_call(self, piece: _ToolDelta) -> None:
-        identity, name, arguments = self._calls.get(piece.index, ("", "", []))
+        index = piece.index
+        if piece.id and self._calls.get(index, ("",))[0] not in ("", piece.id):
+            # Some servers give all calls of a turn the same index; another id is another call.
+            index = max(self._calls) + 1
+        identity, name, arguments = self._calls.get(index, ("", "", []))
         function = piece.function or _Function()
         if function.arguments:
             arguments.append(function.arguments)
-        self._calls[piece.index] = (identity or piece.id or "", name or function.name or "", arguments)
+        self._calls[index] = (identity or piece.id or "", name or function.name or "", arguments)
 
     def turn(self) -> Turn:
         call = self._call
         if self._finish_reason is None:
             raise StreamBroken(call.model, "the reply ended without its end")
-        stop = _STOPS.get(self._finish_reason, "end")
+        if self._finish_reason not in _STOPS:
+            raise StreamBroken(call.model, f"the reply stopped unfinished ({self._finish_reason})")
+        stop = _STOPS[self._finish_reason]
         text = "".join(self._text)
         calls = tuple(
             # Some servers give tool calls no id; the loop needs one to answer to.

@@ -34,8 +34,3 @@ class EventReader:
             elif not line and data:
                 yield data[0] if len(data) == 1 else b"\n".join(data)
                 data.clear()
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the stream stopped within an event."""
-        return bool(self._rest.strip() or self._data)

@@ -7,6 +7,7 @@ modules with msgspec.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,37 +25,59 @@ CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 1000
 """A board opens eight streams at once, so a handful of boards would fill an ordinary pool."""
 
+_BROKEN = "the connection broke in the middle of the reply"
+_SILENT = "the reply fell silent in the middle"
+
 ROOM_FOR_THINKING = 8192
 """Tokens added to a reply's limit where thinking cannot be switched off, because the limit bounds both."""
 
 
-async def read_events(response: httpx2.Response, model: str, take: Callable[[bytes], None]) -> None:
-    """Hands the data of each event to `take`. Raises where the stream breaks or falls silent; a clean end
-    just ends, and whether the reply was whole is for the decoder to say."""
+async def read_events(
+    response: httpx2.Response, model: str, take: Callable[[bytes], bool], stall_seconds: float
+) -> None:
+    """Hands the data of each event to `take`, which says whether it brought the reply on. Raises where the
+    stream breaks, or falls silent but for keep-alives; a clean end just ends, and whether the reply was
+    whole is for the decoder to say."""
     import httpx2
 
     reader = EventReader()
     plain = "content-encoding" not in response.headers
     chunks = response.aiter_raw() if plain else response.aiter_bytes()
-    try:
-        async for chunk in chunks:
-            for data in reader.feed(chunk):
-                take(data)
-    except httpx2.TimeoutException as error:
-        # The aiohttp transport reports a lost connection as a connect time-out.
-        if isinstance(error, httpx2.ConnectTimeout):
-            raise StreamBroken(model, "the connection broke in the middle of the reply") from error
-        raise StreamStalled(model, "the reply fell silent in the middle") from error
-    except (httpx2.HTTPError, OSError) as error:
-        raise StreamBroken(model, "the connection broke in the middle of the reply") from error
+    progress = time.monotonic()
+    while True:
+        # Only the reading is guarded: what `take` raises is not the connection's fault.
+        try:
+            chunk = await anext(chunks, None)
+        except httpx2.TimeoutException as error:
+            # The aiohttp transport reports a lost connection as a connect time-out.
+            if isinstance(error, httpx2.ConnectTimeout):
+                raise StreamBroken(model, _BROKEN) from error
+            raise StreamStalled(model, _SILENT) from error
+        except (httpx2.HTTPError, OSError) as error:
+            raise StreamBroken(model, _BROKEN) from error
+        if chunk is None:
+            return
+        moved = False
+        for data in reader.feed(chunk):
+            moved = take(data) or moved
+        now = time.monotonic()
+        if moved:
+            progress = now
+        elif now - progress > stall_seconds:
+            # Complete silence ends in a time-out of the socket; this is a server that only says "still here".
+            raise StreamStalled(model, _SILENT)
 
 
-def failure(error: Exception, model: str) -> ProviderFailed:
-    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves."""
+def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
+    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves.
+    Servers like to repeat a wrong key in full; it is not passed on."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and isinstance(status, int):
-        return faults.from_status(model, status, _message(error), response.headers)
+        message = _message(error)
+        if key and len(key) >= 8:
+            message = message.replace(key, "***")
+        return faults.from_status(model, status, message, response.headers)
     if type(error).__name__ == "APITimeoutError":
         return Unreachable(model, "no answer in time")
     cause = error.__cause__

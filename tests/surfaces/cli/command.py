@@ -52,6 +52,7 @@ def moot(*arguments: str, env: Mapping[str, str], cwd: Path, stdin: str = "", ti
         capture_output=True,
         text=True,
         encoding="utf-8",
+        errors="replace",
         timeout=timeout,
         check=False,
     )

@@ -113,7 +113,7 @@ def test_ctrl_c_closes_the_stream_saves_and_exits_130(stub: StubServer, tmp_path
         [*MOOT, "ask", "the-strategist", QUESTION], env=environment(tmp_path, stub), cwd=tmp_path,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
         # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.read(3) == "One"
@@ -229,6 +229,7 @@ def test_a_failed_answer_is_kept_as_a_failure_with_advice(
     stub.script(behaviour)
     ended = moot("ask", "the-coach", QUESTION, "--json", env=environment(tmp_path, stub), cwd=tmp_path)
     assert ended.code == 1
+    assert f"moot ask --resume {ended.json['session']} r" in ended.err
     assert ended.json["failure"]["kind"] == kind
     assert ended.json["turns"] == [{"question": QUESTION, "answer": None}]
     assert advice in ended.err
@@ -254,10 +255,11 @@ def test_waiting_for_a_busy_server_is_told(stub: StubServer, tmp_path: Path) -> 
         (("ask", "the-coach", " "), 2, "question: is empty"),
         (("ask", "the-coach", "x" * 5001), 2, "5,001 characters"),
         (("ask", "the-coach", QUESTION, "--model", "claude"), 2, "no model name"),
-        (("ask", "the-coach", QUESTION, "--model", "nope:x"), 2, "no provider 'nope'"),
+        (("ask", "the-coach", QUESTION, "--model", "nope:x"), 1, "no provider 'nope'"),
         (("ask", "the-coach", QUESTION, "--answers", "gone.yaml"), 2, "gone.yaml"),
         (("ask", "the-coach"), 1, "step 'question' needs an answer"),
-        (("ask", "the-coach", QUESTION, "--database", "nonsense"), 2, "cannot be used"),
+        (("ask", "the-coach", QUESTION, "--database", "nonsense"), 1, "sqlite:////path"),
+        (("ask", "the-coach", "caf\udce9?"), 2, "no UTF-8 text"),
         (("asks",), 2, "No such command"),
     ],
 )
@@ -269,6 +271,48 @@ def test_mistakes_are_told_with_their_exit_code(
     assert said in ended.err
     assert "Traceback" not in ended.err
     assert stub.requests == []
+
+
+def test_a_follow_up_that_is_refused_says_why(stub: StubServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, stub)
+    session = moot("ask", "the-coach", QUESTION, "--json", env=env, cwd=tmp_path).json["session"]
+    ended = moot("ask", "--last", "x" * 5001, "--json", env=env, cwd=tmp_path)
+    assert ended.code == 2
+    assert "5,001 characters" in ended.err
+    assert ended.json["session"] == session
+    assert ended.json["error"]["kind"] == "InvalidInput"
+
+
+@pytest.mark.parametrize("key", ["…", "two\nlines"])
+def test_a_key_that_cannot_be_one_is_told(key: str, stub: StubServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, stub, OPENAI_API_KEY=key)
+    ended = moot("ask", "the-coach", QUESTION, env=env, cwd=tmp_path)
+    assert ended.code == 1
+    assert "OPENAI_API_KEY holds something that cannot be a key" in ended.err
+    assert stub.requests == []
+
+
+def test_a_hostile_persona_file_cannot_take_over_the_terminal(stub: StubServer, tmp_path: Path) -> None:
+    personas = tmp_path / "moot" / "personas"
+    personas.mkdir(parents=True)
+    shipped = moot("personas", "show", "the-coach", env=environment(tmp_path), cwd=tmp_path).out
+    hostile = "\n".join(
+        'role: "Coach \\e]0;PWNED\\a"' if line.startswith("role:") else line for line in shipped.splitlines()
+    )
+    (personas / "the-coach.md").write_text(hostile, encoding="utf-8")
+    ended = moot("ask", "the-coach", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
+    assert ended.code == 1
+    assert "the-coach.md" in ended.err
+    assert "role" in ended.err
+
+
+def test_letters_that_the_terminal_does_not_have_do_not_cost_the_answer(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    stub.script(Behaviour(text="Fine 🎯 then."))
+    env = environment(tmp_path, stub, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    ended = moot("ask", "the-coach", QUESTION, env=env, cwd=tmp_path)
+    assert (ended.code, ended.out) == (0, "Fine ? then.\n")
 
 
 def test_nothing_is_stored_for_a_wrong_persona_or_question(stub: StubServer, tmp_path: Path) -> None:
@@ -292,3 +336,5 @@ def test_a_reader_that_goes_away_is_no_crash(stub: StubServer, tmp_path: Path) -
         _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     assert "Exception ignored" not in err
+    listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]
+    assert [s["step"] for s in listed] == ["answer"], "the reader's leaving is no failure of the model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,71 @@ def test_doctor_finds_what_is_broken(tmp_path: Path) -> None:
     assert set(bad) == {"model", "workspace", "personas"}
     assert "did you mean 'default'?" in bad["workspace"]
     assert "the-clerk.md" in bad["personas"]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("nope:x", "no provider 'nope'"),
+        ("anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY is not set"),
+        ("ollama:qwen3", "no Ollama answers"),
+        ("local:nope", "nope"),
+    ],
+)
+def test_doctor_finds_a_model_that_cannot_speak(tmp_path: Path, model: str, said: str) -> None:
+    ended = moot("doctor", "--json", "--model", model, env=environment(tmp_path), cwd=tmp_path)
+    (bad,) = [f for f in ended.json["findings"] if not f["good"]]
+    assert ended.code == 1
+    assert bad["what"] == "model"
+    assert said in bad["found"]
+
+
+def test_doctor_tells_who_speaks_through_another_model(stub: StubServer, tmp_path: Path) -> None:
+    (tmp_path / "moot.toml").write_text('[models.personas]\nthe-coach = "openai:large"\n', encoding="utf-8")
+    found = moot("doctor", "--json", env=environment(tmp_path, stub), cwd=tmp_path).json["findings"]
+    assert [f["found"] for f in found if f["what"] == "the-coach"] == [
+        f"openai:large (chosen by: {tmp_path}/moot.toml, models.personas.the-coach)"
+    ]
+
+
+def test_settings_that_are_no_file_are_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "moot.toml").symlink_to("/dev/zero")
+    ended = moot("doctor", env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 1
+    assert "moot.toml" in ended.out
+    assert "cannot be read" in ended.out
+
+
+def test_one_session_that_cannot_be_read_does_not_hide_the_others(stub: StubServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, stub)
+    moot("ask", "the-coach", "Well?", env=env, cwd=tmp_path)
+    with sqlite3.connect(tmp_path / "data" / "moot" / "moot.sqlite3") as database:
+        database.execute(
+            "INSERT INTO sessions SELECT 'future-1', 'future', 'Later', created_at, updated_at FROM sessions"
+        )
+    database.close()
+    listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]
+    assert {(s["format"], s["step"]) for s in listed} == {("ask", "follow-up"), ("future", "unreadable")}
+
+
+def test_a_database_that_is_held_by_another_is_told_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "moot.db"
+    file.write_text("no database at all\n" * 100, encoding="utf-8")
+    ended = moot("sessions", "--database", f"sqlite:///{file}", env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 1
+    assert "cannot be used" in ended.err
+    assert "--database or MOOT_DATABASE" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_persona_is_not_written_through_a_link_that_leads_away(tmp_path: Path) -> None:
+    workspace, outside = tmp_path / "workspace", tmp_path / "outside"
+    (workspace / "moot").mkdir(parents=True)
+    outside.mkdir()
+    (workspace / "moot" / "personas").symlink_to(outside)
+    ended = moot("personas", "new", "the-clerk", env=environment(tmp_path), cwd=workspace)
+    assert ended.code == 2
+    assert list(outside.iterdir()) == []
 
 
 def test_personas_are_listed(tmp_path: Path) -> None:

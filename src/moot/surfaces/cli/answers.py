@@ -30,13 +30,15 @@ def read_answers(file: Path) -> list[Answer]:
 
 def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
         listed = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise FileDamaged(file, f"is no valid YAML: {error.problem}", line) from error
+    except YAMLError as error:
+        raise FileDamaged(file, f"is no valid YAML: {str(error).splitlines()[0]}") from error
     if listed is None:
         return []
     if not isinstance(listed, list):
@@ -82,9 +84,11 @@ class NoPerson:
     """Nobody is there to be asked."""
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        if problem is not None:
+            raise InvalidInput(f"answer at step '{ask.step}'", problem)
         if ask.optional:
             raise Left
-        raise AnswersExhausted(ask.step, problem or ask.expects, scripted=False)
+        raise AnswersExhausted(ask.step, ask.expects, scripted=False)
 
 
 class FirstSays:

@@ -13,11 +13,14 @@ from moot.surfaces.cli.running import (
     JsonOption,
     ModelOption,
     WorkspaceOption,
+    error_document,
+    report,
     run,
 )
 
 if TYPE_CHECKING:
     from moot.application import AskConversation, Moot
+    from moot.errors import MootError
     from moot.flows.ask import AskState
     from moot.runner import Person
     from moot.surfaces.cli.terminal import Narrator
@@ -74,7 +77,10 @@ def ask(
             conversation = await moot.resumed_ask(resume, first, narrator)
             recount(moot, conversation.state)
         narrator.introduce(conversation.model, tiny=conversation.tiny)
-        return await _talk(conversation, narrator, as_json=as_json)
+        code = await _talk(conversation, narrator, as_json=as_json)
+        if isinstance(person, ScriptedPerson) and person.unused():
+            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
+        return code
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
 
@@ -82,28 +88,30 @@ def ask(
 async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: bool) -> int:
     import asyncio
 
-    from moot.errors import AnswersExhausted
+    from moot.errors import AnswersExhausted, InvalidInput
     from moot.surfaces.cli import failures, screen
 
-    resume = f"moot ask --resume {conversation.session.id}"
+    error: MootError | None = None
+    interrupted = False
     try:
-        state = await conversation.runner.run()
+        await conversation.runner.run()
     except asyncio.CancelledError:
         narrator.interrupted()
-        screen.say(f"Saved. Go on with: {resume}")
-        raise
-    except AnswersExhausted:
-        state = conversation.state
-        if state.failure is None:
-            screen.say(f"Saved. Go on with: {resume}")
-            raise
+        interrupted = True
+    except (AnswersExhausted, InvalidInput) as unanswered:
+        error = unanswered
+        report(unanswered)
     left = conversation.runner.left
+    failed = conversation.state.failure is not None
     if as_json:
-        screen.show_json(document(conversation))
-    screen.say(f"Saved. Go on with: {resume}", "dim")
-    if left is not None and left.interrupted:
+        screen.show_json(document(conversation, error))
+    again = " r" if failed else ""
+    screen.say(f"Saved. Go on with: moot ask --resume {conversation.session.id}{again}", "dim")
+    if interrupted or (left is not None and left.interrupted):
         return failures.INTERRUPTED
-    return failures.FAILED if state.failure else failures.DONE
+    if error is not None:
+        return failures.exit_code(error)
+    return failures.FAILED if failed else failures.DONE
 
 
 def recount(moot: Moot, state: AskState) -> None:
@@ -117,7 +125,7 @@ def recount(moot: Moot, state: AskState) -> None:
         screen.say(f"{entry.content}\n")
 
 
-def document(conversation: AskConversation) -> dict[str, Any]:
+def document(conversation: AskConversation, error: MootError | None = None) -> dict[str, Any]:
     """The --json form: every question with its answer and its bill."""
     import msgspec
 
@@ -142,4 +150,5 @@ def document(conversation: AskConversation) -> dict[str, Any]:
         "step": str(state.step),
         "turns": turns,
         "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
+        **({"error": error_document(error)} if error else {}),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.errors import ConfigInvalid, InvalidInput, MootError, NotFound, UnsafePath, UserMistake
+from moot.errors import ConfigInvalid, InvalidInput, MootError, NotFound, UnsafePath
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -24,6 +24,7 @@ NEXT_STEPS = {
     "FileDamaged": "Mend the file by hand; it was left as it is.",
     "PersonaInvalid": "Mend the file by hand; `moot personas new ID` writes one that works.",
     "LockTimeout": "Wait for the other process to finish, then try again.",
+    "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
     "SessionMoved": "Take it up again to see what was added: the same command with --resume.",
 }
 """By the name of the error's class, because logs keep that name."""
@@ -44,5 +45,10 @@ _LISTS = {
 
 def exit_code(error: MootError) -> int:
     """Wrong usage is what could be seen from the command line alone; all else is a failure."""
-    wrong_usage = isinstance(error, InvalidInput | UnsafePath | ConfigInvalid)
-    return USAGE if wrong_usage and isinstance(error, UserMistake) else FAILED
+    on_the_command_line = isinstance(error, ConfigInvalid) and error.where.startswith("--")
+    return USAGE if on_the_command_line or isinstance(error, InvalidInput | UnsafePath) else FAILED
+
+
+def sentence(text: str) -> str:
+    """With one full stop at its end."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."

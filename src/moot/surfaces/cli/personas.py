@@ -21,6 +21,8 @@ def list_personas(
 ) -> None:
     """List the personas and panels."""
     if context.invoked_subcommand is not None:
+        if as_json or workspace is not None:
+            raise typer.BadParameter(f"put options after `{context.invoked_subcommand}`")
         return
 
     async def command(moot: Moot) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -50,13 +51,17 @@ def run(
         async with opened(Options(workspace, model, database)) as moot:
             return await command(moot)
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A letter that the terminal's encoding does not have must not cost the answer.
+            stream.reconfigure(errors="replace")
     try:
         code = asyncio.run(whole())
         sys.stdout.flush()
     except MootError as error:
         report(error)
         if as_json:
-            screen.show_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+            screen.show_json({"error": error_document(error)})
         code = failures.exit_code(error)
     except KeyboardInterrupt:
         screen.say("Interrupted. Everything that was complete is saved.")
@@ -65,7 +70,15 @@ def run(
         # Whoever read the output has gone; nothing more can be said to them.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = failures.FAILED
+    except OSError as error:
+        screen.say(f"{error.filename or 'The system'}: {error.strerror or error}.")
+        screen.say("Nothing that was there before was changed. Mend that, then try again.")
+        code = failures.FAILED
     raise typer.Exit(code)
+
+
+def error_document(error: MootError) -> dict[str, str]:
+    return {"kind": type(error).__name__, "message": str(error)}
 
 
 def report(error: MootError) -> None:
@@ -75,7 +88,7 @@ def report(error: MootError) -> None:
     raw = getattr(error, "raw", "")
     if raw:
         screen.say(raw)
-    screen.say(f"{error}.".replace("..", "."))
+    screen.say(failures.sentence(str(error)))
     step = failures.next_step(error)
     if step:
         screen.say(step)

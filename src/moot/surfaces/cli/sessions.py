@@ -39,6 +39,8 @@ def sessions(as_json: JsonOption = False, database: DatabaseOption = None) -> No
             when = s.session.updated_at.astimezone().strftime("%Y-%m-%d %H:%M")
             title = " ".join(s.session.title.split())
             screen.show(f"{s.session.id}  {when}  {s.step:<10}  {title[:60]}")
+        if len(standing) == 1000:
+            screen.say("Only the latest 1,000 are shown.")
         if not standing:
             screen.say('No sessions yet. Begin one: moot ask the-strategist "…"')
         return 0

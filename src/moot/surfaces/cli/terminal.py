@@ -9,7 +9,7 @@ from moot.flows.ask import AnswerFailed, AnswerGiven
 from moot.flows.flow import AskPersona
 from moot.runner import Left
 from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS
+from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Narrator:
         persona = self._library.persona(effect.persona)
         self._wrapping = None
         self._spin(f"{persona.name} is thinking ({self._model})")
-        self._header = f"{screen.styled(persona.name, 'bold', self._out)} · {persona.role}"
+        self._header = f"{screen.styled(persona.name, 'bold', self._out)} · {visible(persona.role)}"
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
         if self._wrapping is None:
@@ -109,7 +109,7 @@ class Narrator:
             case AnswerGiven(spoken=spoken):
                 screen.say(bill(spoken), "dim")
             case AnswerFailed(kind, message):
-                screen.say(f"{message}. {NEXT_STEPS.get(kind, '')}")
+                screen.say(f"{sentence(message)} {NEXT_STEPS.get(kind, '')}")
 
     def interrupted(self) -> None:
         """Leaves the screen tidy when the words stop in the middle."""
