@@ -1,0 +1,53 @@
+"""What the built-in model costs: loading it, one advisor, and a board of eight at once."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from pathlib import Path
+
+from moot import prompting
+from moot.conversation import PERSON, Conversation
+from moot.flows.ask import AskState, Step
+from moot.gateway.local import LocalProvider
+from moot.gateway.model import Model
+from moot.gateway.names import ModelName
+from moot.gateway.weights import find_weights
+from moot.personas import Persona, load_library
+from moot.speech import Reply
+
+QUESTION = "Should we rewrite our billing service in Rust this quarter?"
+
+
+def _memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+async def _answer(model: Model, persona: Persona) -> Reply:
+    said = Conversation().said(PERSON, Step.QUESTION, QUESTION)
+    state = AskState(Step.ANSWER, persona.id, "local", said)
+    return await model.stream(prompting.ask_answer(state, persona, small=True))
+
+
+async def _measure() -> None:
+    before = _memory_mb()
+    weights = find_weights(None, Path("/nonexistent"))
+    provider = LocalProvider(weights)
+    model = Model(ModelName("local", ""), provider, small=True, free=True)
+    library = load_library()
+    board = library.members(library.panel("board"))
+    print(f"\nThe built-in model ({weights.name})")
+    for title, speakers in (("first answer, loading included", board[:1]), ("one more answer", board[:1]),
+                            ("a board of eight at once", board)):  # fmt: skip
+        began = time.perf_counter()
+        replies = await asyncio.gather(*(_answer(model, persona) for persona in speakers))
+        took = time.perf_counter() - began
+        tokens = sum(reply.usage.output_tokens for reply in replies)
+        print(f"  {title:<32} {took:6.1f} s  {tokens:5} tokens  {tokens / took:6.1f} tokens/s")
+    await provider.close()
+    print(f"  memory at its highest {_memory_mb():.0f} MB, of which {before:.0f} MB before loading")
+
+
+def main() -> None:
+    asyncio.run(_measure())
