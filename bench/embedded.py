@@ -7,7 +7,6 @@ import resource
 import time
 from pathlib import Path
 
-from moot import prompting
 from moot.conversation import PERSON, Conversation
 from moot.flows.ask import AskState, Step
 from moot.gateway.local import LocalProvider
@@ -15,6 +14,7 @@ from moot.gateway.model import Model
 from moot.gateway.names import ModelName
 from moot.gateway.weights import find_weights
 from moot.personas import Persona, load_library
+from moot.prompting import ask
 from moot.speech import Reply
 
 QUESTION = "Should we rewrite our billing service in Rust this quarter?"
@@ -27,7 +27,7 @@ def _memory_mb() -> float:
 async def _answer(model: Model, persona: Persona) -> Reply:
     said = Conversation().said(PERSON, Step.QUESTION, QUESTION)
     state = AskState(Step.ANSWER, persona.id, "local", said)
-    return await model.stream(prompting.ask_answer(state, persona, small=True))
+    return await model.stream(ask.answer(state, persona, small=True))
 
 
 async def _measure() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from moot import prompting
 from moot.conversation import PERSON, Conversation
 from moot.flows.ask import AskState, Step
 from moot.personas import load_library
+from moot.prompting import ask, parts
 from moot.speech import ModelSaid, UserSaid
 
 LIBRARY = load_library()
@@ -22,7 +22,7 @@ def asked(*said: str) -> AskState:
 
 
 def test_a_persona_is_put_together_in_a_fixed_order() -> None:
-    prompt = prompting.system_prompt(STRATEGIST)
+    prompt = parts.system_prompt(STRATEGIST)
     landmarks = [
         "You are The Strategist",
         STRATEGIST.bio[:40],
@@ -41,20 +41,20 @@ def test_a_persona_is_put_together_in_a_fixed_order() -> None:
 
 @pytest.mark.parametrize("persona", LIBRARY.personas, ids=lambda persona: persona.id)
 def test_every_shipped_persona_makes_a_prompt_of_sensible_size(persona: object) -> None:
-    prompt = prompting.system_prompt(persona)  # type: ignore[arg-type]
+    prompt = parts.system_prompt(persona)  # type: ignore[arg-type]
     assert 250 < len(prompt.split()) < 900
     assert "\n\n\n" not in prompt
 
 
 def test_an_answer_continues_the_conversation() -> None:
-    request = prompting.ask_answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
+    request = ask.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
     assert request.messages == (UserSaid("One?"), ModelSaid("Two."), UserSaid("Three?"))
-    assert request.system.startswith(prompting.system_prompt(STRATEGIST))
+    assert request.system.startswith(parts.system_prompt(STRATEGIST))
     assert (request.max_tokens, request.temperature, request.openers) == (1024, 0.7, ())
 
 
 def test_a_small_model_gets_few_words_and_beginnings_to_go_on_from() -> None:
-    request = prompting.ask_answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=True)
+    request = ask.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=True)
     assert request.messages == (UserSaid("Three?"),)
     assert len(request.system.split()) < 60
     assert request.openers == STRATEGIST.openers
@@ -62,7 +62,7 @@ def test_a_small_model_gets_few_words_and_beginnings_to_go_on_from() -> None:
 
 def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> None:
     long = "word " * 2_500
-    request = prompting.ask_answer(
+    request = ask.answer(
         asked("First?", long, "Second?", long, "Third?", long, "Last?"), STRATEGIST, small=False
     )
     first = request.messages[0]
@@ -73,19 +73,19 @@ def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> Non
 
 
 def test_what_looks_like_a_slot_in_a_value_stays_text() -> None:
-    assert "{{purpose}}" in prompting.fill("ask/answer", {"name": "{{purpose}}"})
+    assert "{{purpose}}" in parts.fill("ask/answer", {"name": "{{purpose}}"})
 
 
 @pytest.mark.parametrize("inputs", [{}, {"name": "x", "mood": "y"}])
 def test_inputs_must_be_those_that_the_prompt_declares(inputs: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="declares"):
-        prompting.fill("ask/answer", inputs)
+        parts.fill("ask/answer", inputs)
 
 
 def test_every_prompt_file_uses_exactly_what_it_declares() -> None:
-    folder = Path(prompting.__file__).parent / "data" / "prompts"
+    folder = Path(parts.__file__).parents[1] / "data" / "prompts"
     names = [str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.md")]
     assert "ask/answer" in names
     for name in names:
-        declared, _ = prompting._prompt(name)
-        prompting.fill(name, dict.fromkeys(declared, "x"))
+        declared, _ = parts._prompt(name)
+        parts.fill(name, dict.fromkeys(declared, "x"))

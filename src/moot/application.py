@@ -147,7 +147,7 @@ class Moot:
 
     def system_prompt(self, persona: Persona) -> str:
         """What a model is told about who it is."""
-        from moot.prompting import system_prompt
+        from moot.prompting.parts import system_prompt
 
         return system_prompt(persona)
 
@@ -213,6 +213,10 @@ class Moot:
         store = await self.store()
         return [_standing(s, await store.events(s.id)) for s in await store.sessions(limit=1000)]
 
+    async def folded(self, session: Session) -> Any:
+        """A session's state."""
+        return _folded(session, await (await self.store()).events(session.id))
+
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener
     ) -> AskConversation:
@@ -261,12 +265,12 @@ class Moot:
     async def _ask_runner(
         self, session: Session, model: ModelName, person: Person, listener: Listener
     ) -> Runner[AskState, AskEvent]:
-        from moot import prompting
         from moot.flows.ask import ASK
+        from moot.prompting import ask
         from moot.runner import Runner, StoredLog
         from moot.speaking import Prompts, speaking
 
-        prompts = Prompts({"ask/answer": prompting.ask_answer})
+        prompts = Prompts({"ask/answer": ask.answer})
         speak = speaking(self.library, self.gateway, model, prompts)
         log = StoredLog(await self.store(), session.id, ASK)
         return Runner(ASK, log, speak=speak, person=person, listener=listener)
@@ -295,7 +299,7 @@ def _standing(session: Session, logged: Sequence[Logged]) -> Standing:
         state = _folded(session, logged)
     except FileDamaged:
         return Standing(session, "unreadable", 0)
-    return Standing(session, str(state.step), len(state.conversation))
+    return Standing(session, str(state.step), state.turns)
 
 
 def _folded(session: Session, logged: Sequence[Logged]) -> Any:
@@ -303,8 +307,9 @@ def _folded(session: Session, logged: Sequence[Logged]) -> Any:
     import msgspec
 
     from moot.flows.ask import ASK
+    from moot.flows.board import BOARD
 
-    flows: dict[str, Any] = {ASK.name: ASK}
+    flows: dict[str, Any] = {ASK.name: ASK, BOARD.name: BOARD}
     flow = flows.get(session.format)
     if flow is None or not logged:
         raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")

@@ -85,11 +85,15 @@ class StoredLog(Generic[E]):
 async def _to_the_end(writing: Coroutine[Any, Any, None]) -> None:
     """Waits for a write even when cancelled: what is being logged is either logged or failed, and known."""
     task = asyncio.ensure_future(writing)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as cancel:
+            cancelled = cancel
+    task.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 # -- the loop ------------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ class Runner(Generic[S, E]):
 
     async def run(self) -> S:
         try:
-            while wanted := self._wanted():
+            while wanted := self.pending():
                 self._moved.clear()
                 await self._keep_only(wanted)
                 for effect in wanted:
@@ -166,7 +170,8 @@ class Runner(Generic[S, E]):
             await self._put_away()
         return self.state
 
-    def _wanted(self) -> tuple[Effect, ...]:
+    def pending(self) -> tuple[Effect, ...]:
+        """What would be under way if this ran: without a person, what is asked of one does not count."""
         pending = self._flow.pending(self.state)
         if self._person is None:
             return tuple(effect for effect in pending if not isinstance(effect, AskPerson))
@@ -185,7 +190,7 @@ class Runner(Generic[S, E]):
         that the flow refuses is asked for again."""
         outcome = self._under_way.pop(effect).result()
         async with self._putting:
-            if effect not in self._wanted():
+            if effect not in self.pending():
                 return
             try:
                 await self._put(self._flow.record(self.state, effect, outcome))

@@ -67,7 +67,7 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
         except (ProviderFailed, ModelMisbehaved) as failed:
-            return PersonaFailed(type(failed).__name__, str(failed))
+            return PersonaFailed(type(failed).__name__, str(failed), getattr(failed, "retry_after", None))
         return PersonaSpoke(reply.text.strip(), bill(reply))
 
     async def draft(effect: DraftReply, state: Any, speech: Speech) -> Outcome:
@@ -76,7 +76,8 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
             request, shape = prompts.drafts[effect.prompt](state, small=model.small)
             drafted = await model.draft(request, shape, speech.waits)
         except (ProviderFailed, ModelMisbehaved) as failed:
-            return DraftFailed(type(failed).__name__, str(failed), getattr(failed, "raw", ""))
+            raw, wait = getattr(failed, "raw", ""), getattr(failed, "retry_after", None)
+            return DraftFailed(type(failed).__name__, str(failed), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
         return Drafted(value, bill(drafted.reply))
 

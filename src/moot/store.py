@@ -74,6 +74,16 @@ _events = Table(
 )
 
 
+_frames = Table(
+    "frames",
+    _metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What listeners of a session are told, word for word, so that one who was away can be told the rest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A session's head. Where it stands follows from its events."""
@@ -89,6 +99,13 @@ class Session:
 class Logged:
     seq: int
     at: datetime
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    session: str
+    seq: int
     body: bytes
 
 
@@ -160,6 +177,30 @@ class Store:
         async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
 
+    async def append_frames(self, frames: Sequence[Frame]) -> None:
+        """Frames of any number of sessions, in one transaction."""
+        rows = [{"session": f.session, "seq": f.seq, "body": f.body} for f in frames]
+        try:
+            async with self._writing() as connection:
+                await connection.execute(insert(_frames), rows)
+        except IntegrityError as error:
+            raise SessionMoved(frames[0].session) from error
+
+    async def frames(self, session_id: str, after: int = 0) -> list[Frame]:
+        """In order, those with a number above `after`."""
+        query = (
+            select(_frames)
+            .where(_frames.c.session == session_id, _frames.c.seq > after)
+            .order_by(_frames.c.seq)
+        )
+        async with self._reading() as connection:
+            return [Frame(*row) for row in await connection.execute(query)]
+
+    async def last_frame(self, session_id: str) -> int:
+        query = select(func.max(_frames.c.seq)).where(_frames.c.session == session_id)
+        async with self._reading() as connection:
+            return int(await connection.scalar(query) or 0)
+
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
         """Newest first."""
         query = select(_sessions).order_by(_sessions.c.updated_at.desc(), _sessions.c.id).limit(limit)
@@ -175,7 +216,8 @@ class Store:
 
     async def delete(self, session_id: str) -> None:
         async with self._writing() as connection:
-            await connection.execute(delete(_events).where(_events.c.session == session_id))
+            for table in (_events, _frames):
+                await connection.execute(delete(table).where(table.c.session == session_id))
             gone = await connection.execute(delete(_sessions).where(_sessions.c.id == session_id))
             if gone.rowcount == 0:
                 raise NotFound("session", session_id)

@@ -83,6 +83,10 @@ class AskState:
     failure: AnswerFailed | None = None
     spoken: tuple[Spoken, ...] = ()
 
+    @property
+    def turns(self) -> int:
+        return len(self.conversation)
+
 
 def advance(state: AskState, event: AskEvent) -> AskState:
     step = next_step(TRANSITIONS, state.step, event)

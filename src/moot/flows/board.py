@@ -104,6 +104,7 @@ class QuestionsDrafted(Event, frozen=True):
 class QuestionsFailed(Event, frozen=True):
     kind: str
     message: str
+    retry_after: float | None = None
 
 
 class BoardConvened(Event, frozen=True):
@@ -139,10 +140,12 @@ class ChallengeReplied(Event, frozen=True):
 
 class ChallengeWithdrawn(Event, frozen=True):
     """The person went on before the reply was whole, or the reply failed: as if it had not been made.
-    `message` says why, where it failed."""
+    `kind` and `message` say why, where it failed."""
 
     persona: str
+    kind: str = ""
     message: str = ""
+    retry_after: float | None = None
 
 
 class BriefRequested(Event, frozen=True):
@@ -158,6 +161,7 @@ class BriefFailed(Event, frozen=True):
     kind: str
     message: str
     raw: str = ""
+    retry_after: float | None = None
 
 
 BoardEvent = (
@@ -249,6 +253,7 @@ class BoardState:
     mode: Mode = "independent"
     model: str = ""
     questions: tuple[Question, ...] | None = None
+    questions_failure: QuestionsFailed | None = None
     convened: bool = False
     answers: tuple[Answer, ...] = ()
     advisors: tuple[Advisor, ...] = ()
@@ -274,6 +279,10 @@ class BoardState:
     def contributions(self) -> int:
         """Everything that a brief is made from: first views and replies."""
         return sum((advisor.text is not None) + len(advisor.replied) for advisor in self.advisors)
+
+    @property
+    def turns(self) -> int:
+        return self.contributions
 
     @property
     def brief_stale(self) -> bool:
@@ -307,23 +316,20 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
             return replace(state, questions=questions, bills=(*state.bills, spoken))
         case QuestionsFailed():
             # The questions are a help, not a hurdle: without them the board can still be convened.
-            return replace(state, questions=())
+            return replace(state, questions=(), questions_failure=event)
         case BoardConvened(answers):
             _check_answers(answers)
             given = tuple(answer for answer in answers if answer.answer.strip())
             return replace(state, convened=True, answers=given)
         case BriefRequested():
-            wanted = state.contributions > 0 and (state.brief is None or state.brief_stale)
-            return replace(
-                state, brief_requested=wanted, brief_failure=None if wanted else state.brief_failure
-            )
+            # A first brief that failed needs no request of its own: without its failure it is due again.
+            return replace(state, brief_requested=state.brief_stale, brief_failure=None)
         case BriefDrafted(brief, spoken):
             return replace(
                 state,
                 brief=brief,
                 brief_basis=state.contributions,
                 brief_requested=False,
-                brief_failure=None,
                 bills=(*state.bills, spoken),
             )
         case BriefFailed():
@@ -388,6 +394,12 @@ def check_text(field: str, text: str, most: int) -> None:
     """A text of exactly the limit passes."""
     if not text.strip():
         raise InvalidInput(field, "is empty")
+    _check_fits(field, text, most)
+
+
+def _check_fits(field: str, text: str, most: int) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidInput(field, "contains bytes that are no UTF-8 text")
     if len(text) > most:
         raise InvalidInput(field, f"has {len(text):,} characters; at most {most:,} are taken")
 
@@ -396,12 +408,8 @@ def _check_answers(answers: tuple[Answer, ...]) -> None:
     if len(answers) > MAX_ANSWERS:
         raise InvalidInput("answers", f"has {len(answers)} items; at most {MAX_ANSWERS} are taken")
     for number, answer in enumerate(answers):
-        for name, text in (("question", answer.question), ("answer", answer.answer)):
-            if len(text) > MAX_ANSWER:
-                raise InvalidInput(
-                    f"answers[{number}].{name}",
-                    f"has {len(text):,} characters; at most {MAX_ANSWER:,} are taken",
-                )
+        _check_fits(f"answers[{number}].question", answer.question, MAX_ANSWER)
+        _check_fits(f"answers[{number}].answer", answer.answer, MAX_ANSWER)
 
 
 def _check_challenge(advisor: Advisor, text: str) -> None:
@@ -446,21 +454,23 @@ QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "boar
 def record(_state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
     match effect, outcome:
         case DraftReply(prompt="board/questions"), Drafted(value, spoken):
-            return QuestionsDrafted(msgspec.convert(value["questions"], tuple[Question, ...]), spoken)
-        case DraftReply(prompt="board/questions"), DraftFailed(kind, message):
-            return QuestionsFailed(kind, message)
+            # Numbered by the program: a model's ids would be one more thing to get wrong.
+            asked = [{**one, "id": f"q{n}"} for n, one in enumerate(value["questions"], start=1)]
+            return QuestionsDrafted(msgspec.convert(asked, tuple[Question, ...]), spoken)
+        case DraftReply(prompt="board/questions"), DraftFailed(kind, message, _, retry_after):
+            return QuestionsFailed(kind, message, retry_after)
         case AskPersona(persona, "board/advisor"), PersonaSpoke(text, spoken):
             return AdvisorSpoke(persona, text, spoken)
         case AskPersona(persona, "board/advisor"), PersonaFailed(kind, message):
             return AdvisorFailed(persona, kind, message)
         case AskPersona(persona, "board/challenge"), PersonaSpoke(text, spoken):
             return ChallengeReplied(persona, text, spoken)
-        case AskPersona(persona, "board/challenge"), PersonaFailed(_, message):
-            return ChallengeWithdrawn(persona, message)
+        case AskPersona(persona, "board/challenge"), PersonaFailed(kind, message, retry_after):
+            return ChallengeWithdrawn(persona, kind, message, retry_after)
         case DraftReply(prompt="board/brief"), Drafted(value, spoken):
             return BriefDrafted(msgspec.convert(value, Brief), spoken)
-        case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw):
-            return BriefFailed(kind, message, raw)
+        case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
+            return BriefFailed(kind, message, raw, retry_after)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 

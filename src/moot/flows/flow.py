@@ -93,10 +93,12 @@ class PersonaSpoke:
 
 @dataclass(frozen=True, slots=True)
 class PersonaFailed:
-    """`kind` is the name of the error's class: what went wrong is data, not prose."""
+    """`kind` is the name of the error's class: what went wrong is data, not prose. `retry_after` is how many
+    seconds the provider asked to wait, where it did."""
 
     kind: str
     message: str
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ class DraftFailed:
     kind: str
     message: str
     raw: str = ""
+    retry_after: float | None = None
 
 
 Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered

@@ -11,6 +11,7 @@ from moot.surfaces.cli.ask import ask
 from moot.surfaces.cli.doctor import doctor
 from moot.surfaces.cli.models import models
 from moot.surfaces.cli.personas import personas
+from moot.surfaces.cli.serve import serve
 from moot.surfaces.cli.sessions import sessions
 
 # Rich help would triple the time that --help takes.
@@ -38,6 +39,7 @@ def frame(
     """Argue it before you build it."""
 
 
+app.command()(serve)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)

@@ -1,0 +1,204 @@
+"""What the board's advisors, and the clerk who writes its brief, are told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic.alias_generators import to_camel
+
+from moot.flows.board import Advisor, Answer, BoardState
+from moot.personas import Persona
+from moot.prompting.parts import fill, system_prompt
+from moot.speech import Message, ModelSaid, Request, UserSaid
+
+VIEW_TOKENS, VIEW_TEMPERATURE = 1024, 0.7
+QUESTIONS_TOKENS, QUESTIONS_TEMPERATURE = 512, 0.6
+BRIEF_TOKENS, BRIEF_TEMPERATURE = 2048, 0.3
+
+
+# -- advisors ------------------------------------------------------------------------------------
+
+
+def view(state: BoardState, persona: Persona, *, small: bool) -> Request:
+    """An advisor's first view."""
+    if small:
+        return _small(persona, state.decision)
+    return _request(persona, (_presented(state, persona),))
+
+
+def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
+    """An advisor's reply to a challenge: the conversation so far, exactly, and the challenge at its end."""
+    advisor = state.advisor(persona.id)
+    open_challenge = advisor.exchanges[-1].challenge
+    if small:
+        return _small(persona, f"{state.decision}\n\n{open_challenge}")
+    said: list[Message] = [_presented(state, persona), ModelSaid(advisor.text or "")]
+    for exchange in advisor.replied:
+        said += [UserSaid(exchange.challenge), ModelSaid(exchange.reply or "")]
+    return _request(persona, (*said, UserSaid(open_challenge)))
+
+
+def _request(persona: Persona, messages: tuple[Message, ...]) -> Request:
+    strongest = "; ".join(dimension.note for _, dimension in persona.rubric.strongest(2))
+    instructions = fill("board/advisor", {"name": persona.name, "strongest": strongest})
+    return Request(
+        system=f"{system_prompt(persona)}\n\n{instructions}",
+        messages=messages,
+        max_tokens=VIEW_TOKENS,
+        temperature=VIEW_TEMPERATURE,
+    )
+
+
+def _small(persona: Persona, text: str) -> Request:
+    facts = {"name": persona.name, "role": persona.role, "purpose": persona.purpose}
+    return Request(
+        system=fill("board/advisor.small", facts),
+        messages=(UserSaid(text),),
+        max_tokens=VIEW_TOKENS,
+        temperature=0.4,
+        openers=persona.openers,
+    )
+
+
+def _presented(state: BoardState, persona: Persona) -> UserSaid:
+    """The first message of an advisor's conversation: the same in the session and in every challenge."""
+    return UserSaid(
+        fill(
+            "board/decision",
+            {
+                "decision": state.decision,
+                "answers": _answers(state.answers),
+                "earlier": _earlier(state, persona),
+                "name": persona.name,
+            },
+        )
+    )
+
+
+def _answers(answers: tuple[Answer, ...]) -> str:
+    if not answers:
+        return ""
+    listed = "\n\n".join(f"Question: {a.question}\nAnswer: {a.answer}" for a in answers)
+    return f"\nAsked beforehand, they said:\n\n<answers>\n{listed}\n</answers>\n"
+
+
+def _earlier(state: BoardState, persona: Persona) -> str:
+    """In a sequential session, what those before this advisor have said."""
+    if state.mode != "sequential":
+        return ""
+    before: list[Advisor] = []
+    for advisor in state.advisors:
+        if advisor.member.id == persona.id:
+            break
+        if advisor.text is not None:
+            before.append(advisor)
+    if not before:
+        return ""
+    said = "\n\n".join(f"### {a.member.name}\n{a.text}" for a in before)
+    return f"\nThese advisors have spoken before you:\n\n<earlier>\n{said}\n</earlier>\n"
+
+
+# -- typed replies -------------------------------------------------------------------------------
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class _Question(_Shape):
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+    hint: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120)] = ""
+
+
+class Questions(_Shape):
+    questions: Annotated[list[_Question], Field(min_length=3, max_length=5)]
+
+
+def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+    del small
+    return (
+        Request(
+            system=fill("board/questions", {"count": str(len(state.advisors))}),
+            messages=(UserSaid(f"<decision>\n{state.decision}\n</decision>"),),
+            max_tokens=QUESTIONS_TOKENS,
+            temperature=QUESTIONS_TEMPERATURE,
+        ),
+        Questions,
+    )
+
+
+def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+    challenged = any(advisor.replied for advisor in state.advisors)
+    missing = [a.member.name for a in state.advisors if a.text is None]
+    silent = f" These advisors did not answer; say so among the blind spots: {', '.join(missing)}."
+    spoke = [advisor for advisor in state.advisors if advisor.text is not None]
+    system = fill(
+        "board/brief",
+        {
+            "count": str(len(spoke)),
+            "challenged": f" {REFINED}" if challenged else "",
+            "missing": silent if missing else "",
+        },
+    )
+    said = "\n\n".join(_section(advisor, short=small) for advisor in spoke)
+    asked = f"<decision>\n{state.decision}\n</decision>\n{_answers(state.answers)}\n## Advisors\n\n{said}"
+    request = Request(
+        system=system,
+        messages=(UserSaid(asked),),
+        max_tokens=BRIEF_TOKENS,
+        temperature=BRIEF_TEMPERATURE,
+    )
+    return request, brief_shape(tuple(advisor.member.name for advisor in spoke))
+
+
+REFINED = (
+    "Some advisors may have received follow-up challenges. Their refined positions should carry more weight "
+    "than initial takes on those points."
+)
+
+
+def _section(advisor: Advisor, *, short: bool) -> str:
+    name = advisor.member.name
+    text = (advisor.text or "")[:300] if short else advisor.text
+    parts = [f"### {name}\n{text}"]
+    if advisor.replied:
+        exchanges = "\n".join(f"**User**: {e.challenge}\n**{name}**: {e.reply}" for e in advisor.replied)
+        parts.append(f"#### Follow-up Discussion\n{exchanges}")
+    return "\n\n".join(parts)
+
+
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
+
+
+class _Consensus(_Shape):
+    areas: Annotated[list[_Line], Field(max_length=8)]
+    strength: Literal["strong", "moderate", "weak"]
+
+
+class _Recommendation(_Shape):
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1500)]
+    confidence: Literal["high", "moderate", "low"]
+    conditions: Annotated[list[_Line], Field(max_length=8)]
+
+
+def brief_shape(names: tuple[str, ...]) -> type[BaseModel]:
+    """The brief of one session: a tension can be between nobody but the advisors who spoke in it."""
+    somebody: Any = Literal[names]
+    tension = create_model(
+        "Tension",
+        __base__=_Shape,
+        between=(Annotated[list[somebody], Field(min_length=2, max_length=len(names))], ...),
+        issue=(_Line, ...),
+        implication=(_Line, ...),
+    )
+    # A board of one has nobody to disagree with.
+    tensions: Any = Annotated[list[tension], Field(max_length=8 if len(names) > 1 else 0)]  # type: ignore[valid-type]
+    return create_model(
+        "BoardBrief",
+        __base__=_Shape,
+        consensus=(_Consensus, ...),
+        tensions=(tensions, ...),
+        blind_spots=(Annotated[list[_Line], Field(max_length=8)], ...),
+        recommendation=(_Recommendation, ...),
+    )

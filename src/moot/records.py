@@ -1,0 +1,403 @@
+"""The record of a board session as a document: Markdown, one standalone HTML file, or JSON values.
+
+Knows what a record says and in which order, once, as a list of blocks; two small renderers then write
+these. Whatever a person, a model or a persona file said is untrusted: it can neither change the structure
+of a document nor run or load anything in it. Refuses to know files, clocks and where sessions are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from math import fsum
+from textwrap import shorten
+from typing import Any
+
+import msgspec
+
+from moot.flows.board import Advisor, BoardState, Brief, Exchange
+from moot.flows.flow import Spoken
+
+# -- what a record is made of --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """The program's own words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Somebody's own words, kept line by line. `label` is who speaks, or what was asked."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    text: str
+    lead: str = ""
+    gloss: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    points: tuple[_Point, ...]
+
+
+_Block = _Heading | _Note | _Said | _Points
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+
+
+def _lines(text: str) -> list[str]:
+    """Broken wherever any reader of the document might break it; without control characters."""
+    return [_CONTROL.sub("", line) for line in text.splitlines()]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(" ".join(_lines(text)).split())
+
+
+# -- what a record says --------------------------------------------------------------------------
+
+
+def _record(state: BoardState, session_id: str, when: datetime) -> Iterator[_Block]:
+    yield _Heading(1, "Board session")
+    yield _Heading(2, "Decision")
+    yield _Said(state.decision)
+    if state.answers:
+        yield _Heading(2, "Answers")
+        yield from (_Said(answer.answer, label=answer.question) for answer in state.answers)
+    yield _Heading(2, "Brief")
+    yield from _brief_of(state)
+    yield _Heading(2, "Advisors")
+    for advisor in state.advisors:
+        yield from _advisor(advisor)
+    yield _Heading(2, "About this record")
+    yield _Points(tuple(_about(state, session_id, when)))
+
+
+def _brief_of(state: BoardState) -> Iterator[_Block]:
+    failure = state.brief_failure
+    if failure is not None:
+        yield _Note(f"The brief could not be written: {failure.message}")
+        if failure.raw.strip():
+            yield _Note("What the model wrote:")
+            yield _Said(failure.raw)
+    if state.brief is not None:
+        yield from _brief(state.brief, 3, stale=state.brief_stale)
+    elif failure is None:
+        yield _Note("There is no brief yet.")
+    yield from _unheard(state.advisors, 3)
+
+
+def _brief(brief: Brief, level: int, *, stale: bool) -> Iterator[_Block]:
+    if stale:
+        yield _Note("Out of date: advisors have spoken since this brief was written.")
+    recommendation, consensus = brief.recommendation, brief.consensus
+    yield _Heading(level, "Recommendation")
+    yield _Note(f"Confidence: {recommendation.confidence}")
+    yield _Said(recommendation.summary)
+    if conditions := _plain_points(recommendation.conditions):
+        yield _Note("Conditions:")
+        yield conditions
+    yield _Heading(level, "Agreement")
+    yield _Note(f"Strength: {consensus.strength}")
+    yield _plain_points(consensus.areas) or _Note("The board agreed on nothing in particular.")
+    yield _Heading(level, "Tensions")
+    tensions = tuple(
+        _Point(tension.issue, lead=" / ".join(tension.between), gloss=f"Implication: {tension.implication}")
+        for tension in brief.tensions
+    )
+    yield _Points(tensions) if tensions else _Note("None were found.")
+    yield _Heading(level, "Blind spots")
+    yield _plain_points(brief.blind_spots) or _Note("None were found.")
+
+
+def _plain_points(items: Iterable[str]) -> _Points | None:
+    points = tuple(_Point(item) for item in items if _one_line(item))
+    return _Points(points) if points else None
+
+
+def _unheard(advisors: Iterable[Advisor], level: int) -> Iterator[_Block]:
+    silent = tuple(
+        _Point(_why_silent(advisor), lead=_name(advisor)) for advisor in advisors if advisor.text is None
+    )
+    if silent:
+        yield _Heading(level, "Who did not answer")
+        yield _Points(silent)
+
+
+def _why_silent(advisor: Advisor) -> str:
+    return "has not been heard yet" if advisor.failure is None else advisor.failure.message
+
+
+def _name(advisor: Advisor) -> str:
+    return _one_line(advisor.member.name) or advisor.member.id
+
+
+def _advisor(advisor: Advisor) -> Iterator[_Block]:
+    yield _Heading(3, _name(advisor))
+    yield _Note(f"{advisor.member.role} · {advisor.member.contribution}")
+    if advisor.text is None:
+        yield _Note(f"Did not answer: {_why_silent(advisor)}")
+        return
+    yield _Said(advisor.text)
+    yield from _cut_short(advisor.spoken)
+    if advisor.replied:
+        yield _Heading(4, "Follow-up discussion")
+    for exchange in advisor.replied:
+        yield _Said(exchange.challenge, label="You")
+        yield _Said(exchange.reply or "", label=_name(advisor))
+        yield from _cut_short(exchange.spoken)
+
+
+def _cut_short(spoken: Spoken | None) -> Iterator[_Block]:
+    if spoken is not None and spoken.cut_short:
+        yield _Note("The reply stopped at its length limit.")
+
+
+def _about(state: BoardState, session_id: str, when: datetime) -> Iterator[_Point]:
+    yield _Point(state.model, lead="Model")
+    yield _Point(f"{_tokens_read(state):,} read, {_tokens_written(state):,} written", lead="Tokens")
+    yield _Point(_cost_in_words(state.bills), lead="Cost")
+    yield _Point(f"{when.day} {when:%B %Y, %H:%M %Z}", lead="Date")
+    yield _Point(session_id, lead="Session")
+
+
+def _tokens_read(state: BoardState) -> int:
+    return sum(bill.input_tokens for bill in state.bills)
+
+
+def _tokens_written(state: BoardState) -> int:
+    return sum(bill.output_tokens for bill in state.bills)
+
+
+def _known_cost(bills: Iterable[Spoken]) -> float | None:
+    known = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
+    return fsum(known) if known else None
+
+
+def _cost_in_words(bills: tuple[Spoken, ...]) -> str:
+    cost = _known_cost(bills)
+    if cost is None:
+        return "not known"
+    amount = "under $0.01" if 0 < cost < 0.01 else f"${cost:,.2f}"
+    unknown = sum(bill.cost_usd is None for bill in bills)
+    return (
+        f"{amount}, without {unknown} of {len(bills)} replies whose price is not known" if unknown else amount
+    )
+
+
+# -- Markdown ------------------------------------------------------------------------------------
+
+# Within a quote a speaker's own Markdown is welcome, except for what reaches beyond the quote: an HTML
+# comment would swallow the rest of a page, a link definition holds for the whole document, and an image is
+# fetched. Code is no exception, since where code begins depends on the reader's dialect.
+_REACHING = re.compile(r"<|(?<=!)\[|(?<=\]):")
+_ACTIVE = re.compile(r"[\\`*_\[\]<&~#]|\A[-+=>]")
+_NUMBERED = re.compile(r"\A(\d+)([.)])")
+
+
+def board_markdown(state: BoardState, *, session_id: str, when: datetime) -> str:
+    return _markdown(_record(state, session_id, when))
+
+
+def brief_markdown(
+    brief: Brief, *, decision: str = "", stale: bool = False, advisors: Iterable[Advisor] = ()
+) -> str:
+    """The brief alone. Of the `advisors`, those who did not answer are named."""
+    blocks: list[_Block] = [_Heading(1, "Board brief")]
+    if decision.strip():
+        blocks.append(_Said(decision))
+    blocks.extend(_brief(brief, 2, stale=stale))
+    blocks.extend(_unheard(advisors, 2))
+    return _markdown(blocks)
+
+
+def _markdown(blocks: Iterable[_Block]) -> str:
+    return "\n\n".join(_markdown_block(block) for block in blocks) + "\n"
+
+
+def _markdown_block(block: _Block) -> str:
+    match block:
+        case _Heading(level, title):
+            return f"{'#' * level} {_literal(title)}"
+        case _Note(text):
+            return _literal(text)
+        case _Said(text, label):
+            above = f"**{_literal(label)}**\n\n" if _one_line(label) else ""
+            return above + "\n".join(f"> {_contained(line)}".rstrip(" ") for line in _lines(text) or [""])
+        case _Points(points):
+            return "\n".join(_markdown_point(point) for point in points)
+
+
+def _markdown_point(point: _Point) -> str:
+    lead = f"**{_literal(point.lead)}**: " if _one_line(point.lead) else ""
+    gloss = f"\n  - {_literal(point.gloss)}" if point.gloss else ""
+    return f"- {lead}{_literal(point.text)}{gloss}"
+
+
+def _contained(line: str) -> str:
+    return _REACHING.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", line)
+
+
+def _literal(text: str) -> str:
+    """One line that Markdown shows as it stands."""
+    return _NUMBERED.sub(r"\1\\\2", _ACTIVE.sub(r"\\\g<0>", _one_line(text)))
+
+
+# -- HTML ----------------------------------------------------------------------------------------
+
+_STYLE = """
+:root { color-scheme: light dark; --paper: #faf6ee; --ink: #211d17; --muted: #696153; --rule: #e2d9c8; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #171511; --ink: #eee7da; --muted: #a89e8d; --rule: #37322a; }
+}
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wrap: anywhere; }
+h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
+h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
+p, ul { margin: 0.5rem 0; }
+ul { padding-left: 1.25rem; }
+.note { color: var(--muted); }
+.label { margin-top: 1.25rem; font-weight: 600; }
+blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.6 Georgia, "Times New Roman", serif; }
+blockquote p { margin: 0 0 0.9rem; white-space: pre-wrap; }
+@media print {
+  :root { color-scheme: light; --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; }
+  main { max-width: none; padding: 0; }
+  h1, h2, h3, h4, .label, .note { break-after: avoid; }
+  p, li { orphans: 3; widows: 3; }
+}
+"""
+
+
+def board_html(state: BoardState, *, session_id: str, when: datetime) -> str:
+    """One file that needs nothing else. Its policy forbids whatever escaping should have prevented."""
+    body = "\n".join(_html_block(block) for block in _record(state, session_id, when))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{_text(shorten(_one_line(state.decision), 70, placeholder="…"))} (board session)</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _html_block(block: _Block) -> str:
+    match block:
+        case _Heading(level, title):
+            return f"<h{level}>{_text(title)}</h{level}>"
+        case _Note(text):
+            return f'<p class="note">{_text(text)}</p>'
+        case _Said(text, label):
+            above = f'<p class="label" dir="auto">{_text(label)}</p>\n' if _one_line(label) else ""
+            return f"{above}<blockquote>\n{_paragraphs(text)}\n</blockquote>"
+        case _Points(points):
+            return "<ul>\n" + "\n".join(_html_point(point) for point in points) + "\n</ul>"
+
+
+def _html_point(point: _Point) -> str:
+    lead = f"<strong>{_text(point.lead)}</strong>: " if _one_line(point.lead) else ""
+    gloss = f"\n<p>{_text(point.gloss)}</p>" if point.gloss else ""
+    return f"<li>{lead}{_text(point.text)}{gloss}</li>"
+
+
+def _paragraphs(text: str) -> str:
+    paragraphs = re.split(r"\n(?:[^\S\n]*\n)+", "\n".join(_lines(text)).strip("\n"))
+    return "\n".join(f'<p dir="auto">{escape(paragraph)}</p>' for paragraph in paragraphs)
+
+
+def _text(text: str) -> str:
+    return escape(_one_line(text))
+
+
+# -- JSON ----------------------------------------------------------------------------------------
+
+
+def board_json(state: BoardState, *, session_id: str, when: datetime) -> dict[str, Any]:
+    """Plain JSON values, every text as it was said."""
+    return {
+        "id": session_id,
+        "createdAt": when.isoformat(),
+        "decision": state.decision,
+        "answers": [{"question": answer.question, "answer": answer.answer} for answer in state.answers],
+        "mode": state.mode,
+        "model": state.model,
+        "step": str(state.step),
+        "personas": [
+            {
+                "id": member.id,
+                "name": member.name,
+                "role": member.role,
+                "contributionType": member.contribution,
+            }
+            for member in (advisor.member for advisor in state.advisors)
+        ],
+        "responses": [_response(advisor) for advisor in state.advisors],
+        "brief": None if state.brief is None else msgspec.json.decode(msgspec.json.encode(state.brief)),
+        "briefStale": state.brief_stale,
+        "briefError": None if state.brief_failure is None else state.brief_failure.message,
+        "usage": {
+            "inputTokens": _tokens_read(state),
+            "outputTokens": _tokens_written(state),
+            "costUsd": _known_cost(state.bills),
+        },
+    }
+
+
+def _response(advisor: Advisor) -> dict[str, Any]:
+    return {
+        "personaId": advisor.member.id,
+        "personaName": advisor.member.name,
+        "content": advisor.text or "",
+        "isComplete": advisor.text is not None,
+        "error": None if advisor.failure is None else advisor.failure.message,
+        "challenges": [_challenge(exchange) for exchange in advisor.exchanges],
+        "usage": _usage(advisor.spoken),
+    }
+
+
+def _challenge(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "challengeText": exchange.challenge,
+        "replyContent": exchange.reply or "",
+        "isReplyComplete": exchange.reply is not None,
+        "usage": _usage(exchange.spoken),
+    }
+
+
+def _usage(spoken: Spoken | None) -> dict[str, Any] | None:
+    if spoken is None:
+        return None
+    return {
+        "model": spoken.model,
+        "inputTokens": spoken.input_tokens,
+        "outputTokens": spoken.output_tokens,
+        "costUsd": spoken.cost_usd,
+        "durationMs": spoken.duration_ms,
+        "cutShort": spoken.cut_short,
+    }

@@ -1,0 +1,44 @@
+"""`moot serve`: the web page and the HTTP interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moot.surfaces.cli.running import DatabaseOption, ModelOption, WorkspaceOption, run
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Where to listen. Beyond loopback, a token is required.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8642,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    grace: Annotated[
+        float, typer.Option(help="Seconds that a session goes on without a listener.", min=0)
+    ] = 3.0,
+    model: ModelOption = None,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Serve the web page and the HTTP interface."""
+
+    async def command(moot: Moot) -> int:
+        from moot.surfaces.cli import screen
+        from moot.surfaces.web.serving import serve as serving
+
+        def ready(address: str) -> None:
+            screen.say(f"moot is at {address}  (Ctrl-C to stop)")
+            if open_page:
+                import webbrowser
+
+                webbrowser.open(address)
+
+        await serving(moot, host, port, grace, ready)
+        return 0
+
+    run(command, workspace=workspace, model=model, database=database)

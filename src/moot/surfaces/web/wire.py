@@ -1,0 +1,288 @@
+"""What travels over HTTP: payloads, limits, names. The page's types follow from these.
+
+camelCase outside, snake_case inside, translated here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from moot.flows.board import (
+    MAX_ANSWER,
+    MAX_ANSWERS,
+    MAX_CHALLENGE,
+    MAX_CHALLENGES,
+    MAX_DECISION,
+    MAX_MEMBERS,
+    Advisor,
+    Answer,
+    BoardState,
+    Member,
+)
+from moot.flows.flow import Spoken
+from moot.frames import usage
+
+MAX_BODY = 1 << 20
+MAX_CONTENT = 10_000
+
+_NOT_BLANK = r"\S"
+
+
+class Payload(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+def _text(most: int) -> Any:
+    return StringConstraints(min_length=1, max_length=most, pattern=_NOT_BLANK)
+
+
+Decision = Annotated[str, _text(MAX_DECISION)]
+Content = Annotated[str, _text(MAX_CONTENT)]
+ChallengeText = Annotated[str, _text(MAX_CHALLENGE)]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class Answered(Payload):
+    question: Annotated[str, StringConstraints(max_length=MAX_ANSWER)]
+    answer: Annotated[str, StringConstraints(max_length=MAX_ANSWER)]
+
+
+Answers = Annotated[list[Answered], Field(max_length=MAX_ANSWERS)]
+
+
+class Exchanged(Payload):
+    challenge_text: ChallengeText
+    reply_content: Annotated[str, StringConstraints(max_length=MAX_CONTENT)]
+    is_reply_complete: bool = True
+
+
+class Responded(Payload):
+    persona_id: Id
+    persona_name: Annotated[str, StringConstraints(max_length=200)] = ""
+    content: Annotated[str, StringConstraints(max_length=MAX_CONTENT)]
+    is_complete: bool = True
+    challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)] = []
+
+
+class QuestionsRequest(Payload):
+    decision: Decision
+
+
+class SessionRequest(Payload):
+    decision: Decision
+    answers: Answers = []
+    panel: Id = "board"
+    mode: Literal["independent", "sequential"] = "independent"
+
+
+class ChallengeRequest(Payload):
+    persona_id: Id
+    decision: Decision
+    answers: Answers = []
+    initial_response: Content
+    prior_challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)]
+    challenge_text: ChallengeText
+    session_id: Id | None = None
+
+
+class BriefRequest(Payload):
+    decision: Decision
+    answers: Answers = []
+    responses: Annotated[list[Responded], Field(min_length=1, max_length=MAX_MEMBERS)]
+    session_id: Id | None = None
+
+
+class RetryRequest(Payload):
+    persona_id: Id
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+
+class Problem(Payload):
+    """Every answer that is no success."""
+
+    error: str
+
+
+class Scored(Payload):
+    score: int
+    note: str
+
+
+class PersonaOut(Payload):
+    id: str
+    name: str
+    role: str
+    contribution_type: str
+    rubric: dict[str, Scored]
+
+
+class PersonasOut(Payload):
+    personas: list[PersonaOut]
+
+
+class QuestionOut(Payload):
+    id: str
+    question: str
+    hint: str | None = None
+
+
+class QuestionsOut(Payload):
+    questions: list[QuestionOut]
+
+
+class ModelOut(Payload):
+    model: str
+    tiny: bool
+    reason: str
+    advice: str
+
+
+class ConsensusOut(Payload):
+    areas: list[str]
+    strength: Literal["strong", "moderate", "weak"]
+
+
+class TensionOut(Payload):
+    between: list[str]
+    issue: str
+    implication: str
+
+
+class RecommendationOut(Payload):
+    summary: str
+    confidence: Literal["high", "moderate", "low"]
+    conditions: list[str]
+
+
+class BriefBody(Payload):
+    consensus: ConsensusOut
+    tensions: list[TensionOut]
+    blind_spots: list[str]
+    recommendation: RecommendationOut
+
+
+class BriefOut(Payload):
+    brief: BriefBody
+
+
+class UsageOut(Payload):
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    duration_ms: int
+
+
+class TotalOut(Payload):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class MemberOut(Payload):
+    id: str
+    name: str
+    role: str
+    contribution_type: str
+
+
+class ResponseOut(Payload):
+    persona_id: str
+    persona_name: str
+    content: str
+    is_complete: bool
+    error: str | None
+    challenges: list[Exchanged]
+    usage: UsageOut | None
+
+
+class SessionBody(Payload):
+    id: str
+    decision: str
+    answers: list[Answered]
+    mode: Literal["independent", "sequential"]
+    model: str
+    tiny: bool
+    step: str
+    personas: list[MemberOut]
+    responses: list[ResponseOut]
+    brief: BriefBody | None
+    brief_stale: bool
+    brief_error: str | None
+    usage: TotalOut
+    live: bool
+    last_event_id: int
+    created_at: str
+    updated_at: str
+
+
+class SessionOut(Payload):
+    session: SessionBody
+
+
+class SessionSummary(Payload):
+    id: str
+    decision: str
+    step: str
+    persona_count: int
+    complete_count: int
+    challenge_count: int
+    has_brief: bool
+    model: str
+    created_at: str
+    updated_at: str
+
+
+class SessionsOut(Payload):
+    sessions: list[SessionSummary]
+
+
+# -- from state to payload -----------------------------------------------------------------------
+
+
+def answers_of(answers: list[Answered]) -> tuple[Answer, ...]:
+    return tuple(Answer(answered.question, answered.answer) for answered in answers)
+
+
+def member(advisor: Member) -> MemberOut:
+    return MemberOut(
+        id=advisor.id, name=advisor.name, role=advisor.role, contribution_type=advisor.contribution
+    )
+
+
+def response(advisor: Advisor) -> ResponseOut:
+    return ResponseOut(
+        persona_id=advisor.member.id,
+        persona_name=advisor.member.name,
+        content=advisor.text or "",
+        is_complete=advisor.text is not None,
+        error=advisor.failure.message if advisor.failure else None,
+        challenges=[
+            Exchanged.model_construct(
+                challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True
+            )
+            for e in advisor.replied
+        ],
+        usage=UsageOut.model_validate(usage(advisor.spoken)) if advisor.spoken else None,
+    )
+
+
+def total(bills: tuple[Spoken, ...]) -> TotalOut:
+    """The cost of everything whose price is known; None where no price is."""
+    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
+    return TotalOut(
+        input_tokens=sum(bill.input_tokens for bill in bills),
+        output_tokens=sum(bill.output_tokens for bill in bills),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def brief_body(state: BoardState) -> BriefBody | None:
+    import msgspec
+
+    return None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief))

@@ -1,0 +1,783 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows.board import (
+    BOARD,
+    MAX_ANSWER,
+    MAX_ANSWERS,
+    MAX_CHALLENGE,
+    MAX_CHALLENGES,
+    MAX_DECISION,
+    MAX_MEMBERS,
+    TRANSITIONS,
+    AdvisorFailed,
+    AdvisorRetried,
+    AdvisorSpoke,
+    Answer,
+    BoardConvened,
+    BoardEvent,
+    BoardState,
+    Brief,
+    BriefDrafted,
+    BriefFailed,
+    BriefRequested,
+    ChallengeMade,
+    ChallengeReplied,
+    ChallengeWithdrawn,
+    Consensus,
+    DecisionPresented,
+    Exchange,
+    Member,
+    Mode,
+    Question,
+    QuestionsDrafted,
+    QuestionsFailed,
+    Recommendation,
+    Step,
+    Tension,
+    check_text,
+)
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+)
+
+BILL = Spoken("local", 10, 5, 0.0, 800)
+QUESTION = Question("q1", "How long can you wait?", "months")
+BRIEF = Brief(
+    Consensus(("Ship something.",), "moderate"),
+    (Tension(("Ada", "Ben"), "speed", "quality suffers"),),
+    ("the competition",),
+    Recommendation("Ship in May.", "low", ("the tests pass",)),
+)
+OTHER_BRIEF = msgspec.structs.replace(BRIEF, blind_spots=())
+
+
+def member(persona: str) -> Member:
+    return Member(persona, persona.capitalize(), "an advisor", "challenger")
+
+
+def presented(*personas: str, mode: Mode = "independent") -> DecisionPresented:
+    return DecisionPresented("Should we ship?", tuple(member(each) for each in personas), mode, "local")
+
+
+def spoke(persona: str) -> AdvisorSpoke:
+    return AdvisorSpoke(persona, f"{persona}'s view", BILL)
+
+
+def failed(persona: str) -> AdvisorFailed:
+    return AdvisorFailed(persona, "ProviderDown", "529")
+
+
+def replied(persona: str, text: str = "I still think so.") -> ChallengeReplied:
+    return ChallengeReplied(persona, text, BILL)
+
+
+WHY = ChallengeMade("ada", "Why?")
+DRAFTED = BriefDrafted(BRIEF, BILL)
+UNDRAFTED = BriefFailed("DraftInvalid", "no JSON", "Well, …")
+
+EVENTS: dict[type, BoardEvent] = {
+    DecisionPresented: presented("ada", "ben"),
+    QuestionsDrafted: QuestionsDrafted((QUESTION,), BILL),
+    QuestionsFailed: QuestionsFailed("ProviderDown", "529"),
+    BoardConvened: BoardConvened(),
+    AdvisorSpoke: spoke("ada"),
+    AdvisorFailed: failed("ada"),
+    AdvisorRetried: AdvisorRetried("ada"),
+    ChallengeMade: WHY,
+    ChallengeReplied: replied("ada"),
+    ChallengeWithdrawn: ChallengeWithdrawn("ada"),
+    BriefRequested: BriefRequested(),
+    BriefDrafted: DRAFTED,
+    BriefFailed: UNDRAFTED,
+}
+
+OPENED: list[BoardEvent] = [presented("ada", "ben")]
+CONVENED: list[BoardEvent] = [*OPENED, BoardConvened()]
+ONE_SPOKE: list[BoardEvent] = [*CONVENED, spoke("ada")]
+BOTH_SPOKE: list[BoardEvent] = [*ONE_SPOKE, spoke("ben")]
+ONE_FAILED: list[BoardEvent] = [*ONE_SPOKE, failed("ben")]
+REVIEWED: list[BoardEvent] = [*BOTH_SPOKE, DRAFTED]
+REVIEWED_WITH_ONE: list[BoardEvent] = [*ONE_FAILED, DRAFTED]
+RETRIED: list[BoardEvent] = [*REVIEWED_WITH_ONE, AdvisorRetried("ben")]
+
+ON_THE_WAY: dict[Step, list[BoardEvent]] = {
+    Step.UNOPENED: [],
+    Step.QUESTIONS: OPENED,
+    Step.ANSWERS: [*OPENED, EVENTS[QuestionsDrafted]],
+    Step.ADVISORS: CONVENED,
+    Step.BRIEF: BOTH_SPOKE,
+    Step.REVIEW: REVIEWED,
+}
+
+LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
+    (Step.UNOPENED, [], presented("ada"), Step.QUESTIONS),
+    (Step.QUESTIONS, OPENED, EVENTS[QuestionsDrafted], Step.ANSWERS),
+    (Step.QUESTIONS, OPENED, EVENTS[QuestionsFailed], Step.ANSWERS),
+    (Step.QUESTIONS, OPENED, BoardConvened(), Step.ADVISORS),
+    (Step.ANSWERS, ON_THE_WAY[Step.ANSWERS], BoardConvened(), Step.ADVISORS),
+    (Step.ADVISORS, CONVENED, spoke("ben"), Step.ADVISORS),
+    (Step.ADVISORS, ONE_SPOKE, spoke("ben"), Step.BRIEF),
+    (Step.ADVISORS, RETRIED, spoke("ben"), Step.REVIEW),
+    (Step.ADVISORS, CONVENED, failed("ben"), Step.ADVISORS),
+    (Step.ADVISORS, ONE_SPOKE, failed("ben"), Step.BRIEF),
+    (Step.ADVISORS, RETRIED, failed("ben"), Step.REVIEW),
+    (Step.ADVISORS, [*CONVENED, failed("ben")], AdvisorRetried("ben"), Step.ADVISORS),
+    (Step.BRIEF, ONE_FAILED, AdvisorRetried("ben"), Step.ADVISORS),
+    (Step.REVIEW, REVIEWED_WITH_ONE, AdvisorRetried("ben"), Step.ADVISORS),
+    (Step.ADVISORS, ONE_SPOKE, WHY, Step.ADVISORS),
+    (Step.BRIEF, BOTH_SPOKE, WHY, Step.BRIEF),
+    (Step.REVIEW, REVIEWED, WHY, Step.REVIEW),
+    (Step.ADVISORS, [*ONE_SPOKE, WHY], replied("ada"), Step.ADVISORS),
+    (Step.BRIEF, [*BOTH_SPOKE, WHY], replied("ada"), Step.BRIEF),
+    (Step.REVIEW, [*REVIEWED, WHY], replied("ada"), Step.REVIEW),
+    (Step.ADVISORS, [*ONE_SPOKE, WHY], ChallengeWithdrawn("ada"), Step.ADVISORS),
+    (Step.BRIEF, [*BOTH_SPOKE, WHY], ChallengeWithdrawn("ada"), Step.BRIEF),
+    (Step.REVIEW, [*REVIEWED, WHY], ChallengeWithdrawn("ada"), Step.REVIEW),
+    (Step.BRIEF, BOTH_SPOKE, DRAFTED, Step.REVIEW),
+    (Step.BRIEF, BOTH_SPOKE, UNDRAFTED, Step.REVIEW),
+    (Step.REVIEW, [*REVIEWED, WHY, replied("ada")], BriefRequested(), Step.BRIEF),
+    (Step.REVIEW, REVIEWED, BriefRequested(), Step.REVIEW),
+]
+
+
+def state_at(step: Step) -> BoardState:
+    state = BOARD.fold(ON_THE_WAY[step])
+    assert state.step is step
+    return state
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("step", "history", "event", "leads_to"), LEGAL)
+def test_each_legal_event_leads_where_it_should(
+    step: Step, history: list[BoardEvent], event: BoardEvent, leads_to: Step
+) -> None:
+    before = BOARD.fold(history)
+    assert (before.step, BOARD.advance(before, event).step) == (step, leads_to)
+
+
+def test_the_table_holds_what_can_happen_and_nothing_else() -> None:
+    reached = {(step, type(event), leads_to) for step, _, event, leads_to in LEGAL}
+    assert reached == {(*pair, leads_to) for pair, steps in TRANSITIONS.items() for leads_to in steps}
+
+
+ILLEGAL = [pair for pair in itertools.product(Step, EVENTS) if pair not in TRANSITIONS]
+
+
+@pytest.mark.parametrize(("step", "kind"), ILLEGAL, ids=lambda part: getattr(part, "__name__", str(part)))
+def test_each_illegal_event_raises_and_names_what_is_allowed(step: Step, kind: type) -> None:
+    state = state_at(step)
+    with pytest.raises(IllegalMove) as raised:
+        BOARD.advance(state, EVENTS[kind])
+    assert (raised.value.event, raised.value.step) == (kind.__name__, step)
+    assert raised.value.allowed == tuple(event.__name__ for at, event in TRANSITIONS if at is step)
+    assert state == state_at(step)
+
+
+@pytest.mark.parametrize(
+    ("history", "event"),
+    [
+        (ONE_SPOKE, spoke("ada")),
+        ([*CONVENED, failed("ada")], spoke("ada")),
+        (ONE_SPOKE, failed("ada")),
+        ([*CONVENED, failed("ada")], failed("ada")),
+        (CONVENED, AdvisorRetried("ada")),
+        (ONE_SPOKE, AdvisorRetried("ada")),
+        (ONE_SPOKE, replied("ada")),
+        ([*ONE_SPOKE, WHY, replied("ada")], replied("ada")),
+        ([*BOTH_SPOKE, WHY], replied("ben")),
+        (ONE_SPOKE, ChallengeWithdrawn("ada")),
+        ([*ONE_SPOKE, WHY, replied("ada")], ChallengeWithdrawn("ada")),
+        ([*BOTH_SPOKE, WHY], ChallengeWithdrawn("ben")),
+    ],
+)
+def test_what_the_step_takes_but_this_advisor_does_not_is_illegal(
+    history: list[BoardEvent], event: Any
+) -> None:
+    state = BOARD.fold(history)
+    with pytest.raises(IllegalMove) as raised:
+        BOARD.advance(state, event)
+    assert raised.value.event == type(event).__name__
+    assert raised.value.step == f"{state.step}, {event.persona}"
+    assert state == BOARD.fold(history)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        spoke("zoe"),
+        failed("zoe"),
+        AdvisorRetried("zoe"),
+        ChallengeMade("zoe", "Why?"),
+        replied("zoe"),
+        ChallengeWithdrawn("zoe"),
+    ],
+)
+def test_somebody_who_does_not_sit_on_the_board_is_not_taken(event: BoardEvent) -> None:
+    with pytest.raises(InvalidInput, match="'zoe' is not an advisor") as raised:
+        BOARD.advance(state_at(Step.ADVISORS), event)
+    assert raised.value.field == "personaId"
+
+
+# -- a whole session -----------------------------------------------------------------------------
+
+
+def test_a_whole_session() -> None:
+    order = ("ada", "ben", "cleo", "dan", "eve", "fay", "gil", "hal")
+    state = BOARD.fold([presented(*order), QuestionsDrafted((QUESTION,), BILL)])
+    assert (state.step, state.questions, BOARD.pending(state)) == (Step.ANSWERS, (QUESTION,), ())
+
+    answers = (Answer("How long can you wait?", "Till May."), Answer("Who pays?", "  "))
+    state = BOARD.advance(state, BoardConvened(answers))
+    assert state.answers == (Answer("How long can you wait?", "Till May."),)
+    assert BOARD.pending(state) == tuple(AskPersona(each, "board/advisor", "1") for each in order)
+
+    for event in [spoke(each) for each in ("hal", "cleo", "ada", "fay", "ben")] + [failed("dan")]:
+        state = BOARD.advance(state, event)
+    assert BOARD.pending(state) == (
+        AskPersona("eve", "board/advisor", "1"),
+        AskPersona("gil", "board/advisor", "1"),
+    )
+
+    state = BOARD.advance(state, AdvisorRetried("dan"))
+    assert state.advisor("dan").failure is None
+    assert BOARD.pending(state)[0] == AskPersona("dan", "board/advisor", "2")
+
+    for persona in ("gil", "dan", "eve"):
+        state = BOARD.advance(state, spoke(persona))
+    assert [advisor.member.id for advisor in state.advisors] == list(order)
+    assert [advisor.text for advisor in state.advisors] == [f"{each}'s view" for each in order]
+    assert [advisor.spoken for advisor in state.advisors] == [BILL] * 8
+    assert (state.step, state.contributions) == (Step.BRIEF, 8)
+    assert BOARD.pending(state) == (DraftReply("board/brief", "8"),)
+
+    state = BOARD.advance(state, DRAFTED)
+    assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, BRIEF, False)
+    assert BOARD.pending(state) == ()
+
+    state = BOARD.advance(state, ChallengeMade("dan", "Why?"))
+    assert state.advisor("dan").challenged
+    assert not state.brief_stale
+    assert BOARD.pending(state) == (AskPersona("dan", "board/challenge", "1"),)
+    state = BOARD.advance(state, replied("dan", "Because."))
+    assert state.brief_stale
+    assert BOARD.pending(state) == ()
+    state = BOARD.advance(state, ChallengeMade("dan", "Really?"))
+    assert BOARD.pending(state) == (AskPersona("dan", "board/challenge", "2"),)
+    state = BOARD.advance(state, replied("dan", "Really."))
+    assert state.advisor("dan").exchanges == (
+        Exchange("Why?", "Because.", BILL),
+        Exchange("Really?", "Really.", BILL),
+    )
+
+    state = BOARD.advance(state, BriefRequested())
+    assert (state.step, state.brief) == (Step.BRIEF, BRIEF)
+    assert BOARD.pending(state) == (DraftReply("board/brief", "10"),)
+    state = BOARD.advance(state, BriefDrafted(OTHER_BRIEF, BILL))
+    assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, OTHER_BRIEF, False)
+    # Questions, eight views, two replies, two briefs.
+    assert state.bills == (BILL,) * 13
+
+
+def test_a_session_remembers_how_it_was_opened() -> None:
+    state = BOARD.fold([presented("ada", "ben", mode="sequential")])
+    assert (state.decision, state.mode, state.model) == ("Should we ship?", "sequential", "local")
+    assert [advisor.member for advisor in state.advisors] == [member("ada"), member("ben")]
+
+
+def test_nothing_is_asked_for_before_there_is_a_decision() -> None:
+    assert BOARD.pending(BOARD.initial) == ()
+
+
+def test_the_board_can_be_convened_while_the_questions_are_still_being_drafted() -> None:
+    assert BOARD.pending(BOARD.fold(OPENED)) == (DraftReply("board/questions", "1"),)
+    assert all(isinstance(effect, AskPersona) for effect in BOARD.pending(BOARD.fold(CONVENED)))
+
+
+def test_questions_that_failed_hold_nobody_up() -> None:
+    state = BOARD.fold([*OPENED, QuestionsFailed("ProviderDown", "529")])
+    assert (state.step, state.questions, state.bills, BOARD.pending(state)) == (Step.ANSWERS, (), (), ())
+
+
+# -- advisors ------------------------------------------------------------------------------------
+
+
+def test_in_sequence_one_is_asked_at_a_time_in_speaking_order() -> None:
+    state = BOARD.fold([presented("ada", "ben", "cleo", mode="sequential"), BoardConvened()])
+    assert BOARD.pending(state) == (AskPersona("ada", "board/advisor", "1"),)
+    state = BOARD.advance(state, spoke("ada"))
+    assert BOARD.pending(state) == (AskPersona("ben", "board/advisor", "1"),)
+    state = BOARD.advance(state, failed("ben"))
+    assert BOARD.pending(state) == (AskPersona("cleo", "board/advisor", "1"),)
+    state = BOARD.advance(state, AdvisorRetried("ben"))
+    assert BOARD.pending(state) == (AskPersona("ben", "board/advisor", "2"),)
+
+
+def test_a_board_on_which_everybody_failed_is_reviewed_without_a_brief() -> None:
+    history = [*CONVENED, failed("ada"), failed("ben")]
+    for state in (BOARD.fold(history), BOARD.fold([*history, BriefRequested()])):
+        assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, None, False)
+        assert BOARD.pending(state) == ()
+    saved = BOARD.fold([*history, AdvisorRetried("ben"), spoke("ben")])
+    assert BOARD.pending(saved) == (DraftReply("board/brief", "1"),)
+
+
+def test_a_retry_during_the_brief_puts_the_brief_off() -> None:
+    retried = BOARD.fold([*ONE_FAILED, AdvisorRetried("ben")])
+    assert BOARD.pending(retried) == (AskPersona("ben", "board/advisor", "2"),)
+    assert BOARD.pending(BOARD.advance(retried, spoke("ben"))) == (DraftReply("board/brief", "2"),)
+    assert BOARD.pending(BOARD.advance(retried, failed("ben"))) == (DraftReply("board/brief", "1"),)
+
+
+def test_a_view_that_comes_after_the_brief_makes_it_stale() -> None:
+    state = BOARD.fold([*RETRIED, spoke("ben")])
+    assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, BRIEF, True)
+
+
+# -- challenges ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("persona", ["ada", "ben"])
+def test_a_new_challenge_drops_the_one_that_waits_for_its_reply(persona: str) -> None:
+    settled = BOARD.fold([*REVIEWED, WHY, replied("ada")])
+    state = BOARD.advance(settled, ChallengeMade("ada", "dropped"))
+    state = BOARD.advance(state, ChallengeMade(persona, "kept"))
+    assert state.advisor(persona).exchanges == (*settled.advisor(persona).exchanges, Exchange("kept"))
+    assert sum(advisor.challenged for advisor in state.advisors) == 1
+    assert BOARD.pending(state) == (AskPersona(persona, "board/challenge", "3"),)
+
+
+@pytest.mark.parametrize("message", ["", "529"])
+def test_a_withdrawn_challenge_leaves_no_trace_but_its_number(message: str) -> None:
+    before = BOARD.fold([*REVIEWED, WHY, replied("ada")])
+    after = BOARD.advance(before, ChallengeMade("ada", "Really?"))
+    after = BOARD.advance(after, ChallengeWithdrawn("ada", "X", message))
+    assert replace(after, challenges_made=before.challenges_made) == before
+    # The number is kept so that what an abandoned stream still says is never taken for the next reply.
+    again = BOARD.advance(after, ChallengeMade("ada", "Really?"))
+    assert BOARD.pending(again) == (AskPersona("ada", "board/challenge", "3"),)
+
+
+@pytest.mark.parametrize("history", [CONVENED, [*CONVENED, failed("ada")]])
+def test_only_an_advisor_who_has_spoken_can_be_challenged(history: list[BoardEvent]) -> None:
+    with pytest.raises(InvalidInput, match="Ada has not spoken yet") as raised:
+        BOARD.advance(BOARD.fold(history), WHY)
+    assert raised.value.field == "personaId"
+
+
+def test_an_advisor_can_be_challenged_while_others_still_speak() -> None:
+    assert BOARD.pending(BOARD.fold([*ONE_SPOKE, WHY])) == (
+        AskPersona("ben", "board/advisor", "1"),
+        AskPersona("ada", "board/challenge", "1"),
+    )
+
+
+# -- the brief -----------------------------------------------------------------------------------
+
+
+def test_a_fresh_brief_is_not_drafted_again() -> None:
+    assert BOARD.fold([*REVIEWED, BriefRequested()]) == BOARD.fold(REVIEWED)
+
+
+def test_a_failed_brief_can_be_requested_again() -> None:
+    state = BOARD.fold([*BOTH_SPOKE, UNDRAFTED])
+    assert (state.step, state.brief, state.brief_failure) == (Step.REVIEW, None, UNDRAFTED)
+    assert BOARD.pending(state) == ()
+    state = BOARD.advance(state, BriefRequested())
+    assert state.brief_failure is None
+    assert BOARD.pending(state) == (DraftReply("board/brief", "2"),)
+    assert BOARD.advance(state, DRAFTED).brief == BRIEF
+
+
+def test_a_failed_regeneration_keeps_the_brief_that_was_there() -> None:
+    state = BOARD.fold([*REVIEWED, WHY, replied("ada"), BriefRequested(), UNDRAFTED])
+    assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, BRIEF, True)
+    assert state.brief_failure == UNDRAFTED
+    for event in (BriefRequested(), BriefDrafted(OTHER_BRIEF, BILL)):
+        state = BOARD.advance(state, event)
+    assert (state.brief, state.brief_stale, state.brief_failure) == (OTHER_BRIEF, False, None)
+
+
+def test_a_reply_that_comes_in_while_the_brief_is_drafted_begins_it_anew() -> None:
+    waiting = BOARD.fold([*BOTH_SPOKE, WHY])
+    assert BOARD.pending(waiting) == (
+        AskPersona("ada", "board/challenge", "1"),
+        DraftReply("board/brief", "2"),
+    )
+    assert BOARD.pending(BOARD.advance(waiting, replied("ada"))) == (DraftReply("board/brief", "3"),)
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def test_a_decision_has_words_and_a_limit() -> None:
+    opening = presented("ada")
+    longest = msgspec.structs.replace(opening, decision="é" * MAX_DECISION)
+    assert BOARD.advance(BOARD.initial, longest).decision == "é" * 5_000
+    for text in ("", " \n", "é" * (MAX_DECISION + 1), "\udcff"):
+        with pytest.raises(InvalidInput) as raised:
+            BOARD.advance(BOARD.initial, msgspec.structs.replace(opening, decision=text))
+        assert raised.value.field == "decision"
+
+
+def test_a_challenge_has_words_and_a_limit() -> None:
+    state = state_at(Step.REVIEW)
+    longest = BOARD.advance(state, ChallengeMade("ada", "é" * MAX_CHALLENGE))
+    assert longest.advisor("ada").exchanges == (Exchange("é" * 2_000),)
+    for text in ("", " \n", "é" * (MAX_CHALLENGE + 1), "\udcff"):
+        with pytest.raises(InvalidInput) as raised:
+            BOARD.advance(longest, ChallengeMade("ada", text))
+        assert raised.value.field == "challengeText"
+    # A challenge that is not taken does not take the floor either.
+    assert BOARD.pending(longest) == (AskPersona("ada", "board/challenge", "1"),)
+
+
+def test_an_advisor_can_be_challenged_ten_times() -> None:
+    assert MAX_CHALLENGES == 10
+    rounds = [event for _ in range(9) for event in (WHY, replied("ada"))]
+    # One that was dropped or withdrawn does not count.
+    state = BOARD.fold([*REVIEWED, *rounds, WHY, WHY, ChallengeWithdrawn("ada"), WHY, replied("ada")])
+    assert len(state.advisor("ada").replied) == 10
+    with pytest.raises(InvalidInput, match="Ada has been challenged 10 times") as raised:
+        BOARD.advance(state, WHY)
+    assert raised.value.field == "priorChallenges"
+    assert BOARD.advance(state, ChallengeMade("ben", "Why?")).advisor("ben").challenged
+
+
+def test_ten_answers_of_a_thousand_characters_are_taken() -> None:
+    answers = (Answer("?" * MAX_ANSWER, "é" * MAX_ANSWER),) * MAX_ANSWERS
+    state = BOARD.advance(state_at(Step.ANSWERS), BoardConvened(answers))
+    assert state.answers == (Answer("?" * 1_000, "é" * 1_000),) * 10
+
+
+@pytest.mark.parametrize(
+    ("answers", "field"),
+    [
+        ((Answer("?", "é"),) * (MAX_ANSWERS + 1), "answers"),
+        ((Answer("?", "é"), Answer("?", "é" * (MAX_ANSWER + 1))), "answers[1].answer"),
+        ((Answer("?" * (MAX_ANSWER + 1), "é"),), "answers[0].question"),
+        ((Answer("?", "\udcff"),), "answers[0].answer"),
+        ((Answer("\udcff", "é"),), "answers[0].question"),
+    ],
+)
+def test_more_or_longer_answers_are_not_taken(answers: tuple[Answer, ...], field: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        BOARD.advance(state_at(Step.ANSWERS), BoardConvened(answers))
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize("size", [1, MAX_MEMBERS])
+def test_one_to_twenty_advisors_can_sit_on_a_board(size: int) -> None:
+    state = BOARD.advance(BOARD.initial, presented(*(f"advisor-{number}" for number in range(size))))
+    assert len(state.advisors) == size
+
+
+@pytest.mark.parametrize(
+    ("personas", "problem"),
+    [
+        ((), "has 0 members; 1 to 20 can sit on a board"),
+        (tuple(f"advisor-{number}" for number in range(21)), "has 21 members"),
+        (("ada", "ben", "ada"), "names an advisor twice"),
+    ],
+)
+def test_other_boards_are_not_opened(personas: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem) as raised:
+        BOARD.advance(BOARD.initial, presented(*personas))
+    assert raised.value.field == "panel"
+
+
+def test_a_text_that_is_too_long_says_how_long_it_is() -> None:
+    with pytest.raises(InvalidInput, match="decision: has 5,001 characters; at most 5,000 are taken"):
+        check_text("decision", "x" * 5_001, 5_000)
+
+
+# -- record --------------------------------------------------------------------------------------
+
+BRIEF_AS_JSON = {
+    "consensus": {"areas": ["Ship something."], "strength": "moderate"},
+    "tensions": [{"between": ["Ada", "Ben"], "issue": "speed", "implication": "quality suffers"}],
+    "blindSpots": ["the competition"],
+    "recommendation": {"summary": "Ship in May.", "confidence": "low", "conditions": ["the tests pass"]},
+}
+QUESTIONS_AS_JSON = {
+    "questions": [
+        {"question": "How long can you wait?", "hint": "months"},
+        {"id": "a model's own", "question": "Who pays?"},
+    ]
+}
+ASK_QUESTIONS = DraftReply("board/questions", "1")
+ASK_ADVISOR = AskPersona("ada", "board/advisor", "1")
+ASK_CHALLENGED = AskPersona("ada", "board/challenge", "1")
+ASK_BRIEF = DraftReply("board/brief", "2")
+SPOKE = PersonaSpoke("Yes.", BILL)
+SILENT = PersonaFailed("ProviderDown", "529")
+UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …")
+
+RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
+    (
+        ASK_QUESTIONS,
+        Drafted(QUESTIONS_AS_JSON, BILL),
+        QuestionsDrafted((QUESTION, Question("q2", "Who pays?")), BILL),
+    ),
+    (ASK_QUESTIONS, UNUSABLE, QuestionsFailed("DraftInvalid", "no JSON")),
+    (ASK_ADVISOR, SPOKE, AdvisorSpoke("ada", "Yes.", BILL)),
+    (ASK_ADVISOR, SILENT, AdvisorFailed("ada", "ProviderDown", "529")),
+    (ASK_CHALLENGED, SPOKE, ChallengeReplied("ada", "Yes.", BILL)),
+    (ASK_CHALLENGED, SILENT, ChallengeWithdrawn("ada", "ProviderDown", "529")),
+    (ASK_BRIEF, Drafted(BRIEF_AS_JSON, BILL), DRAFTED),
+    (ASK_BRIEF, UNUSABLE, UNDRAFTED),
+]
+
+
+@pytest.mark.parametrize(("effect", "outcome", "event"), RECORDED)
+def test_outcomes_become_events(effect: Effect, outcome: Outcome, event: BoardEvent) -> None:
+    assert BOARD.record(BOARD.initial, effect, outcome) == event
+
+
+EVERY_OUTCOME: tuple[Outcome, ...] = (
+    SPOKE,
+    SILENT,
+    Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL),
+    UNUSABLE,
+    PersonAnswered("r"),
+)
+EVERY_EFFECT: tuple[Effect, ...] = (
+    ASK_QUESTIONS,
+    ASK_ADVISOR,
+    ASK_CHALLENGED,
+    ASK_BRIEF,
+    AskPersona("ada", "ask/answer", "1"),
+    AskPerson("review", "a challenge", "1"),
+)
+POSSIBLE = {(effect, type(outcome)) for effect, outcome, _ in RECORDED}
+IMPOSSIBLE = [
+    (effect, outcome)
+    for effect, outcome in itertools.product(EVERY_EFFECT, EVERY_OUTCOME)
+    if (effect, type(outcome)) not in POSSIBLE
+]
+
+
+@pytest.mark.parametrize(("effect", "outcome"), IMPOSSIBLE)
+def test_an_outcome_that_the_effect_cannot_have_is_a_mistake_of_ours(
+    effect: Effect, outcome: Outcome
+) -> None:
+    with pytest.raises(AssertionError, match="is nothing that"):
+        BOARD.record(BOARD.initial, effect, outcome)
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+words = st.text(max_size=30)
+lists_of_words = st.lists(words, max_size=3).map(tuple)
+bills = st.builds(
+    Spoken,
+    words,
+    st.integers(0, 10**9),
+    st.integers(0, 10**9),
+    st.none() | st.floats(0, 1e6),
+    st.integers(0, 10**9),
+    st.booleans(),
+)
+briefs = st.builds(
+    Brief,
+    st.builds(Consensus, lists_of_words, st.sampled_from(["strong", "moderate", "weak"])),
+    st.lists(st.builds(Tension, lists_of_words, words, words), max_size=3).map(tuple),
+    lists_of_words,
+    st.builds(Recommendation, words, st.sampled_from(["high", "moderate", "low"]), lists_of_words),
+)
+SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
+    DecisionPresented: st.builds(
+        DecisionPresented,
+        words,
+        st.lists(st.builds(Member, words, words, words, words), max_size=3).map(tuple),
+        st.sampled_from(["independent", "sequential"]),
+        words,
+    ),
+    QuestionsDrafted: st.builds(
+        QuestionsDrafted, st.lists(st.builds(Question, words, words, words), max_size=3).map(tuple), bills
+    ),
+    QuestionsFailed: st.builds(QuestionsFailed, words, words),
+    BoardConvened: st.builds(BoardConvened, st.lists(st.builds(Answer, words, words), max_size=3).map(tuple)),
+    AdvisorSpoke: st.builds(AdvisorSpoke, words, words, bills),
+    AdvisorFailed: st.builds(AdvisorFailed, words, words, words),
+    AdvisorRetried: st.builds(AdvisorRetried, words),
+    ChallengeMade: st.builds(ChallengeMade, words, words),
+    ChallengeReplied: st.builds(ChallengeReplied, words, words, bills),
+    ChallengeWithdrawn: st.builds(ChallengeWithdrawn, words, words),
+    BriefRequested: st.just(BriefRequested()),
+    BriefDrafted: st.builds(BriefDrafted, briefs, bills),
+    BriefFailed: st.builds(BriefFailed, words, words, words),
+}
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_events_survive_the_log(kind: type, data: st.DataObject) -> None:
+    event = data.draw(SHAPES[kind])
+    read = BOARD.decode(BOARD.encode(event))
+    assert type(read) is kind
+    assert read == event
+
+
+@settings(max_examples=50)
+@given(st.text("a é\n\0\ud83d\udcff", max_size=4), st.text("a é\n\0\ud83d\udcff", max_size=4))
+def test_whatever_a_person_writes_and_the_board_takes_can_be_logged(decision: str, answer: str) -> None:
+    opening = msgspec.structs.replace(presented("ada"), decision=decision)
+    convening = BoardConvened((Answer("?", answer),))
+    try:
+        BOARD.fold([opening, convening])
+    except InvalidInput:
+        return
+    assert [BOARD.decode(BOARD.encode(event)) for event in (opening, convening)] == [opening, convening]
+
+
+# -- random walks --------------------------------------------------------------------------------
+
+
+def outcomes_of(effect: Effect) -> tuple[Outcome, Outcome]:
+    if isinstance(effect, AskPersona):
+        return SPOKE, SILENT
+    return Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL), UNUSABLE
+
+
+def moves(state: BoardState) -> list[BoardEvent]:
+    """Everything that can happen next: what models lead to, and what the person may do."""
+    possible = [
+        BOARD.record(state, effect, outcome)
+        for effect in BOARD.pending(state)
+        for outcome in outcomes_of(effect)
+    ]
+    if state.step in (Step.QUESTIONS, Step.ANSWERS):
+        possible.append(BoardConvened())
+    if state.step is Step.REVIEW:
+        possible.append(BriefRequested())
+    for advisor in state.advisors:
+        persona = advisor.member.id
+        if advisor.failure is not None:
+            possible.append(AdvisorRetried(persona))
+        if advisor.text is not None and len(advisor.replied) < MAX_CHALLENGES:
+            possible.append(ChallengeMade(persona, "Why?"))
+        if advisor.challenged:
+            possible.append(ChallengeWithdrawn(persona))
+    return possible
+
+
+Walk = list[tuple[BoardState, BoardEvent, BoardState]]
+
+
+def walk(mode: Mode, choices: list[int]) -> Iterator[tuple[BoardState, BoardEvent, BoardState]]:
+    event: BoardEvent = presented("ada", "ben", "cleo", mode=mode)
+    state = BOARD.advance(BOARD.initial, event)
+    yield BOARD.initial, event, state
+    for choice in choices:
+        possible = moves(state)
+        event = possible[choice % len(possible)]
+        before, state = state, BOARD.advance(state, event)
+        yield before, event, state
+
+
+walks = st.builds(
+    lambda mode, choices: list(walk(mode, choices)),
+    st.sampled_from(["independent", "sequential"]),
+    # Long ones: a short walk never comes to the second brief.
+    st.lists(st.integers(0, 999), min_size=30, max_size=40),
+)
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_every_move_is_in_the_table(walked: Walk) -> None:
+    for before, event, after in walked:
+        assert after.step in TRANSITIONS[before.step, type(event)]
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_what_was_said_is_never_lost(walked: Walk) -> None:
+    for before, event, after in walked:
+        said = isinstance(event, AdvisorSpoke | ChallengeReplied)
+        assert after.contributions == before.contributions + said
+        for was, now in zip(before.advisors, after.advisors, strict=False):
+            assert was.text is None or (was.text, was.spoken) == (now.text, now.spoken)
+            assert now.replied[: len(was.replied)] == was.replied
+        assert after.bills[: len(before.bills)] == before.bills
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_at_most_one_challenge_waits_for_its_reply_and_it_is_the_latest(walked: Walk) -> None:
+    for _, _, state in walked:
+        assert sum(len(a.exchanges) - len(a.replied) for a in state.advisors) <= 1
+        assert all(exchange.reply is not None for a in state.advisors for exchange in a.exchanges[:-1])
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_a_brief_is_stale_exactly_if_something_was_said_since(walked: Walk) -> None:
+    said_since = 0
+    for _, event, state in walked:
+        if isinstance(event, BriefDrafted):
+            said_since = 0
+        elif isinstance(event, AdvisorSpoke | ChallengeReplied):
+            said_since += 1
+        assert state.brief_stale == (state.brief is not None and said_since > 0)
+        # A failure is shown for as long as what failed is missing and nobody is trying it again.
+        assert state.brief_failure is None or state.step is not Step.BRIEF
+        assert state.brief_failure is None or state.brief is None or state.brief_stale
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_only_what_is_open_is_asked_for_and_every_outcome_of_it_can_be_taken(walked: Walk) -> None:
+    for _, _, state in walked:
+        effects = BOARD.pending(state)
+        assert len(set(effects)) == len(effects)
+        asked = [e.persona for e in effects if isinstance(e, AskPersona) and e.prompt == "board/advisor"]
+        assert not any(state.advisor(persona).settled for persona in asked)
+        assert state.mode == "independent" or len(asked) <= 1
+        for effect in effects:
+            for outcome in outcomes_of(effect):
+                after = BOARD.advance(state, BOARD.record(state, effect, outcome))
+                assert effect not in BOARD.pending(after)
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_no_asking_of_an_advisor_is_mistaken_for_an_earlier_one(walked: Walk) -> None:
+    over: set[Effect] = set()
+    for before, _, after in walked:
+        pending = set(BOARD.pending(after))
+        over |= {e for e in BOARD.pending(before) if isinstance(e, AskPersona) and e not in pending}
+        # In sequence, a retry interrupts whoever speaks later, and they are asked the same again.
+        if after.mode == "independent":
+            assert not over & pending
+
+
+@settings(max_examples=60)
+@given(walks)
+def test_the_log_alone_gives_the_same_state(walked: Walk) -> None:
+    logged = [BOARD.encode(event) for _, event, _ in walked]
+    assert BOARD.fold(BOARD.decode(body) for body in logged) == walked[-1][2]

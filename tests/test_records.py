@@ -1,0 +1,605 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from moot.flows.board import (
+    BOARD,
+    AdvisorFailed,
+    AdvisorSpoke,
+    Answer,
+    BoardConvened,
+    BoardState,
+    Brief,
+    BriefDrafted,
+    BriefFailed,
+    ChallengeMade,
+    ChallengeReplied,
+    Consensus,
+    DecisionPresented,
+    Member,
+    QuestionsFailed,
+    Recommendation,
+    Tension,
+)
+from moot.flows.flow import Spoken
+from moot.records import board_html, board_json, board_markdown, brief_markdown
+from moot.texts.markdown import headings
+
+WHEN = datetime(2026, 3, 9, 14, 5, tzinfo=UTC)
+
+
+def spoken(cost: float | None = 0.02, *, cut_short: bool = False) -> Spoken:
+    return Spoken("openai:gpt-x", 1000, 200, cost, 1500, cut_short)
+
+
+BRIEF = Brief(
+    Consensus(("The market is real",), "strong"),
+    (Tension(("The Strategist", "The Mentor"), "Speed or depth", "Hire first"),),
+    ("Nobody asked the customers",),
+    Recommendation("Go, in spring.\n\nNot before.", "moderate", ("Cash lasts",)),
+)
+
+SESSION = BOARD.fold(
+    [
+        DecisionPresented(
+            "Should we open\nin Lisbon?",
+            (
+                Member("the-strategist", "The Strategist", "Sees the whole field", "integrator"),
+                Member("the-mentor", "The Mentor", "Grows people", "sense-checker"),
+                Member("the-cynic", "The Cynic", "Doubts", "challenger"),
+            ),
+            "independent",
+            "openai:gpt-x",
+        ),
+        QuestionsFailed("Unreachable", "no"),
+        BoardConvened((Answer("Why now?", "Rent is low."),)),
+        AdvisorSpoke("the-strategist", "Open it.", spoken()),
+        AdvisorSpoke("the-mentor", "# Wait\n\nPeople are tired.", spoken(None, cut_short=True)),
+        AdvisorFailed("the-cynic", "Unreachable", "connection refused"),
+        BriefDrafted(BRIEF, spoken()),
+        ChallengeMade("the-mentor", "Are they?"),
+        ChallengeReplied("the-mentor", "Ask them.", spoken()),
+    ]
+)
+
+MARKDOWN = """\
+# Board session
+
+## Decision
+
+> Should we open
+> in Lisbon?
+
+## Answers
+
+**Why now?**
+
+> Rent is low.
+
+## Brief
+
+Out of date: advisors have spoken since this brief was written.
+
+### Recommendation
+
+Confidence: moderate
+
+> Go, in spring.
+>
+> Not before.
+
+Conditions:
+
+- Cash lasts
+
+### Agreement
+
+Strength: strong
+
+- The market is real
+
+### Tensions
+
+- **The Strategist / The Mentor**: Speed or depth
+  - Implication: Hire first
+
+### Blind spots
+
+- Nobody asked the customers
+
+### Who did not answer
+
+- **The Cynic**: connection refused
+
+## Advisors
+
+### The Strategist
+
+Sees the whole field · integrator
+
+> Open it.
+
+### The Mentor
+
+Grows people · sense-checker
+
+> # Wait
+>
+> People are tired.
+
+The reply stopped at its length limit.
+
+#### Follow-up discussion
+
+**You**
+
+> Are they?
+
+**The Mentor**
+
+> Ask them.
+
+### The Cynic
+
+Doubts · challenger
+
+Did not answer: connection refused
+
+## About this record
+
+- **Model**: openai:gpt-x
+- **Tokens**: 4,000 read, 800 written
+- **Cost**: $0.06, without 1 of 4 replies whose price is not known
+- **Date**: 9 March 2026, 14:05 UTC
+- **Session**: s-1
+"""
+
+
+def markdown_of(state: BoardState) -> str:
+    return board_markdown(state, session_id="s-1", when=WHEN)
+
+
+def html_of(state: BoardState) -> str:
+    return board_html(state, session_id="s-1", when=WHEN)
+
+
+# -- a small session, by hand --------------------------------------------------------------------
+
+
+def test_markdown_tells_the_whole_session_in_order() -> None:
+    assert markdown_of(SESSION) == MARKDOWN
+
+
+def test_brief_alone_is_a_document_of_its_own() -> None:
+    assert brief_markdown(BRIEF, decision="Lisbon?", advisors=SESSION.advisors) == (
+        "# Board brief\n\n> Lisbon?\n\n"
+        "## Recommendation\n\nConfidence: moderate\n\n> Go, in spring.\n>\n> Not before.\n\n"
+        "Conditions:\n\n- Cash lasts\n\n"
+        "## Agreement\n\nStrength: strong\n\n- The market is real\n\n"
+        "## Tensions\n\n- **The Strategist / The Mentor**: Speed or depth\n  - Implication: Hire first\n\n"
+        "## Blind spots\n\n- Nobody asked the customers\n\n"
+        "## Who did not answer\n\n- **The Cynic**: connection refused\n"
+    )
+
+
+def test_brief_alone_can_say_that_it_is_out_of_date() -> None:
+    assert "\n\nOut of date: " in brief_markdown(BRIEF, stale=True)
+    assert "Out of date" not in brief_markdown(BRIEF)
+
+
+def test_an_empty_brief_says_so_in_each_part() -> None:
+    empty = Brief(Consensus(("", " \n"), "weak"), (), (), Recommendation("Wait.", "low", ()))
+    assert brief_markdown(empty) == (
+        "# Board brief\n\n## Recommendation\n\nConfidence: low\n\n> Wait.\n\n"
+        "## Agreement\n\nStrength: weak\n\nThe board agreed on nothing in particular.\n\n"
+        "## Tensions\n\nNone were found.\n\n## Blind spots\n\nNone were found.\n"
+    )
+
+
+def test_a_session_without_brief_says_why() -> None:
+    none_yet = replace(SESSION, brief=None)
+    assert "## Brief\n\nThere is no brief yet.\n\n### Who did not answer\n" in markdown_of(none_yet)
+    failed = replace(none_yet, brief_failure=BriefFailed("DraftInvalid", "not JSON", '{"con'))
+    assert (
+        "## Brief\n\nThe brief could not be written: not JSON\n\n"
+        'What the model wrote:\n\n> {"con\n\n### Who did not answer\n'
+    ) in markdown_of(failed)
+
+
+def test_an_advisor_who_is_still_to_speak_is_named() -> None:
+    waiting = replace(SESSION, advisors=(*SESSION.advisors[:2], replace(SESSION.advisors[2], failure=None)))
+    assert "- **The Cynic**: has not been heard yet\n" in markdown_of(waiting)
+
+
+def test_a_challenge_without_its_reply_is_in_json_only() -> None:
+    waiting = BOARD.advance(SESSION, ChallengeMade("the-strategist", "Really so?"))
+    assert markdown_of(waiting) == MARKDOWN
+    assert board_json(waiting, session_id="s-1", when=WHEN)["responses"][0]["challenges"] == [
+        {"challengeText": "Really so?", "replyContent": "", "isReplyComplete": False, "usage": None}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("costs", "words"),
+    [
+        ((), "not known"),
+        ((None, None), "not known"),
+        ((0.0,), "$0.00"),
+        ((0.004, 0.005), "under $0.01"),
+        ((0.01,), "$0.01"),
+        ((1000.0, 234.5), "$1,234.50"),
+    ],
+)
+def test_cost_is_told_where_it_is_known(costs: tuple[float | None, ...], words: str) -> None:
+    billed = replace(SESSION, bills=tuple(spoken(cost) for cost in costs))
+    assert f"- **Cost**: {words}\n" in markdown_of(billed)
+
+
+def test_html_tells_the_same_with_headings_and_paragraphs() -> None:
+    page = html_of(SESSION)
+    policy = """content="default-src 'none'; style-src 'unsafe-inline'">"""
+    assert f'<meta http-equiv="Content-Security-Policy" {policy}' in page
+    assert "<title>Should we open in Lisbon? (board session)</title>" in page
+    assert "@media (prefers-color-scheme: dark)" in page
+    assert "@media print" in page
+    assert re.findall(r"<h(\d)>(.*)</h\1>", page) == [
+        (str(heading.level), heading.title) for heading in headings(MARKDOWN)
+    ]
+    assert (
+        "<h3>Tensions</h3>\n<ul>\n<li><strong>The Strategist / The Mentor</strong>: Speed or depth\n"
+        "<p>Implication: Hire first</p></li>\n</ul>\n"
+    ) in page
+    assert (
+        '<h3>The Mentor</h3>\n<p class="note">Grows people · sense-checker</p>\n'
+        '<blockquote>\n<p dir="auto"># Wait</p>\n<p dir="auto">People are tired.</p>\n</blockquote>\n'
+        '<p class="note">The reply stopped at its length limit.</p>\n'
+        '<h4>Follow-up discussion</h4>\n<p class="label" dir="auto">You</p>\n'
+        '<blockquote>\n<p dir="auto">Are they?</p>\n</blockquote>\n'
+    ) in page
+
+
+def test_json_is_plain_and_complete() -> None:
+    record = board_json(SESSION, session_id="s-1", when=WHEN)
+    bill = {
+        "model": "openai:gpt-x",
+        "inputTokens": 1000,
+        "outputTokens": 200,
+        "costUsd": 0.02,
+        "durationMs": 1500,
+        "cutShort": False,
+    }
+    assert json.loads(json.dumps(record)) == record
+    assert record == {
+        "id": "s-1",
+        "createdAt": "2026-03-09T14:05:00+00:00",
+        "decision": "Should we open\nin Lisbon?",
+        "answers": [{"question": "Why now?", "answer": "Rent is low."}],
+        "mode": "independent",
+        "model": "openai:gpt-x",
+        "step": "review",
+        "personas": [
+            {
+                "id": "the-strategist",
+                "name": "The Strategist",
+                "role": "Sees the whole field",
+                "contributionType": "integrator",
+            },
+            {
+                "id": "the-mentor",
+                "name": "The Mentor",
+                "role": "Grows people",
+                "contributionType": "sense-checker",
+            },
+            {"id": "the-cynic", "name": "The Cynic", "role": "Doubts", "contributionType": "challenger"},
+        ],
+        "responses": [
+            {
+                "personaId": "the-strategist",
+                "personaName": "The Strategist",
+                "content": "Open it.",
+                "isComplete": True,
+                "error": None,
+                "challenges": [],
+                "usage": bill,
+            },
+            {
+                "personaId": "the-mentor",
+                "personaName": "The Mentor",
+                "content": "# Wait\n\nPeople are tired.",
+                "isComplete": True,
+                "error": None,
+                "challenges": [
+                    {
+                        "challengeText": "Are they?",
+                        "replyContent": "Ask them.",
+                        "isReplyComplete": True,
+                        "usage": bill,
+                    }
+                ],
+                "usage": {**bill, "costUsd": None, "cutShort": True},
+            },
+            {
+                "personaId": "the-cynic",
+                "personaName": "The Cynic",
+                "content": "",
+                "isComplete": False,
+                "error": "connection refused",
+                "challenges": [],
+                "usage": None,
+            },
+        ],
+        "brief": {
+            "consensus": {"areas": ["The market is real"], "strength": "strong"},
+            "tensions": [
+                {
+                    "between": ["The Strategist", "The Mentor"],
+                    "issue": "Speed or depth",
+                    "implication": "Hire first",
+                }
+            ],
+            "blindSpots": ["Nobody asked the customers"],
+            "recommendation": {
+                "summary": "Go, in spring.\n\nNot before.",
+                "confidence": "moderate",
+                "conditions": ["Cash lasts"],
+            },
+        },
+        "briefStale": True,
+        "briefError": None,
+        "usage": {"inputTokens": 4000, "outputTokens": 800, "costUsd": 0.06},
+    }
+
+
+def test_a_session_without_brief_has_none_in_json() -> None:
+    failed = replace(SESSION, brief=None, brief_failure=BriefFailed("DraftInvalid", "not JSON"))
+    record = board_json(failed, session_id="s-1", when=WHEN)
+    assert (record["brief"], record["briefStale"], record["briefError"]) == (None, False, "not JSON")
+
+
+# -- whatever was said ---------------------------------------------------------------------------
+
+FRAGMENTS = (
+    *(
+        "# Owned",
+        "Owned\n===",
+        "Owned\n---",
+        "---\ntitle: x\n---",
+        "```",
+        "~~~~",
+        "    code",
+        "\tcode",
+        "- ",
+        "1. ",
+    ),
+    *(
+        "99) ",
+        "> ",
+        "<!--",
+        "-->",
+        "<script>alert(1)</script>",
+        "<div",
+        "</main>",
+        "</blockquote>",
+        "<style>",
+    ),
+    *(
+        '<img src=x onerror="x">',
+        "<a href='javascript:x'>",
+        "![x](http://e.example/x)",
+        "[x]: http://e.example",
+    ),
+    *(
+        "[x]",
+        "![x]",
+        "[^x]: y",
+        "<http://e.example>",
+        "&lt;b&gt;",
+        "&#60;",
+        "\\",
+        "`",
+        "*",
+        "**",
+        "__",
+        "|",
+        "-|-",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        "\r",
+        "\r\n",
+        "\x00",
+        "\x0b",
+        "\x0c",
+        "\x1b[31m",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "]]>",
+        "<?",
+        "a",
+    ),
+)
+said = st.one_of(
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=8).map("".join),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=8).map("\n".join),
+    st.text(min_size=1, max_size=30),
+).filter(lambda text: bool(visible(text)))
+"""Never blank, since a blank item of a brief is left out."""
+
+
+def visible(text: str) -> str:
+    """As the documents promise to show it on one line: no control characters, white space collapsed."""
+    lines = (re.sub(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]", "", line) for line in text.splitlines())
+    return " ".join(" ".join(lines).split())
+
+
+TEXTS = 16
+
+
+def session_of(texts: list[str]) -> BoardState:
+    """The same course of events, whatever is said in it: each text stands where someone else's words go."""
+    (decision, question, answer, first, failure, challenge, reply, raw, summary, condition) = texts[:10]
+    (area, between, issue, implication, blind_spot, name) = texts[10:]
+    brief = Brief(
+        Consensus((area,), "weak"),
+        (Tension((between, between), issue, implication),),
+        (blind_spot,),
+        Recommendation(summary, "low", (condition,)),
+    )
+    state = BOARD.fold(
+        [
+            DecisionPresented(
+                decision,
+                (Member("a", name, name, "integrator"), Member("b", "The Mute", name, "challenger")),
+                "sequential",
+                "m",
+            ),
+            BoardConvened((Answer(question, answer),)),
+            AdvisorSpoke("a", first, spoken()),
+            AdvisorFailed("b", "Unreachable", failure),
+            BriefDrafted(brief, spoken()),
+            ChallengeMade("a", challenge),
+            ChallengeReplied("a", reply, spoken()),
+        ]
+    )
+    return replace(state, brief_failure=BriefFailed("DraftInvalid", failure, raw))
+
+
+HARMLESS = session_of(["x"] * TEXTS)
+whatever_was_said = st.lists(said, min_size=TEXTS, max_size=TEXTS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(whatever_was_said)
+def test_nothing_said_becomes_a_heading_of_the_markdown(texts: list[str]) -> None:
+    name = visible(texts[-1])
+    assert [(heading.level, heading.title) for heading in headings(markdown_of(session_of(texts)))] == [
+        (1, "Board session"),
+        (2, "Decision"),
+        (2, "Answers"),
+        (2, "Brief"),
+        (3, "Recommendation"),
+        (3, "Agreement"),
+        (3, "Tensions"),
+        (3, "Blind spots"),
+        (3, "Who did not answer"),
+        (2, "Advisors"),
+        (3, name),
+        (4, "Follow-up discussion"),
+        (3, "The Mute"),
+        (2, "About this record"),
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(whatever_was_said)
+def test_nothing_said_reaches_beyond_its_place_in_the_markdown(texts: list[str]) -> None:
+    parser = MarkdownIt("commonmark").enable("table")
+
+    def outermost(document: str) -> list[str]:
+        return [token.type for token in parser.parse(document) if token.level == 0]
+
+    definitions: dict[str, object] = {}
+    document = markdown_of(session_of(texts))
+    tokens = parser.parse(document, definitions)
+    kinds = {token.type for token in tokens} | {
+        child.type for token in tokens for child in token.children or ()
+    }
+    assert outermost(document) == outermost(markdown_of(HARMLESS))
+    assert kinds.isdisjoint({"html_block", "html_inline", "image"})
+    assert not definitions.get("references")
+
+
+@settings(max_examples=60, deadline=None)
+@given(said)
+def test_a_point_of_the_brief_is_shown_as_it_was_said(text: str) -> None:
+    brief = Brief(Consensus((text,), "weak"), (), (), Recommendation("x", "low", ()))
+    tokens = MarkdownIt("commonmark").parse(brief_markdown(brief))
+    start = next(index for index, token in enumerate(tokens) if token.type == "list_item_open")
+    children = tokens[start + 2].children or []
+    assert {child.type for child in children} <= {"text", "text_special"}
+    assert "".join(child.content for child in children) == visible(text)
+
+
+class Page(HTMLParser):
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[tuple[str, str | None]] = set()
+        self.others: list[str] = []
+        self.pieces: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.update(attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        self.pieces.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.others.append(data)
+
+    def unknown_decl(self, data: str) -> None:
+        self.others.append(data)
+
+    def handle_pi(self, data: str) -> None:
+        self.others.append(data)
+
+    @property
+    def skeleton(self) -> list[str]:
+        """Without paragraphs: their number depends on what was said."""
+        return [tag for tag in self.tags if tag not in {"p", "/p"}]
+
+    @property
+    def text(self) -> str:
+        return visible("".join(self.pieces))
+
+
+@settings(max_examples=60, deadline=None)
+@given(whatever_was_said)
+def test_nothing_said_becomes_markup_in_html(texts: list[str]) -> None:
+    page, harmless = Page(html_of(session_of(texts))), Page(html_of(HARMLESS))
+    assert page.skeleton == harmless.skeleton
+    assert set(page.tags) == set(harmless.tags)
+    assert page.attributes == harmless.attributes
+    assert page.others == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(whatever_was_said)
+def test_everything_said_is_in_the_html(texts: list[str]) -> None:
+    text = Page(html_of(session_of(texts))).text
+    assert [said for said in texts if visible(said) not in text] == []
+
+
+def test_the_page_itself_runs_and_loads_nothing() -> None:
+    page = Page(html_of(HARMLESS))
+    assert set(page.tags).isdisjoint(
+        {"script", "link", "img", "iframe", "object", "a", "svg", "base", "form"}
+    )
+    assert {name for name, _ in page.attributes} == {
+        "lang",
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "class",
+        "dir",
+    }
+    assert "url(" not in html_of(HARMLESS)
+    assert "@import" not in html_of(HARMLESS)
