@@ -6,17 +6,18 @@ VENV       := .venv
 BIN        := $(VENV)/bin
 # The one bootstrap: uv installs everything else.
 UV_VERSION := 0.13.7
-QUESTION   ?= Should we rebuild our oldest service this year, or keep mending it?
+PAGE       := src/moot/surfaces/web/static/index.html
+# Where moot serves: make run PORT=9000
+PORT       ?= 8642
 
-.PHONY: run install check test format docs lock bench clean help
+.PHONY: run install page browser check test format docs lock bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-run: install     ## Install, say which model speaks, and ask a first question.
+run: install page  ## Install, build the page, start moot and say where.
 	@$(BIN)/moot doctor
-	@echo
-	@$(BIN)/moot ask the-strategist "$(QUESTION)"
+	@$(BIN)/moot serve --port $(PORT)
 
 install: $(VENV)/.installed
 
@@ -32,13 +33,29 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@
 
-check: install   ## Lint, formatting, types, layers.
+# Node comes with the environment, so none has to be installed.
+page: $(PAGE)      ## Build the page.
+
+$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(shell find web/src web/public -type f)
+	@echo "Building the page …"
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
+	@touch $@
+
+browser:           ## Find a Chromium for the tests, or install Debian's where that is possible.
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "Installing Chromium …" && \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
+	  echo "No Chromium was found: the tests in a browser will be skipped. Install chromium to run them."
+
+check: install page  ## Lint, formatting, types, layers.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent check
 
-test: install    ## All tests.
+test: install page browser  ## All tests.
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 format: install  ## Put the code into shape.
@@ -56,4 +73,4 @@ lock: install    ## Pin the newest versions that pyproject.toml allows.
 	  --extra weights --group dev --output-file requirements.lock pyproject.toml
 
 clean:           ## Remove the environment and all caches.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -16,6 +16,7 @@ DOCS = Path(__file__).parent
 
 COMMANDS = (
     (),
+    ("serve",),
     ("ask",),
     ("doctor",),
     ("sessions",),

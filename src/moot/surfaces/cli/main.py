@@ -17,7 +17,7 @@ from moot.surfaces.cli.sessions import sessions
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
     name="moot",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,11 +32,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def frame(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Argue it before you build it."""
+    """Argue it before you build it.
+
+    Without a command: the web page, as `moot serve`.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(serve)
 
 
 app.command()(serve)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,13 +13,20 @@ from moot.surfaces.cli.running import DatabaseOption, ModelOption, WorkspaceOpti
 if TYPE_CHECKING:
     from moot.application import Moot
 
+LOOPBACK = "127.0.0.1"
+
 
 def serve(
     host: Annotated[
         str, typer.Option(help="Where to listen. Beyond loopback, a token is required.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8642,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    open_page: Annotated[
+        bool | None,
+        typer.Option(
+            "--open/--no-open", help="Open the page in a browser (default: if there is a screen)."
+        ),
+    ] = None,
     grace: Annotated[
         float, typer.Option(help="Seconds that a session goes on without a listener.", min=0)
     ] = 3.0,
@@ -33,7 +42,7 @@ def serve(
 
         def ready(address: str) -> None:
             screen.say(f"moot is at {address}  (Ctrl-C to stop)")
-            if open_page:
+            if _has_screen() if open_page is None else open_page:
                 import webbrowser
 
                 webbrowser.open(address)
@@ -42,3 +51,8 @@ def serve(
         return 0
 
     run(command, workspace=workspace, model=model, database=database)
+
+
+def _has_screen() -> bool:
+    """A browser in a terminal would take the terminal over."""
+    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,74 @@
+import { memo, useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { whole } from "../format";
+import { LIMITS } from "../wire";
+
+interface Props {
+  /** The text of a challenge whose reply failed, given back for another try. */
+  initial: string;
+  onChallenge: (text: string) => void;
+  onSkip: () => void;
+  canSkip: boolean;
+  /** Take the focus, if it is nowhere else. */
+  focus: boolean;
+}
+
+const mac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+export const ChallengeBox = memo(function ChallengeBox({ initial, onChallenge, onSkip, canSkip, focus }: Props): ReactNode {
+  const [text, setText] = useState(initial);
+  const id = useId();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const ready = text.trim() !== "";
+  const submit = (): void => {
+    if (ready) onChallenge(text.trim());
+  };
+  useEffect(() => {
+    const at = document.activeElement;
+    const nowhere = at === null || at === document.body || at.classList.contains("end-of-words");
+    if (focus && nowhere) area.current?.focus({ preventScroll: true });
+  }, [focus]);
+  return (
+    <form
+      className="challenge"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <label htmlFor={id}>Challenge this advisor</label>
+      <textarea
+        ref={area}
+        id={id}
+        rows={3}
+        maxLength={LIMITS.challenge}
+        value={text}
+        placeholder="Ask a follow-up question or push back on their perspective..."
+        aria-describedby={`${id}-hint`}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey) && !event.nativeEvent.isComposing) {
+            event.preventDefault();
+            submit();
+          }
+        }}
+      />
+      <div className="challenge-actions">
+        <button type="submit" className="button button-accent" disabled={!ready}>
+          Challenge
+        </button>
+        <button type="button" className="quiet" onClick={onSkip} disabled={!canSkip}>
+          Skip — nothing to challenge
+        </button>
+        <span id={`${id}-hint`} className="hint">
+          {text.length > LIMITS.challenge - 300 ? (
+            `${whole(LIMITS.challenge - text.length)} characters left`
+          ) : (
+            <>
+              <kbd>{mac ? "⌘" : "Ctrl"}</kbd> <kbd>Enter</kbd> sends
+            </>
+          )}
+        </span>
+      </div>
+    </form>
+  );
+});

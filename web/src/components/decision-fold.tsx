@@ -1,0 +1,41 @@
+import { memo, type ReactNode } from "react";
+import type { Answer } from "../wire";
+
+interface Props {
+  decision: string;
+  answers?: readonly Answer[];
+}
+
+/** The decision, folded to one line, on every step. */
+export const DecisionFold = memo(function DecisionFold({ decision, answers = [] }: Props): ReactNode {
+  return (
+    <details className="decision-fold">
+      <summary>
+        <span className="decision-label">The decision</span>
+        <span className="decision-line">{decision}</span>
+        <Chevron />
+      </summary>
+      <div className="decision-whole">
+        <p className="decision-text">{decision}</p>
+        {answers.length > 0 ? (
+          <dl className="decision-answers">
+            {answers.map((one, at) => (
+              <div key={at}>
+                <dt>{one.question}</dt>
+                <dd>{one.answer}</dd>
+              </div>
+            ))}
+          </dl>
+        ) : null}
+      </div>
+    </details>
+  );
+});
+
+export function Chevron(): ReactNode {
+  return (
+    <svg className="chevron" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      <path d="m4 6 4 4 4-4" />
+    </svg>
+  );
+}

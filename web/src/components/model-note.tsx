@@ -1,0 +1,51 @@
+import { useState, type ReactNode } from "react";
+import { api } from "../api";
+import { useFetched } from "../fetched";
+import { modelName } from "../format";
+
+const KEY = "moot.small-model-known";
+
+function known(): boolean {
+  try {
+    return localStorage.getItem(KEY) === "1";
+  } catch {
+    return false;
+  }
+}
+
+/** Which model will speak. If it is the small built-in one, that is said once, with the way out of it. */
+export function ModelNote(): ReactNode {
+  const [model] = useFetched(api.model);
+  const [hidden, setHidden] = useState(known);
+  if (model.state !== "ready") return null;
+  if (!model.value.tiny || hidden) {
+    return (
+      <p className="model-line">
+        The board speaks with {model.value.tiny ? "the built-in model" : <strong>{modelName(model.value.model)}</strong>}.
+      </p>
+    );
+  }
+  return (
+    <aside className="note" aria-label="About the built-in model">
+      <p>
+        <strong>The built-in model is very small.</strong> It shows how a board works, on this machine and for free, but its
+        advice is not worth acting on.
+      </p>
+      {model.value.advice ? <p>{model.value.advice}</p> : null}
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => {
+          setHidden(true);
+          try {
+            localStorage.setItem(KEY, "1");
+          } catch {
+            // it will be said again next time
+          }
+        }}
+      >
+        Understood
+      </button>
+    </aside>
+  );
+}

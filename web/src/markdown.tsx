@@ -1,0 +1,178 @@
+/**
+ * Model text, drawn. A small part of Markdown becomes React elements; everything else stays the text it
+ * is. There is no path from a model's words to HTML, and links lead only to http(s) addresses.
+ */
+
+import { memo, type ReactNode } from "react";
+
+export type Block =
+  | { kind: "paragraph" | "quote"; text: string }
+  | { kind: "heading"; text: string }
+  | { kind: "list"; ordered: boolean; start: number; items: string[] }
+  | { kind: "code"; text: string }
+  | { kind: "rule" };
+
+const FENCE = /^\s*(```|~~~)/;
+const BULLET = /^\s{0,6}[-*+•]\s+(.*)$/;
+const NUMBER = /^\s{0,6}(\d{1,3})[.)]\s+(.*)$/;
+const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
+const RULE = /^\s*([-*_])(\s*\1){2,}\s*$/;
+
+/** Cuts a text into the sources of its blocks: a finished block keeps its string while text is added. */
+export function sources(text: string): string[] {
+  const out: string[] = [];
+  let lines: string[] = [];
+  let fence: string | null = null;
+  const close = (): void => {
+    if (lines.length > 0) out.push(lines.join("\n"));
+    lines = [];
+  };
+  for (const line of text.replace(/\r\n?/g, "\n").split("\n")) {
+    const mark = FENCE.exec(line)?.[1];
+    if (fence !== null) {
+      lines.push(line);
+      if (mark === fence) {
+        fence = null;
+        close();
+      }
+    } else if (mark !== undefined) {
+      close();
+      fence = mark;
+      lines.push(line);
+    } else if (line.trim() === "") {
+      close();
+    } else if (HEADING.test(line) || RULE.test(line)) {
+      close();
+      out.push(line);
+    } else {
+      const item = BULLET.test(line) ? "-" : NUMBER.test(line) ? "1" : "";
+      const before = lines[0] === undefined ? null : BULLET.test(lines[0]) ? "-" : NUMBER.test(lines[0]) ? "1" : "";
+      if (before !== null && item !== "" && before !== item) close();
+      lines.push(line);
+    }
+  }
+  close();
+  return out;
+}
+
+export function readBlock(source: string): Block {
+  const lines = source.split("\n");
+  const first = lines[0] ?? "";
+  if (FENCE.test(first)) {
+    const body = lines.slice(1);
+    if (body.length > 0 && FENCE.test(body.at(-1) ?? "")) body.pop();
+    return { kind: "code", text: body.join("\n") };
+  }
+  const heading = HEADING.exec(first);
+  if (heading && lines.length === 1) return { kind: "heading", text: heading[1] ?? "" };
+  if (RULE.test(first) && lines.length === 1) return { kind: "rule" };
+  if (BULLET.test(first) || NUMBER.test(first)) {
+    const ordered = !BULLET.test(first);
+    const items: string[] = [];
+    for (const line of lines) {
+      const text = ordered ? NUMBER.exec(line)?.[2] : BULLET.exec(line)?.[1];
+      if (text !== undefined) items.push(text);
+      else items.push(`${items.pop() ?? ""} ${line.trim()}`.trim());
+    }
+    return { kind: "list", ordered, start: Number(NUMBER.exec(first)?.[1] ?? 1), items };
+  }
+  if (lines.every((line) => /^\s*>/.test(line))) {
+    return { kind: "quote", text: lines.map((line) => line.replace(/^\s*>\s?/, "")).join(" ") };
+  }
+  return { kind: "paragraph", text: lines.join("\n") };
+}
+
+const INLINE =
+  /(`+)([\s\S]+?)\1|\*\*(?=\S)([\s\S]+?)\*\*|__(?=\S)([\s\S]+?)__|\*(?=[^\s*])([^*]+?)\*|(?<![\p{L}\p{N}])_(?=[^\s_])([^_]+?)_(?![\p{L}\p{N}])|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)/u;
+
+export function inline(text: string): ReactNode[] {
+  const out: ReactNode[] = [];
+  let rest = text;
+  for (let key = 0; rest !== ""; key++) {
+    const match = INLINE.exec(rest);
+    if (!match) {
+      out.push(rest);
+      break;
+    }
+    if (match.index > 0) out.push(rest.slice(0, match.index));
+    const [all, , code, strong, strongToo, em, emToo, label, href] = match;
+    if (code !== undefined) out.push(<code key={key}>{code}</code>);
+    else if (strong !== undefined || strongToo !== undefined) {
+      out.push(<strong key={key}>{inline(strong ?? strongToo ?? "")}</strong>);
+    } else if (em !== undefined || emToo !== undefined) out.push(<em key={key}>{inline(em ?? emToo ?? "")}</em>);
+    else {
+      out.push(
+        <a key={key} href={href} target="_blank" rel="noopener noreferrer nofollow">
+          {label}
+        </a>,
+      );
+    }
+    rest = rest.slice(match.index + all.length);
+  }
+  return out;
+}
+
+/** While a text grows, a mark that was opened and not yet closed is closed for the eye. */
+export function closeOpen(text: string): string {
+  let closed = text.replace(/\*{1,2}$/, "");
+  if ((closed.match(/\*\*/g)?.length ?? 0) % 2 === 1) closed += "**";
+  return closed;
+}
+
+const BlockView = memo(function BlockView({ source, growing }: { source: string; growing: boolean }): ReactNode {
+  const block = readBlock(growing ? closeOpen(source) : source);
+  const caret = growing ? <span className="streaming-cursor" aria-hidden="true" /> : null;
+  switch (block.kind) {
+    case "rule":
+      return <hr />;
+    case "code":
+      return (
+        <pre tabIndex={0}>
+          <code>{block.text}</code>
+          {caret}
+        </pre>
+      );
+    case "heading":
+      return (
+        <p className="md-heading">
+          {inline(block.text)}
+          {caret}
+        </p>
+      );
+    case "quote":
+      return (
+        <blockquote>
+          {inline(block.text)}
+          {caret}
+        </blockquote>
+      );
+    case "list": {
+      const items = block.items.map((item, at) => (
+        <li key={at}>
+          {inline(item)}
+          {at === block.items.length - 1 ? caret : null}
+        </li>
+      ));
+      return block.ordered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
+    }
+    default:
+      return (
+        <p>
+          {inline(block.text)}
+          {caret}
+        </p>
+      );
+  }
+});
+
+/** `growing`: the text is still being spoken; a caret stands at its end. */
+export const Spoken = memo(function Spoken({ text, growing = false }: { text: string; growing?: boolean }): ReactNode {
+  const blocks = sources(text);
+  return (
+    <div className="spoken">
+      {blocks.map((source, at) => (
+        <BlockView key={at} source={source} growing={growing && at === blocks.length - 1} />
+      ))}
+    </div>
+  );
+});

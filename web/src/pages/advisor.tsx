@@ -1,0 +1,255 @@
+import { memo, useCallback, useEffect, useRef, type ReactNode } from "react";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ChallengeBox } from "../components/challenge-box";
+import { KindBadge, Mark } from "../components/glyphs";
+import { Ledger } from "../components/ledger";
+import { Problem } from "../components/notes";
+import { Thread } from "../components/thread";
+import { humanise, listed, modelName, shortName, whole } from "../format";
+import { Spoken } from "../markdown";
+import { Link, navigate, paths, usePageHeading } from "../router";
+import { allSettled, settled, type Advisor, type SessionState } from "../session/state";
+import { useAdvisor, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
+import { useFollowing } from "../following";
+import { LIMITS, type Persona } from "../wire";
+import { useFetched } from "../fetched";
+
+const resting = (snapshot: Snapshot): boolean => snapshot.connection === "idle" && !snapshot.session?.live;
+
+export function AdvisorPage({ store, personaId }: { store: SessionStore; personaId: string }): ReactNode {
+  const advisor = useAdvisor(store, personaId);
+  const idle = useSlice(store, resting);
+  const streaming = useSession(store, useCallback((s: SessionState) => s.challenging === personaId, [personaId]));
+  const failure = useSession(
+    store,
+    useCallback((s: SessionState) => (s.challengeError?.personaId === personaId ? s.challengeError : null), [personaId]),
+  );
+  const next = useNext(store, personaId);
+  const asked = useRef(false);
+  useEffect(() => () => store.abortChallenge(), [store, personaId]);
+
+  const phase = advisor?.phase ?? "waiting";
+  const name = advisor?.name ?? "";
+  const before = useRef(phase);
+  useEffect(() => {
+    if (before.current !== phase) {
+      if (phase === "done") announce(`${name} has finished speaking`);
+      if (phase === "failed") announce(`${name} could not answer`);
+    }
+    before.current = phase;
+  }, [phase, name]);
+  const replied = useRef(streaming);
+  useEffect(() => {
+    if (replied.current && !streaming) announce(failure ? `${name} could not reply` : `${name} has replied. The brief is out of date.`);
+    replied.current = streaming;
+  }, [streaming, failure, name]);
+
+  const end = useFollowing(phase === "speaking" || streaming, streaming);
+  const retrying = useRef(false);
+  useEffect(() => {
+    // The box or button that was used is gone: the focus stays at the place, and is not lost.
+    if (streaming || (retrying.current && phase === "waiting")) end.current?.focus({ preventScroll: true });
+    retrying.current = phase === "failed";
+  }, [streaming, phase, end]);
+  const challenge = useCallback(
+    (text: string) => {
+      asked.current = true;
+      void store.challenge(personaId, text);
+    },
+    [store, personaId],
+  );
+  const { go } = next;
+  if (!advisor) return null;
+  const full = advisor.challenges.length >= LIMITS.challenges;
+  return (
+    <>
+      <article className="advisor">
+        <AdvisorHead store={store} personaId={personaId} />
+        <div className="advisor-words" aria-busy={phase === "speaking"}>
+          {phase === "failed" ? (
+            <Problem
+              title={`${name} could not answer`}
+              message={advisor.error ?? "The model gave no reason."}
+              action="Ask them again"
+              onAction={() => void store.retry(personaId)}
+            />
+          ) : idle && !settled(phase) ? (
+            <Problem
+              title={`${name} has not spoken`}
+              message="The session stopped before it was their turn."
+              action="Ask them now"
+              onAction={() => void store.retry(personaId)}
+            />
+          ) : advisor.content === "" ? (
+            <p className="thinking">{phase === "waiting" ? "Waiting to speak…" : "Thinking…"}</p>
+          ) : (
+            <Spoken text={advisor.content} growing={phase === "speaking"} />
+          )}
+          {phase === "done" && advisor.usage ? (
+            <p className="spoken-facts">
+              {modelName(advisor.usage.model ?? "")}
+              {advisor.usage.durationMs ? `, ${(advisor.usage.durationMs / 1000).toFixed(1)} s` : ""}
+              {`, ${whole(advisor.usage.outputTokens)} tokens`}
+            </p>
+          ) : null}
+          <Thread challenges={advisor.challenges} name={name} />
+          {failure ? (
+            <Problem title="The reply did not arrive" message={failure.message} onAction={() => challenge(failure.text)} />
+          ) : null}
+          {phase === "done" && !streaming ? (
+            full ? (
+              <p className="hint">You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.</p>
+            ) : (
+              <ChallengeBox
+                key={`${advisor.challenges.length}-${failure ? "again" : ""}`}
+                initial={failure?.text ?? ""}
+                onChallenge={challenge}
+                onSkip={go}
+                canSkip={next.enabled}
+                focus={asked.current}
+              />
+            )
+          ) : null}
+          <div ref={end} className="end-of-words" tabIndex={-1} />
+        </div>
+      </article>
+      <StepBar store={store} personaId={personaId} next={next} />
+    </>
+  );
+}
+
+const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: SessionStore; personaId: string }): ReactNode {
+  const name = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.name ?? "", [personaId]));
+  const role = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.role ?? "", [personaId]));
+  const kind = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.contributionType ?? "", [personaId]));
+  const heading = usePageHeading(name, personaId);
+  return (
+    <header className="advisor-head">
+      <Mark id={personaId} name={name} contributionType={kind} className="mark-large" />
+      <div>
+        <h1 ref={heading} tabIndex={-1}>
+          {name}
+        </h1>
+        <p className="advisor-role">{role}</p>
+        <KindBadge contributionType={kind} />
+      </div>
+      <Temperament personaId={personaId} />
+    </header>
+  );
+});
+
+let people: Promise<Persona[]> | null = null;
+function knownPeople(): Promise<Persona[]> {
+  people ??= api.personas().catch((error: unknown) => {
+    people = null;
+    throw error;
+  });
+  return people;
+}
+
+function Temperament({ personaId }: { personaId: string }): ReactNode {
+  const [personas] = useFetched(knownPeople);
+  const rubric = personas.value?.find((one) => one.id === personaId)?.rubric;
+  if (!rubric) return null;
+  return (
+    <details className="temperament" open={matchMedia("(min-width: 62rem)").matches}>
+      <summary>Temperament</summary>
+      <dl>
+        {Object.entries(rubric).map(([key, entry]) => (
+          <div key={key} title={entry.note}>
+            <dt>{humanise(key)}</dt>
+            <dd>
+              <span className="sr-only">{entry.score} of 10</span>
+              <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+                <rect className="scale-all" width="100" height="6" />
+                <rect className="scale-part" width={Math.max(0, Math.min(10, entry.score)) * 10} height="6" />
+              </svg>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+interface Next {
+  label: string;
+  enabled: boolean;
+  why: string;
+  go: () => void;
+}
+
+function useNext(store: SessionStore, personaId: string): Next {
+  const following = useSession(
+    store,
+    useCallback((s: SessionState) => s.order[s.order.indexOf(personaId) + 1] ?? null, [personaId]),
+  );
+  const speaking = useSession(
+    store,
+    useCallback((s: SessionState) => !settled(s.advisors[personaId]?.phase ?? "waiting"), [personaId]),
+  );
+  const replying = useSession(store, useCallback((s: SessionState) => s.challenging !== null, []));
+  const all = useSession(store, allSettled);
+  const open = useSession(store, unsettledNames);
+  const last = following === null;
+  const go = useCallback(() => {
+    navigate(following === null ? paths.brief(store.id) : paths.advisor(store.id, following));
+  }, [store.id, following]);
+  const why = speaking
+    ? `${last ? "The brief" : "Next"} opens when they have finished`
+    : replying
+      ? `${last ? "The brief" : "Next"} opens when the reply is finished`
+      : last && !all
+        ? `The brief waits for ${open}`
+        : "";
+  return { label: last ? "View Board Brief" : "Next", enabled: why === "", why, go };
+}
+
+function unsettledNames(s: SessionState): string {
+  const names = s.order.flatMap((id) => {
+    const advisor: Advisor | undefined = s.advisors[id];
+    return advisor && !settled(advisor.phase) ? [shortName(advisor.name)] : [];
+  });
+  return names.length > 3 ? `${names.length} advisors` : listed(names);
+}
+
+const StepBar = memo(function StepBar({ store, personaId, next }: { store: SessionStore; personaId: string; next: Next }): ReactNode {
+  const previous = useSession(
+    store,
+    useCallback((s: SessionState) => s.order[s.order.indexOf(personaId) - 1] ?? null, [personaId]),
+  );
+  const previousName = useSession(store, useCallback((s: SessionState) => (previous ? (s.advisors[previous]?.name ?? "") : ""), [previous]));
+  const stale = useSession(store, useCallback((s: SessionState) => s.briefStale && s.brief !== null, []));
+  const ready = useSession(store, useCallback((s: SessionState) => s.brief !== null && allSettled(s), []));
+  return (
+    <nav className="bar" aria-label="Steps">
+      <button
+        type="button"
+        className="button"
+        disabled={previous === null}
+        title={previousName}
+        onClick={() => previous && navigate(paths.advisor(store.id, previous))}
+      >
+        Previous
+      </button>
+      <div className="bar-middle">
+        {stale ? (
+          <p className="stale">
+            <Link to={paths.brief(store.id)}>Brief out of date</Link>
+          </p>
+        ) : next.why ? (
+          <p className="why">{next.why}</p>
+        ) : ready ? (
+          <p className="why">
+            <Link to={paths.brief(store.id)}>Brief ready</Link>
+          </p>
+        ) : null}
+        <Ledger store={store} />
+      </div>
+      <button type="button" className="button button-ink" disabled={!next.enabled} title={next.why || undefined} onClick={next.go}>
+        {next.label}
+      </button>
+    </nav>
+  );
+});

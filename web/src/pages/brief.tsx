@@ -1,0 +1,243 @@
+import { memo, useCallback, useEffect, useRef, useState, type ReactNode } from "react";
+import { announce } from "../announce";
+import { briefMarkdown } from "../brief-markdown";
+import { AdvisorAccordion } from "../components/accordion";
+import { ExportMenu } from "../components/export-menu";
+import { Mark } from "../components/glyphs";
+import { Ledger } from "../components/ledger";
+import { Problem, Waiting } from "../components/notes";
+import { listed } from "../format";
+import { inline } from "../markdown";
+import { Link, paths, usePageHeading } from "../router";
+import { allSettled, type Advisor, type SessionState } from "../session/state";
+import { useSession, type SessionStore } from "../session/store";
+import type { Brief, Confidence } from "../wire";
+
+export function BriefPage({ store }: { store: SessionStore }): ReactNode {
+  const heading = usePageHeading("Board Brief");
+  const brief = useSession(store, useCallback((s: SessionState) => s.brief, []));
+  const stale = useSession(store, useCallback((s: SessionState) => s.briefStale, []));
+  const loading = useSession(store, useCallback((s: SessionState) => s.briefLoading, []));
+  const error = useSession(store, useCallback((s: SessionState) => s.briefError, []));
+  const live = useSession(store, useCallback((s: SessionState) => s.live || s.briefWriting, []));
+  const all = useSession(store, allSettled);
+  const anyone = useSession(store, useCallback((s: SessionState) => s.order.some((id) => s.advisors[id]?.phase === "done"), []));
+  const challenged = useSession(store, useCallback((s: SessionState) => s.order.some((id) => (s.advisors[id]?.challenges.length ?? 0) > 0), []));
+  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+  const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
+  const last = order.at(-1);
+  const unfinished = brief === null || stale;
+
+  useEffect(() => {
+    if (all && anyone && !live && unfinished) void store.ensureBrief();
+  }, [store, all, anyone, live, unfinished]);
+  const was = useRef(brief);
+  useEffect(() => {
+    if (was.current !== brief && brief) announce("The Board Brief is ready");
+    was.current = brief;
+  }, [brief]);
+
+  const regenerating = loading && challenged;
+  const busy = loading || (brief === null && error === null && (live || (all && anyone)));
+  return (
+    <div className="brief-page">
+      <div className="brief-top">
+        {last ? (
+          <Link to={paths.advisor(store.id, last)} className="back">
+            ← Back to advisors
+          </Link>
+        ) : null}
+        {brief && !loading ? <Actions store={store} /> : null}
+      </div>
+      <article className="brief" aria-busy={loading}>
+        <header className="brief-head">
+          <h1 ref={heading} tabIndex={-1}>
+            Board Brief
+          </h1>
+          <p className="brief-decision">{decision}</p>
+        </header>
+        {!all && live && brief === null ? <p className="lede">The advisors are still speaking. The brief follows the last of them.</p> : null}
+        {!all && !live && brief === null ? (
+          <p className="lede">The brief is written when every advisor has spoken. Some have not: choose them in the row above.</p>
+        ) : null}
+        {all && !anyone ? (
+          <Problem title="There is nothing to sum up" message="No advisor could answer. Choose one in the row above and ask them again." />
+        ) : null}
+        {busy ? (
+          <div className="brief-waiting">
+            <Waiting>{regenerating ? "Regenerating brief with challenge context..." : "Generating Board Brief..."}</Waiting>
+            <div className="ghost" aria-hidden="true">
+              <span />
+              <span />
+              <span />
+            </div>
+          </div>
+        ) : null}
+        {error !== null && !loading && anyone ? (
+          <Problem
+            title={brief ? "The brief could not be brought up to date" : "The brief could not be written"}
+            message={brief ? `${error} What follows is the brief from before your challenges.` : error}
+            onAction={() => void store.ensureBrief(true)}
+          />
+        ) : null}
+        {brief && !loading ? <BriefBody store={store} brief={brief} /> : null}
+        <Responses store={store} />
+      </article>
+      <div className="brief-ledger">
+        <Ledger store={store} />
+      </div>
+    </div>
+  );
+}
+
+function Actions({ store }: { store: SessionStore }): ReactNode {
+  const [copied, setCopied] = useState<"" | "Copied" | "Copying was not allowed">("");
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(""), 2500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async (): Promise<void> => {
+    const session = store.snapshot.session;
+    if (!session) return;
+    try {
+      await navigator.clipboard.writeText(briefMarkdown(session));
+      setCopied("Copied");
+      announce("Brief copied as Markdown");
+    } catch {
+      setCopied("Copying was not allowed");
+      announce("Copying was not allowed. Export Markdown gives the same text.");
+    }
+  };
+  return (
+    <div className="brief-actions">
+      <button type="button" className="button" onClick={() => void copy()}>
+        {copied || "Copy brief as Markdown"}
+      </button>
+      <ExportMenu id={store.id} />
+      <button type="button" className="button" onClick={() => window.print()}>
+        Print
+      </button>
+    </div>
+  );
+}
+
+const LEVEL: Record<string, number> = { high: 3, strong: 3, moderate: 2, low: 1, weak: 1 };
+
+function Level({ of, word }: { of: string; word: string }): ReactNode {
+  const level = LEVEL[of] ?? 0;
+  return (
+    <span className="level">
+      <svg viewBox="0 0 34 10" aria-hidden="true" focusable="false">
+        {[0, 1, 2].map((at) => (
+          <circle key={at} className={at < level ? "is-on" : ""} cx={5 + at * 12} cy="5" r="4" />
+        ))}
+      </svg>
+      {word}
+    </span>
+  );
+}
+
+const CONFIDENCE: Record<Confidence, string> = { high: "High confidence", moderate: "Moderate confidence", low: "Low confidence" };
+
+const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStore; brief: Brief }): ReactNode {
+  const silent = useSession(
+    store,
+    useCallback((s: SessionState) => listed(s.order.flatMap((id) => (s.advisors[id]?.phase === "failed" ? [s.advisors[id]?.name ?? id] : []))), []),
+  );
+  const { recommendation, consensus, tensions, blindSpots } = brief;
+  return (
+    <>
+      <section className="recommendation" aria-labelledby="brief-recommendation">
+        <h2 id="brief-recommendation">Recommendation</h2>
+        <p className="recommendation-words">{inline(recommendation.summary)}</p>
+        <Level of={recommendation.confidence} word={CONFIDENCE[recommendation.confidence] ?? recommendation.confidence} />
+      </section>
+      {silent ? <p className="silent">Not heard: {silent}. You can ask again from the row above.</p> : null}
+      {consensus.areas.length > 0 ? (
+        <section aria-labelledby="brief-agreement">
+          <div className="section-head">
+            <h2 id="brief-agreement">Where they agree</h2>
+            <Level of={consensus.strength} word={`${consensus.strength} agreement`} />
+          </div>
+          <Points items={consensus.areas} />
+        </section>
+      ) : null}
+      <section aria-labelledby="brief-tensions">
+        <h2 id="brief-tensions">Tensions</h2>
+        {tensions.length > 0 ? (
+          <ul className="tensions">
+            {tensions.map((tension, at) => (
+              <li key={at}>
+                <Pair store={store} names={tension.between} />
+                <p className="tension-issue">{inline(tension.issue)}</p>
+                <p className="tension-implication">{inline(tension.implication)}</p>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <p>No tension was found. That is rare enough to ask why.</p>
+        )}
+      </section>
+      {blindSpots.length > 0 ? (
+        <section aria-labelledby="brief-blind">
+          <h2 id="brief-blind">Blind spots</h2>
+          <Points items={blindSpots} />
+        </section>
+      ) : null}
+      {recommendation.conditions.length > 0 ? (
+        <section aria-labelledby="brief-conditions">
+          <h2 id="brief-conditions">Conditions</h2>
+          <Points items={recommendation.conditions} className="conditions" />
+        </section>
+      ) : null}
+    </>
+  );
+});
+
+function Points({ items, className = "" }: { items: readonly string[]; className?: string }): ReactNode {
+  return (
+    <ul className={`points ${className}`}>
+      {items.map((item, at) => (
+        <li key={at}>{inline(item)}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Pair({ store, names }: { store: SessionStore; names: readonly string[] }): ReactNode {
+  const advisors = useSession(store, useCallback((s: SessionState) => s.advisors, []));
+  return (
+    <p className="pair">
+      {names.map((name, at) => {
+        const advisor = Object.values(advisors).find((one) => one.name === name || one.id === name);
+        return (
+          <span key={at} className="pair-one">
+            {at > 0 ? <span className="pair-against">{names.length === 2 ? "against" : "·"}</span> : null}
+            {advisor ? (
+              <Link to={paths.advisor(store.id, advisor.id)}>
+                <Mark id={advisor.id} name={advisor.name} contributionType={advisor.contributionType} />
+                {advisor.name}
+              </Link>
+            ) : (
+              name
+            )}
+          </span>
+        );
+      })}
+    </p>
+  );
+}
+
+const Responses = memo(function Responses({ store }: { store: SessionStore }): ReactNode {
+  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+  const advisors = useSession(store, useCallback((s: SessionState) => s.advisors, []));
+  const all = useSession(store, allSettled);
+  if (!all) return null;
+  return (
+    <section className="responses" aria-labelledby="brief-responses">
+      <h2 id="brief-responses">Advisor Responses</h2>
+      <AdvisorAccordion advisors={order.flatMap((id): Advisor[] => (advisors[id] ? [advisors[id]] : []))} />
+    </section>
+  );
+});

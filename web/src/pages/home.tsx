@@ -1,0 +1,164 @@
+import { useCallback, useEffect, useState, type ReactNode } from "react";
+import { announce } from "../announce";
+import { api, sentence } from "../api";
+import { Mark } from "../components/glyphs";
+import { ModelNote } from "../components/model-note";
+import { Problem, Waiting } from "../components/notes";
+import { useFetched } from "../fetched";
+import { ago, count, modelName } from "../format";
+import { Link, paths, usePageHeading } from "../router";
+import { forgetSession } from "../session/store";
+import type { SessionSummary } from "../wire";
+
+export function standing(session: SessionSummary): string {
+  if (session.step === "review") {
+    if (session.hasBrief) return "Brief ready";
+    return session.completeCount === 0 ? "Nobody answered" : "No brief yet";
+  }
+  if (session.step === "brief") return "Brief being written";
+  return `${session.completeCount} of ${session.personaCount} have spoken`;
+}
+
+export function Home(): ReactNode {
+  const [list, again] = useFetched(api.sessions);
+  const heading = usePageHeading("moot");
+  useEffect(() => {
+    const seen = (): void => {
+      if (!document.hidden) again();
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, [again]);
+  const sessions = list.value ?? [];
+  const underWay = sessions.some((session) => session.step !== "review");
+  useEffect(() => {
+    if (!underWay) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) again();
+    }, 4000);
+    return () => clearInterval(timer);
+  }, [underWay, again]);
+  return (
+    <main className="page home">
+      <section className="hero">
+        <h1 ref={heading} tabIndex={-1}>
+          Argue it before you build it.
+        </h1>
+        <p className="lede">
+          Bring a decision. A board of advisors who disagree with each other takes it apart, you push back, and the brief
+          keeps the dissent.
+        </p>
+        <div className="row">
+          <Link to={paths.new} className="button button-accent button-large">
+            Present a decision
+          </Link>
+        </div>
+      </section>
+      {list.state === "ready" && sessions.length === 0 ? <Faces /> : null}
+      <ModelNote />
+      <section aria-labelledby="past">
+        {sessions.length > 0 || list.state !== "ready" ? (
+          <h2 id="past" className="section-title" tabIndex={-1}>
+            Sessions
+          </h2>
+        ) : (
+          <h2 id="past" className="sr-only" tabIndex={-1}>
+            Sessions
+          </h2>
+        )}
+        {list.state === "loading" ? <Waiting>Looking up past sessions…</Waiting> : null}
+        {list.state === "failed" ? (
+          <Problem
+            title={list.problem.status === 0 ? "No connection to moot" : "The sessions could not be read"}
+            message={
+              list.problem.status === 0
+                ? "The program behind this page is not answering. If you stopped it, start it again with “moot serve”; your sessions are kept."
+                : list.problem.message
+            }
+            retryAfter={list.problem.retryAfter}
+            onAction={again}
+          />
+        ) : null}
+        {list.state === "ready" && sessions.length === 0 ? (
+          <p className="empty">No sessions yet. The first decision you present will be kept here, with everything that was said.</p>
+        ) : null}
+        {sessions.length > 0 ? (
+          <ul className="sessions">
+            {sessions.map((session) => (
+              <SessionItem key={session.id} session={session} onDeleted={again} />
+            ))}
+          </ul>
+        ) : null}
+      </section>
+      {sessions.length > 0 ? <Faces /> : null}
+    </main>
+  );
+}
+
+function Faces(): ReactNode {
+  const [personas] = useFetched(api.personas);
+  if (personas.state !== "ready") return <div className="faces faces-empty" />;
+  return (
+    <ul className="faces" aria-label="The board">
+      {personas.value.map((persona) => (
+        <li key={persona.id}>
+          <Mark id={persona.id} name={persona.name} contributionType={persona.contributionType} />
+          <span>
+            <strong>{persona.name}</strong>
+            <span className="faces-role">{persona.role}</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function SessionItem({ session, onDeleted }: { session: SessionSummary; onDeleted: () => void }): ReactNode {
+  const [asking, setAsking] = useState(false);
+  const [kept, setKept] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const remove = useCallback(async () => {
+    try {
+      await api.remove(session.id);
+      forgetSession(session.id);
+      announce("Session deleted");
+      document.getElementById("past")?.focus({ preventScroll: true });
+      onDeleted();
+    } catch (error) {
+      setProblem(sentence(error));
+    }
+  }, [session.id, onDeleted]);
+  return (
+    <li className="session">
+      <Link to={session.hasBrief ? paths.brief(session.id) : paths.session(session.id)} className="session-link">
+        <span className="session-decision">{session.decision}</span>
+        <span className="session-facts">
+          <span className={`standing standing-${session.step}${session.hasBrief ? " has-brief" : ""}`}>{standing(session)}</span>
+          <span>{count(session.personaCount, "advisor")}</span>
+          {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
+          <span>{modelName(session.model)}</span>
+          <time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time>
+        </span>
+      </Link>
+      <div className="session-delete">
+        {asking ? (
+          <span className="confirm" role="group" aria-label="Delete this session for good?">
+            <span>{problem ?? "Delete for good?"}</span>
+            <button type="button" className="quiet danger" onClick={() => void remove()}>
+              Delete
+            </button>
+            <button type="button" className="quiet" autoFocus onClick={() => (setAsking(false), setKept(true))}>
+              Keep
+            </button>
+          </span>
+        ) : (
+          <button type="button" className="icon-button" aria-label={`Delete the session “${session.decision.slice(0, 60)}”`} title="Delete" autoFocus={kept} onClick={() => setAsking(true)}>
+            <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+              <path d="M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7M10.5 10.5v5.5M13.5 10.5v5.5" />
+            </svg>
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}

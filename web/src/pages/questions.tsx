@@ -1,0 +1,148 @@
+import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
+import { api, ApiError, isAbort, sentence } from "../api";
+import { DecisionFold } from "../components/decision-fold";
+import { Problem, Waiting } from "../components/notes";
+import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
+import { count } from "../format";
+import { Link, navigate, paths, usePageHeading } from "../router";
+import { sessionStore } from "../session/store";
+import { LIMITS } from "../wire";
+
+interface Trouble {
+  message: string;
+  retryAfter: number | null;
+}
+
+function trouble(error: unknown): Trouble {
+  return { message: sentence(error), retryAfter: error instanceof ApiError ? error.retryAfter : null };
+}
+
+export function Questions(): ReactNode {
+  const draft = useDraft();
+  const decision = draft.decision.trim();
+  const heading = usePageHeading("Before they speak");
+  const [asking, setAsking] = useState<Trouble | null>(null);
+  const [convening, setConvening] = useState(false);
+  const [refused, setRefused] = useState<Trouble | null>(null);
+  const [round, setRound] = useState(0);
+  const leaving = useRef(false);
+  const asked = draft.askedFor === decision;
+
+  useEffect(() => {
+    if (leaving.current) return;
+    if (decision === "") {
+      navigate(paths.new, { replace: true });
+      return;
+    }
+    if (getDraft().askedFor === decision) return;
+    const controller = new AbortController();
+    api.questions(decision, controller.signal).then(
+      (questions) => changeDraft({ questions, askedFor: decision, answers: {} }),
+      (error: unknown) => {
+        if (!isAbort(error)) setAsking(trouble(error));
+      },
+    );
+    return () => controller.abort();
+  }, [decision, round]);
+
+  const convene = useCallback(async () => {
+    setConvening(true);
+    setRefused(null);
+    try {
+      const now = getDraft();
+      const answers = now.askedFor === now.decision.trim() ? givenAnswers(now) : [];
+      const stream = await api.convene(now.decision.trim(), answers);
+      const first = await stream.next();
+      const start = first.done ? undefined : first.value[0]?.event;
+      if (start?.type === "error") throw new ApiError(start.message, 200);
+      if (start?.type !== "session_start") throw new ApiError("The session did not begin.", 200);
+      leaving.current = true;
+      void sessionStore(start.sessionId).open(goingOn(first.value ?? [], stream));
+      navigate(paths.session(start.sessionId));
+      clearDraft();
+    } catch (error) {
+      setConvening(false);
+      setRefused(trouble(error));
+    }
+  }, []);
+
+  const given = givenAnswers(draft).length;
+  return (
+    <main className="page narrow">
+      <Link to={paths.new} className="back">
+        ← Edit decision
+      </Link>
+      <h1 ref={heading} tabIndex={-1}>
+        Before they speak
+      </h1>
+      <p className="lede">
+        {asked
+          ? "Answer any that help, or none. What you say here goes to every advisor."
+          : "The board may want to know a few things first. You need not wait for them."}
+      </p>
+      <DecisionFold decision={decision} />
+      {!asked && !asking ? <Waiting>Reading your decision and looking for what is missing…</Waiting> : null}
+      {!asked && asking ? (
+        <Problem
+          title="No questions this time"
+          message={`${asking.message} You can convene the board without them.`}
+          retryAfter={asking.retryAfter}
+          onAction={() => {
+            setAsking(null);
+            setRound(round + 1);
+          }}
+        />
+      ) : null}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void convene();
+        }}
+      >
+        {asked ? (
+          <ol className="questions">
+            {draft.questions.map((question) => (
+              <li key={question.id}>
+                <label htmlFor={`answer-${question.id}`}>{question.question}</label>
+                {question.hint ? (
+                  <p className="hint" id={`hint-${question.id}`}>
+                    {question.hint}
+                  </p>
+                ) : null}
+                <textarea
+                  id={`answer-${question.id}`}
+                  rows={2}
+                  maxLength={LIMITS.answer}
+                  placeholder="Optional"
+                  aria-describedby={question.hint ? `hint-${question.id}` : undefined}
+                  value={draft.answers[question.id] ?? ""}
+                  onChange={(event) => changeDraft({ answers: { ...getDraft().answers, [question.id]: event.target.value } })}
+                  onKeyDown={(event) => {
+                    if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
+                      event.preventDefault();
+                      if (!convening) void convene();
+                    }
+                  }}
+                />
+              </li>
+            ))}
+          </ol>
+        ) : null}
+        {refused ? (
+          <Problem title="The board could not be convened" message={refused.message} retryAfter={refused.retryAfter} onAction={() => void convene()} />
+        ) : null}
+        <div className="row row-spread convene">
+          <button type="submit" className="button button-accent button-large" disabled={convening}>
+            {convening ? "Convening the board…" : "Convene the Board"}
+          </button>
+          <span className="hint">{asked ? (given > 0 ? `${count(given, "answer")} will go along` : "without answers") : "without questions"}</span>
+        </div>
+      </form>
+    </main>
+  );
+}
+
+async function* goingOn<T>(first: T[], rest: AsyncGenerator<T[], void, undefined>): AsyncGenerator<T[], void, undefined> {
+  yield first;
+  yield* rest;
+}

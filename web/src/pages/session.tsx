@@ -1,0 +1,128 @@
+import { useCallback, useEffect, useMemo, type ReactNode } from "react";
+import { DecisionFold } from "../components/decision-fold";
+import { MarksRow } from "../components/marks-row";
+import { Problem, Waiting } from "../components/notes";
+import { Link, navigate, paths, usePageHeading, type Route } from "../router";
+import type { SessionState } from "../session/state";
+import { sessionStore, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
+import { AdvisorPage } from "./advisor";
+import { BriefPage } from "./brief";
+
+type SessionRoute = Extract<Route, { id: string }>;
+
+const loaded = (snapshot: Snapshot): boolean => snapshot.session !== null;
+const connectionOf = (snapshot: Snapshot): Snapshot["connection"] => snapshot.connection;
+const problemOf = (snapshot: Snapshot): string | null => snapshot.problem;
+
+export function SessionPage({ route }: { route: SessionRoute }): ReactNode {
+  const store = useMemo(() => sessionStore(route.id), [route.id]);
+  const ready = useSlice(store, loaded);
+  const connection = useSlice(store, connectionOf);
+  const problem = useSlice(store, problemOf);
+  useEffect(() => {
+    void store.open();
+    const seen = (): void => {
+      if (!document.hidden) store.lookedAt();
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      store.abortChallenge();
+    };
+  }, [store]);
+
+  if (connection === "missing") return <Missing />;
+  if (!ready) {
+    return (
+      <main className="page narrow">
+        {connection === "unreachable" ? (
+          <>
+            <Link to={paths.home} className="back">
+              ← Sessions
+            </Link>
+            <Heading>This session could not be opened</Heading>
+            <Problem title="No answer from moot" message={problem ?? ""} onAction={() => void store.open()} />
+          </>
+        ) : (
+          <Waiting>Opening the session…</Waiting>
+        )}
+      </main>
+    );
+  }
+  return <Loaded store={store} route={route} />;
+}
+
+function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }): ReactNode {
+  const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
+  const answers = useSession(store, useCallback((s: SessionState) => s.answers, []));
+  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+  const start = useSession(
+    store,
+    useCallback((s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null), []),
+  );
+  useEffect(() => {
+    if (route.page === "session" && start) navigate(start, { replace: true });
+  }, [route.page, start]);
+
+  const known = route.page !== "advisor" || order.includes(route.personaId);
+  return (
+    <main className="page">
+      <DecisionFold decision={decision} answers={answers} />
+      <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
+      <ConnectionNote store={store} />
+      {route.page === "advisor" && known ? <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} /> : null}
+      {route.page === "brief" ? <BriefPage store={store} /> : null}
+      {!known ? (
+        <div className="narrow">
+          <Heading>This advisor is not on this board</Heading>
+          <p>Choose one from the row above.</p>
+        </div>
+      ) : null}
+    </main>
+  );
+}
+
+function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
+  const connection = useSlice(store, connectionOf);
+  const failed = useSession(store, useCallback((s: SessionState) => s.streamError, []));
+  if (connection === "reconnecting") {
+    return (
+      <div className="connection" role="status">
+        <Waiting>Connection lost. Reconnecting… Nothing that was said is lost.</Waiting>
+      </div>
+    );
+  }
+  if (failed !== null) {
+    return <Problem title="The session stopped" message={failed} action="Go on with it" onAction={() => store.reopen()} />;
+  }
+  if (connection === "unreachable") {
+    return <Problem title="No answer from moot" message="What is on the page stays as it is." onAction={() => store.reopen()} />;
+  }
+  return null;
+}
+
+function Missing(): ReactNode {
+  return (
+    <main className="page narrow">
+      <Heading>There is no such session</Heading>
+      <p className="lede">It may have been deleted, or the address is not complete.</p>
+      <div className="row">
+        <Link to={paths.home} className="button">
+          See all sessions
+        </Link>
+        <Link to={paths.new} className="button button-accent">
+          Present a decision
+        </Link>
+      </div>
+    </main>
+  );
+}
+
+export function Heading({ children }: { children: string }): ReactNode {
+  const heading = usePageHeading(children);
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children}
+    </h1>
+  );
+}

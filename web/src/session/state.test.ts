@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import type { Brief, Session, SessionEvent } from "../wire";
+import { allSettled, fromSession, isNews, reduce, type Action, type SessionState } from "./state";
+
+const BRIEF: Brief = {
+  consensus: { areas: ["a"], strength: "strong" },
+  tensions: [],
+  blindSpots: [],
+  recommendation: { summary: "Do it.", confidence: "high", conditions: [] },
+};
+
+function stored(part: Partial<Session> = {}): Session {
+  const ids = ["one", "two", "three"];
+  return {
+    id: "s1",
+    decision: "Should we?",
+    answers: [],
+    mode: "independent",
+    model: "anthropic:m",
+    tiny: false,
+    step: "advisors",
+    personas: ids.map((id) => ({ id, name: `The ${id}`, role: "r", contributionType: "integrator" })),
+    responses: ids.map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, challenges: [], usage: null })),
+    brief: null,
+    briefStale: false,
+    briefError: null,
+    usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    live: true,
+    lastEventId: 0,
+    createdAt: "2026-01-01T00:00:00Z",
+    updatedAt: "2026-01-01T00:00:00Z",
+    ...part,
+  };
+}
+
+const run = (actions: Action[], from: SessionState = fromSession(stored())): SessionState => actions.reduce(reduce, from);
+const start = (personaId: string): SessionEvent => ({ type: "persona_start", personaId, personaName: `The ${personaId}`, role: "r" });
+const token = (personaId: string, text: string): SessionEvent => ({ type: "persona_token", personaId, token: text });
+const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.5 } });
+const everybody = ["one", "two", "three"].flatMap((id) => [start(id), token(id, `${id} says`), complete(id)]);
+
+describe("a session's events", () => {
+  it("follow interleaved advisors", () => {
+    const state = run([start("one"), start("two"), token("one", "A"), token("two", "B"), token("one", "C"), complete("one")]);
+    expect(state.advisors["one"]).toMatchObject({ phase: "done", content: "AC" });
+    expect(state.advisors["two"]).toMatchObject({ phase: "speaking", content: "B" });
+    expect(state.advisors["three"]?.phase).toBe("waiting");
+    expect(state.usage).toEqual({ inputTokens: 10, outputTokens: 5, costUsd: 0.5 });
+  });
+
+  it("leave untouched advisors the same objects", () => {
+    const before = run([start("one"), start("two")]);
+    const after = reduce(before, { type: "tokens", tokens: new Map([["one", "x"]]) });
+    expect(after.advisors["two"]).toBe(before.advisors["two"]);
+    expect(after.order).toBe(before.order);
+  });
+
+  it("begin again when an advisor starts a second time", () => {
+    const state = run([start("one"), token("one", "half a sent"), start("one"), token("one", "Whole.")]);
+    expect(state.advisors["one"]?.content).toBe("Whole.");
+  });
+
+  it("keep one advisor's failure to that advisor, and take a retry", () => {
+    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone" }]);
+    expect(failed.advisors["three"]).toMatchObject({ phase: "failed", error: "gone", content: "" });
+    expect(allSettled(failed)).toBe(true);
+    const retried = reduce(failed, { type: "retry", personaId: "three" });
+    expect(retried.advisors["three"]).toMatchObject({ phase: "waiting", error: null });
+    expect(allSettled(retried)).toBe(false);
+    expect(run([start("three"), token("three", "Now."), complete("three")], retried).advisors["three"]).toMatchObject({ phase: "done", content: "Now." });
+  });
+
+  it("add an advisor nobody announced", () => {
+    const state = run([start("guest"), token("guest", "Hello")]);
+    expect(state.order).toEqual(["one", "two", "three", "guest"]);
+    expect(state.advisors["guest"]).toMatchObject({ name: "The guest", content: "Hello" });
+  });
+
+  it("write the brief, or say why not", () => {
+    const written = run([...everybody, { type: "brief_start" }, { type: "brief_complete", brief: BRIEF }, { type: "session_complete" }]);
+    expect(written).toMatchObject({ brief: BRIEF, briefStale: false, briefWriting: false, live: false, step: "review" });
+    const not = run([...everybody, { type: "brief_start" }, { type: "brief_error", message: "no" }, { type: "idle" }]);
+    expect(not).toMatchObject({ brief: null, briefError: "no", briefWriting: false, live: false });
+    expect(run([{ type: "error", message: "broken" }])).toMatchObject({ streamError: "broken", live: false });
+  });
+});
+
+describe("a challenge", () => {
+  const spoken = run([...everybody, { type: "brief_complete", brief: BRIEF }, { type: "session_complete" }]);
+  const asked = reduce(spoken, { type: "challenge_start", personaId: "one", text: "Why?" });
+
+  it("appends a blank exchange, grows it, and makes the brief stale when complete", () => {
+    expect(asked.challenging).toBe("one");
+    expect(asked.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "", isReplyComplete: false }]);
+    const growing = run([{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_token", personaId: "one", token: "cause" }], asked);
+    expect(growing.briefStale).toBe(false);
+    const over = reduce(growing, { type: "challenge_complete", personaId: "one" });
+    expect(over.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "Because", isReplyComplete: true }]);
+    expect(over).toMatchObject({ challenging: null, briefStale: true, brief: BRIEF });
+  });
+
+  it("leaves no half exchange when aborted, and the brief as it was", () => {
+    const aborted = run([{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_abort" }], asked);
+    expect(aborted.advisors["one"]?.challenges).toEqual([]);
+    expect(aborted).toMatchObject({ challenging: null, briefStale: false });
+    expect(reduce(aborted, { type: "challenge_token", personaId: "one", token: "late" })).toBe(aborted);
+  });
+
+  it("gives its text back when the reply failed", () => {
+    const failed = reduce(asked, { type: "challenge_failed", personaId: "one", message: "overloaded" });
+    expect(failed.challengeError).toEqual({ personaId: "one", message: "overloaded", text: "Why?" });
+    expect(failed.advisors["one"]?.challenges).toEqual([]);
+    expect(failed.briefStale).toBe(false);
+  });
+
+  it("replaces one that is still being answered", () => {
+    const again = reduce(asked, { type: "challenge_start", personaId: "two", text: "And you?" });
+    expect(again.advisors["one"]?.challenges).toEqual([]);
+    expect(again.challenging).toBe("two");
+  });
+
+  it("is forgotten by a stale brief once that is written anew, and kept when that fails", () => {
+    const stale = reduce(asked, { type: "challenge_complete", personaId: "one" });
+    const newer = { ...BRIEF, blindSpots: ["x"] };
+    const loading = reduce(stale, { type: "brief_requested" });
+    expect(loading.briefLoading).toBe(true);
+    expect(reduce(loading, { type: "brief_received", brief: newer })).toMatchObject({ brief: newer, briefStale: false, briefLoading: false });
+    expect(reduce(loading, { type: "brief_failed", message: "no" })).toMatchObject({ brief: BRIEF, briefStale: true, briefError: "no" });
+  });
+});
+
+describe("a brief written before somebody was retried", () => {
+  it("is stale when they have spoken", () => {
+    const state = run([...everybody, { type: "brief_complete", brief: BRIEF }, start("two"), complete("two")]);
+    expect(state.briefStale).toBe(true);
+    expect(reduce(state, { type: "brief_complete", brief: BRIEF }).briefStale).toBe(false);
+  });
+});
+
+describe("a session picked up again", () => {
+  const half = stored({
+    lastEventId: 20,
+    responses: stored().responses.map((one) => (one.personaId === "one" ? { ...one, content: "Said.", isComplete: true } : one.personaId === "two" ? { ...one, error: "gone" } : one)),
+  });
+
+  it("takes earlier events only for those who have not finished", () => {
+    expect(isNews(half, 3, start("one"))).toBe(false);
+    expect(isNews(half, 4, token("two", "x"))).toBe(false);
+    expect(isNews(half, 5, token("three", "x"))).toBe(true);
+    expect(isNews(half, 20, { type: "brief_start" })).toBe(false);
+    expect(isNews(half, 21, start("two"))).toBe(true);
+  });
+
+  it("reads phases from what is stored, and drops exchanges that were never finished", () => {
+    const withHalf = stored({
+      responses: half.responses.map((one) => ({ ...one, challenges: [{ challengeText: "q", replyContent: "a", isReplyComplete: true }, { challengeText: "q", replyContent: "", isReplyComplete: false }] })),
+    });
+    const state = fromSession(withHalf);
+    expect(state.order.map((id) => state.advisors[id]?.phase)).toEqual(["done", "failed", "waiting"]);
+    expect(state.advisors["one"]?.challenges).toHaveLength(1);
+  });
+});

@@ -1,0 +1,283 @@
+/** A session as the page knows it, and the pure functions that move it on. */
+
+import type {
+  Answer,
+  Brief,
+  ChallengeExchange,
+  Persona,
+  PersonaResponse,
+  Session,
+  SessionEvent,
+  Step,
+  Usage,
+  UsageTotal,
+} from "../wire";
+
+export type Phase = "waiting" | "speaking" | "done" | "failed";
+
+export interface Advisor {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly contributionType: string;
+  readonly phase: Phase;
+  readonly content: string;
+  readonly error: string | null;
+  readonly challenges: readonly ChallengeExchange[];
+  readonly usage: Usage | null;
+}
+
+export interface SessionState {
+  readonly id: string;
+  readonly decision: string;
+  readonly answers: readonly Answer[];
+  readonly model: string;
+  readonly tiny: boolean;
+  readonly step: Step;
+  /** Speaking order. */
+  readonly order: readonly string[];
+  readonly advisors: Readonly<Record<string, Advisor>>;
+  readonly brief: Brief | null;
+  readonly briefStale: boolean;
+  readonly briefError: string | null;
+  /** The server is writing the brief as part of the session. */
+  readonly briefWriting: boolean;
+  /** We asked for a brief and wait for it. */
+  readonly briefLoading: boolean;
+  readonly usage: UsageTotal;
+  readonly live: boolean;
+  readonly streamError: string | null;
+  /** The advisor whose reply to a challenge is being streamed. */
+  readonly challenging: string | null;
+  readonly challengeError: { readonly personaId: string; readonly message: string; readonly text: string } | null;
+  readonly createdAt: string;
+}
+
+export type Action =
+  | SessionEvent
+  | { type: "tokens"; tokens: ReadonlyMap<string, string> }
+  | { type: "challenge_start"; personaId: string; text: string }
+  | { type: "challenge_token"; personaId: string; token: string }
+  | { type: "challenge_complete"; personaId: string; usage?: Usage | null | undefined }
+  | { type: "challenge_abort" }
+  | { type: "challenge_failed"; personaId: string; message: string }
+  | { type: "retry"; personaId: string }
+  | { type: "brief_requested" }
+  | { type: "brief_received"; brief: Brief }
+  | { type: "brief_failed"; message: string }
+  | { type: "resumed" };
+
+export function settled(phase: Phase): boolean {
+  return phase === "done" || phase === "failed";
+}
+
+export function allSettled(state: SessionState): boolean {
+  return state.order.every((id) => settled(state.advisors[id]?.phase ?? "waiting"));
+}
+
+function phaseOf(response: PersonaResponse): Phase {
+  if (response.isComplete) return "done";
+  return response.error === null ? "waiting" : "failed";
+}
+
+export function fromSession(session: Session): SessionState {
+  const personas = new Map<string, Persona>(session.personas.map((persona) => [persona.id, persona]));
+  const advisors: Record<string, Advisor> = {};
+  const order: string[] = [];
+  for (const response of session.responses) {
+    const persona = personas.get(response.personaId);
+    order.push(response.personaId);
+    advisors[response.personaId] = {
+      id: response.personaId,
+      name: persona?.name ?? response.personaName,
+      role: persona?.role ?? "",
+      contributionType: persona?.contributionType ?? "",
+      phase: phaseOf(response),
+      content: response.content,
+      error: response.error,
+      challenges: response.challenges.filter((exchange) => exchange.isReplyComplete),
+      usage: response.usage,
+    };
+  }
+  return {
+    id: session.id,
+    decision: session.decision,
+    answers: session.answers,
+    model: session.model,
+    tiny: session.tiny,
+    step: session.step,
+    order,
+    advisors,
+    brief: session.brief,
+    briefStale: session.briefStale,
+    briefError: session.briefError,
+    briefWriting: session.step === "brief" && session.live,
+    briefLoading: false,
+    usage: session.usage,
+    live: session.live,
+    streamError: null,
+    challenging: null,
+    challengeError: null,
+    createdAt: session.createdAt,
+  };
+}
+
+/**
+ * Which advisors a stored session left unfinished. Their words so far are only in the event stream;
+ * everything else up to `lastEventId` is in the snapshot already and must not be applied twice.
+ */
+export function isNews(session: Session, id: number | null, event: SessionEvent): boolean {
+  if (id === null || id > session.lastEventId) return true;
+  if (!("personaId" in event)) return false;
+  const response = session.responses.find((one) => one.personaId === event.personaId);
+  return response === undefined || phaseOf(response) === "waiting";
+}
+
+function change(state: SessionState, id: string, part: Partial<Advisor>): SessionState {
+  const advisor = state.advisors[id];
+  if (!advisor) return state;
+  return { ...state, advisors: { ...state.advisors, [id]: { ...advisor, ...part } } };
+}
+
+function spend(total: UsageTotal, usage: Usage | null | undefined): UsageTotal {
+  if (!usage) return total;
+  return {
+    inputTokens: total.inputTokens + usage.inputTokens,
+    outputTokens: total.outputTokens + usage.outputTokens,
+    costUsd: usage.costUsd === null ? total.costUsd : (total.costUsd ?? 0) + usage.costUsd,
+  };
+}
+
+function withoutIncomplete(state: SessionState): SessionState {
+  const id = state.challenging;
+  if (id === null) return state;
+  const advisor = state.advisors[id];
+  const next = { ...state, challenging: null };
+  if (!advisor) return next;
+  return change(next, id, { challenges: advisor.challenges.filter((exchange) => exchange.isReplyComplete) });
+}
+
+function lastExchange(state: SessionState, id: string, part: Partial<ChallengeExchange>): SessionState {
+  const challenges = state.advisors[id]?.challenges ?? [];
+  const last = challenges.at(-1);
+  if (!last || last.isReplyComplete) return state;
+  return change(state, id, { challenges: [...challenges.slice(0, -1), { ...last, ...part }] });
+}
+
+export function reduce(state: SessionState, action: Action): SessionState {
+  switch (action.type) {
+    case "session_start":
+      return { ...state, live: true, streamError: null, model: action.model ?? state.model, tiny: action.tiny ?? state.tiny };
+
+    case "persona_start": {
+      const known = state.advisors[action.personaId];
+      const begun = { phase: "speaking" as const, content: "", error: null, usage: null };
+      if (known) return change({ ...state, live: true, step: "advisors" }, action.personaId, begun);
+      const fresh: Advisor = {
+        id: action.personaId,
+        name: action.personaName,
+        role: action.role,
+        contributionType: "",
+        challenges: [],
+        ...begun,
+      };
+      return {
+        ...state,
+        live: true,
+        order: [...state.order, fresh.id],
+        advisors: { ...state.advisors, [fresh.id]: fresh },
+      };
+    }
+
+    case "persona_token":
+      return reduce(state, { type: "tokens", tokens: new Map([[action.personaId, action.token]]) });
+
+    case "tokens": {
+      let advisors: Record<string, Advisor> | null = null;
+      for (const [id, text] of action.tokens) {
+        const advisor = state.advisors[id];
+        if (!advisor || settled(advisor.phase)) continue;
+        advisors ??= { ...state.advisors };
+        advisors[id] = { ...advisor, phase: "speaking", content: advisor.content + text };
+      }
+      return advisors ? { ...state, advisors } : state;
+    }
+
+    case "persona_complete": {
+      const next = change(state, action.personaId, { phase: "done", error: null, usage: action.usage ?? null });
+      // Somebody who speaks after the brief was written is not in it.
+      return { ...next, briefStale: state.briefStale || state.brief !== null, usage: spend(state.usage, action.usage) };
+    }
+
+    case "persona_error":
+      return change(state, action.personaId, { phase: "failed", error: action.message, content: "" });
+
+    case "brief_start":
+      return { ...state, step: "brief", briefWriting: true, briefError: null };
+
+    case "brief_complete":
+      return { ...state, brief: action.brief, briefStale: false, briefWriting: false, briefError: null };
+
+    case "brief_error":
+      return { ...state, briefWriting: false, briefError: action.message };
+
+    case "session_complete":
+    case "idle":
+      return { ...state, live: false, briefWriting: false, step: allSettled(state) ? "review" : state.step };
+
+    case "error":
+      return { ...state, live: false, briefWriting: false, streamError: action.message };
+
+    case "resumed":
+      return { ...state, streamError: null, live: true };
+
+    case "retry":
+      return change({ ...state, live: true }, action.personaId, { phase: "waiting", content: "", error: null });
+
+    case "challenge_start": {
+      const clean = withoutIncomplete(state);
+      const advisor = clean.advisors[action.personaId];
+      if (!advisor) return clean;
+      const blank = { challengeText: action.text, replyContent: "", isReplyComplete: false };
+      return change({ ...clean, challenging: action.personaId, challengeError: null }, action.personaId, {
+        challenges: [...advisor.challenges, blank],
+      });
+    }
+
+    case "challenge_token": {
+      if (state.challenging !== action.personaId) return state;
+      const sofar = state.advisors[action.personaId]?.challenges.at(-1)?.replyContent ?? "";
+      return lastExchange(state, action.personaId, { replyContent: sofar + action.token });
+    }
+
+    case "challenge_complete": {
+      if (state.challenging !== action.personaId) return state;
+      const next = lastExchange(state, action.personaId, { isReplyComplete: true });
+      return { ...next, challenging: null, briefStale: true, briefError: null, usage: spend(state.usage, action.usage) };
+    }
+
+    case "challenge_abort":
+      return withoutIncomplete(state);
+
+    case "challenge_failed": {
+      if (state.challenging !== action.personaId) return state;
+      const text = state.advisors[action.personaId]?.challenges.at(-1)?.challengeText ?? "";
+      return {
+        ...withoutIncomplete(state),
+        challengeError: { personaId: action.personaId, message: action.message, text },
+      };
+    }
+
+    case "brief_requested":
+      return { ...state, briefLoading: true, briefError: null };
+
+    case "brief_received":
+      return { ...state, brief: action.brief, briefLoading: false, briefStale: false, briefError: null };
+
+    case "brief_failed":
+      return { ...state, briefLoading: false, briefError: action.message };
+
+    default:
+      return state;
+  }
+}

@@ -1,0 +1,332 @@
+/** One session, followed live. Components read slices of it with useSyncExternalStore. */
+
+import { useCallback, useSyncExternalStore } from "react";
+import { api, ApiError, isAbort, sentence, type SessionStream } from "../api";
+import { TokenBatcher, type FrameScheduler } from "../batch";
+import type { Received } from "../sse";
+import type { Session, SessionEvent } from "../wire";
+import { allSettled, fromSession, isNews, reduce, type Action, type Advisor, type SessionState } from "./state";
+
+export type Connection = "loading" | "live" | "reconnecting" | "idle" | "missing" | "unreachable";
+
+export interface Snapshot {
+  readonly connection: Connection;
+  readonly problem: string | null;
+  readonly session: SessionState | null;
+}
+
+const PAUSES = [400, 1000, 2000, 4000, 8000];
+
+export class SessionStore {
+  readonly id: string;
+  #snapshot: Snapshot = { connection: "loading", problem: null, session: null };
+  #listeners = new Set<() => void>();
+  #tokens: TokenBatcher;
+  #replyTokens: TokenBatcher;
+  #stored: Session | null = null;
+  #last = 0;
+  #following = false;
+  /** Somebody asked to follow while the last round was ending. */
+  #again = false;
+  #challenge: AbortController | null = null;
+  #refreshedAt = 0;
+
+  constructor(id: string, scheduler?: FrameScheduler) {
+    this.id = id;
+    this.#tokens = new TokenBatcher((tokens) => this.#dispatch({ type: "tokens", tokens }), scheduler);
+    this.#replyTokens = new TokenBatcher((tokens) => {
+      for (const [personaId, token] of tokens) this.#dispatch({ type: "challenge_token", personaId, token });
+    }, scheduler);
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  #set(part: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...part };
+    for (const listener of this.#listeners) listener();
+  }
+
+  #dispatch(action: Action): void {
+    const before = this.#snapshot.session;
+    if (!before) return;
+    const after = reduce(before, action);
+    if (after !== before) this.#set({ session: after });
+  }
+
+  /** Loads the session and follows what is under way. `stream` is the one its creation returned. */
+  async open(stream?: SessionStream): Promise<void> {
+    if (this.#following) {
+      this.#again = true;
+      return;
+    }
+    this.#following = true;
+    this.#again = false;
+    try {
+      if (!this.#snapshot.session) {
+        this.#set({ connection: "loading", problem: null });
+        const stored = await api.session(this.id);
+        this.#stored = stored;
+        this.#set({ session: fromSession(stored) });
+        // What an unfinished advisor has said so far is only in the events: those are read from
+        // the beginning, and `isNews` leaves out what the snapshot already has.
+        const unfinished = stored.responses.some((one) => !one.isComplete && one.error === null);
+        this.#last = unfinished ? 0 : stored.lastEventId;
+        if (!unfinished && !stored.live && !stream) {
+          this.#set({ connection: "idle" });
+          return;
+        }
+      }
+      await this.#follow(stream);
+    } catch (error) {
+      const missing = error instanceof ApiError && error.status === 404;
+      this.#set({ connection: missing ? "missing" : "unreachable", problem: sentence(error) });
+    } finally {
+      this.#following = false;
+    }
+    if (this.#again) await this.open();
+  }
+
+  async #follow(initial?: SessionStream): Promise<void> {
+    let stream = initial;
+    for (let attempt = 0; ; attempt++) {
+      let finished = false;
+      try {
+        stream ??= await api.events(this.id, this.#last);
+        for await (const batch of stream) {
+          attempt = 0;
+          if (this.#snapshot.connection !== "live") this.#set({ connection: "live", problem: null });
+          if (this.#receive(batch)) finished = true;
+        }
+      } catch (error) {
+        if (error instanceof ApiError && error.status !== 0 && error.status < 500 && error.status !== 429) throw error;
+      }
+      stream = undefined;
+      this.#tokens.flush();
+      if (finished) {
+        this.#set({ connection: "idle" });
+        await this.refresh();
+        return;
+      }
+      this.#set({ connection: "reconnecting" });
+      await pause(PAUSES[Math.min(attempt, PAUSES.length - 1)] ?? 8000);
+    }
+  }
+
+  /** Applies a batch; true when it said that nothing more is to come. */
+  #receive(batch: readonly Received<SessionEvent>[]): boolean {
+    let over = false;
+    for (const { id, event } of batch) {
+      if (event.type !== "idle" && id !== null) {
+        if (id <= this.#last) continue;
+        this.#last = id;
+      }
+      if (event.type === "session_complete" || event.type === "idle" || event.type === "error") over = true;
+      else if (event.type !== "brief_complete") over = false;
+      if (this.#stored && !isNews(this.#stored, id, event)) continue;
+      if (event.type === "persona_token") {
+        this.#tokens.add(event.personaId, event.token);
+        continue;
+      }
+      if (event.type === "persona_start") this.#tokens.drop(event.personaId);
+      else this.#tokens.flush();
+      this.#dispatch(event);
+    }
+    return over;
+  }
+
+  /** Brings totals, brief and exchanges made elsewhere up to date, when nothing is under way here. */
+  async refresh(): Promise<void> {
+    this.#refreshedAt = Date.now();
+    try {
+      const stored = await api.session(this.id);
+      const now = this.#snapshot.session;
+      if (!now || now.challenging !== null || now.briefLoading || this.#snapshot.connection !== "idle") return;
+      const fresh = fromSession(stored);
+      const advisors: Record<string, Advisor> = {};
+      for (const id of fresh.order) {
+        const next = fresh.advisors[id];
+        const held = now.advisors[id];
+        if (!next) continue;
+        // The same words keep their object, so that nothing is drawn again.
+        advisors[id] = held && JSON.stringify(held) === JSON.stringify(next) ? held : next;
+      }
+      const brief = JSON.stringify(now.brief) === JSON.stringify(fresh.brief) ? now.brief : fresh.brief;
+      this.#set({
+        session: { ...fresh, advisors, brief, challengeError: now.challengeError, streamError: now.streamError },
+      });
+      if (stored.live && now.streamError === null) void this.open();
+    } catch {
+      // only a refresh: what is on the page stays
+    }
+  }
+
+  /** The tab is looked at again: another one may have gone on with this session. */
+  lookedAt(): void {
+    if (this.#snapshot.connection === "idle" && Date.now() - this.#refreshedAt > 2000) void this.refresh();
+  }
+
+  reopen(): void {
+    this.#dispatch({ type: "resumed" });
+    void this.open();
+  }
+
+  async retry(personaId: string): Promise<void> {
+    const error = this.#snapshot.session?.advisors[personaId]?.error;
+    this.#dispatch({ type: "retry", personaId });
+    try {
+      await api.retry(this.id, personaId);
+    } catch (failure) {
+      this.#dispatch({ type: "persona_error", personaId, message: sentence(failure) || error || "" });
+      return;
+    }
+    void this.open();
+  }
+
+  async challenge(personaId: string, text: string): Promise<void> {
+    this.abortChallenge();
+    const session = this.#snapshot.session;
+    const advisor = session?.advisors[personaId];
+    if (!session || !advisor || advisor.phase !== "done") return;
+    const controller = new AbortController();
+    this.#challenge = controller;
+    this.#dispatch({ type: "challenge_start", personaId, text });
+    const mine = (): boolean => this.#challenge === controller;
+    try {
+      const stream = await api.challenge(
+        {
+          sessionId: this.id,
+          personaId,
+          decision: session.decision,
+          answers: session.answers,
+          initialResponse: advisor.content,
+          priorChallenges: advisor.challenges.filter((exchange) => exchange.isReplyComplete),
+          challengeText: text,
+        },
+        controller.signal,
+      );
+      for await (const batch of stream) {
+        for (const { event } of batch) {
+          if (!mine()) return;
+          if (event.type === "challenge_reply_token") this.#replyTokens.add(personaId, event.token);
+          else if (event.type === "challenge_reply_complete") {
+            this.#replyTokens.flush();
+            this.#challenge = null;
+            this.#dispatch({ type: "challenge_complete", personaId, usage: event.usage });
+            return;
+          } else if (event.type === "error") throw new ApiError(event.message, 200);
+        }
+      }
+      throw new ApiError("The reply was cut off before its end.", 0);
+    } catch (error) {
+      if (!mine() || isAbort(error)) return;
+      this.#challenge = null;
+      this.#replyTokens.drop(personaId);
+      this.#dispatch({ type: "challenge_failed", personaId, message: sentence(error) });
+    }
+  }
+
+  /** Leaving an advisor ends their unfinished reply and takes the half exchange away. */
+  abortChallenge(): void {
+    const running = this.#challenge;
+    if (!running) return;
+    this.#challenge = null;
+    const personaId = this.#snapshot.session?.challenging;
+    if (personaId) this.#replyTokens.drop(personaId);
+    running.abort();
+    this.#dispatch({ type: "challenge_abort" });
+  }
+
+  /** Called on arrival at the brief: asks for one only when there is none or it is out of date. */
+  async ensureBrief(again = false): Promise<void> {
+    const session = this.#snapshot.session;
+    if (!session || session.live || session.briefWriting || session.briefLoading) return;
+    if (!allSettled(session)) return;
+    if (session.brief && !session.briefStale) return;
+    if (session.briefError && !again) return;
+    this.#dispatch({ type: "brief_requested" });
+    try {
+      const brief = await api.brief({
+        sessionId: this.id,
+        decision: session.decision,
+        answers: session.answers,
+        responses: session.order.flatMap((id) => {
+          const advisor = session.advisors[id];
+          if (!advisor) return [];
+          return [
+            {
+              personaId: id,
+              personaName: advisor.name,
+              content: advisor.content,
+              isComplete: advisor.phase === "done",
+              challenges: advisor.challenges.filter((exchange) => exchange.isReplyComplete),
+            },
+          ];
+        }),
+      });
+      this.#dispatch({ type: "brief_received", brief });
+      void this.refresh();
+    } catch (error) {
+      this.#dispatch({ type: "brief_failed", message: sentence(error) });
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    addEventListener("online", done);
+  });
+}
+
+const stores = new Map<string, SessionStore>();
+
+export function sessionStore(id: string): SessionStore {
+  let store = stores.get(id);
+  if (!store) {
+    store = new SessionStore(id);
+    stores.set(id, store);
+  }
+  return store;
+}
+
+export function forgetSession(id: string): void {
+  stores.delete(id);
+}
+
+/** Reads one slice; the component is drawn again only when that slice is another value. */
+export function useSlice<T>(store: SessionStore, select: (snapshot: Snapshot) => T): T {
+  const read = useCallback(() => select(store.snapshot), [store, select]);
+  return useSyncExternalStore(store.subscribe, read);
+}
+
+export function useSession<T>(store: SessionStore, select: (session: SessionState) => T): T {
+  return useSlice(
+    store,
+    useCallback(
+      (snapshot: Snapshot) => {
+        if (!snapshot.session) throw new Error("the session is not loaded");
+        return select(snapshot.session);
+      },
+      [select],
+    ),
+  );
+}
+
+export function useAdvisor(store: SessionStore, id: string): Advisor | undefined {
+  return useSession(
+    store,
+    useCallback((session: SessionState) => session.advisors[id], [id]),
+  );
+}
