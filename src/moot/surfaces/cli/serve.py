@@ -23,9 +23,7 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8642,
     open_page: Annotated[
         bool | None,
-        typer.Option(
-            "--open/--no-open", help="Open the page in a browser (default: if there is a screen)."
-        ),
+        typer.Option("--open/--no-open", help="Open the page in a browser (default: if there is a screen)."),
     ] = None,
     grace: Annotated[
         float, typer.Option(help="Seconds that a session goes on without a listener.", min=0)
