@@ -10,7 +10,7 @@ PAGE       := src/moot/surfaces/web/static/index.html
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
-.PHONY: run install page browser check test format docs lock bench clean help
+.PHONY: run install page browser screenshots check test format docs lock bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -67,6 +67,9 @@ docs: install    ## Write the generated parts of the documentation.
 
 bench: install   ## Measure; prints ratios.
 	$(BIN)/python -m bench
+
+screenshots: install page browser  ## Take the pictures in the documentation.
+	$(BIN)/python -m docs.screenshots
 
 lock: install    ## Pin the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \

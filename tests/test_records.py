@@ -179,6 +179,13 @@ def test_markdown_tells_the_whole_session_in_order() -> None:
     assert markdown_of(SESSION) == MARKDOWN
 
 
+def test_the_markdown_of_a_speaker_is_kept_within_the_quote() -> None:
+    verse = "**One**  \n  - two\n \n```\nthree < 4 <b>"
+    assert brief_markdown(BRIEF, decision=verse).startswith(
+        "# Board brief\n\n> **One**  \n>   - two\n>\n> ```\n> three < 4 &lt;b>\n\n## Recommendation\n"
+    )
+
+
 def test_brief_alone_is_a_document_of_its_own() -> None:
     assert brief_markdown(BRIEF, decision="Lisbon?", advisors=SESSION.advisors) == (
         "# Board brief\n\n> Lisbon?\n\n"

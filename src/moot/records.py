@@ -207,7 +207,7 @@ def _cost_in_words(bills: tuple[Spoken, ...]) -> str:
 # Within a quote a speaker's own Markdown is welcome, except for what reaches beyond the quote: an HTML
 # comment would swallow the rest of a page, a link definition holds for the whole document, and an image is
 # fetched. Code is no exception, since where code begins depends on the reader's dialect.
-_REACHING = re.compile(r"<|(?<=!)\[|(?<=\]):")
+_REACHING = re.compile(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\]):")
 _ACTIVE = re.compile(r"[\\`*_\[\]<&~#]|\A[-+=>]")
 _NUMBERED = re.compile(r"\A(\d+)([.)])")
 
@@ -240,7 +240,7 @@ def _markdown_block(block: _Block) -> str:
             return _literal(text)
         case _Said(text, label):
             above = f"**{_literal(label)}**\n\n" if _one_line(label) else ""
-            return above + "\n".join(f"> {_contained(line)}".rstrip(" ") for line in _lines(text) or [""])
+            return above + "\n".join(_quoted(line) for line in _lines(text) or [""])
         case _Points(points):
             return "\n".join(_markdown_point(point) for point in points)
 
@@ -251,8 +251,9 @@ def _markdown_point(point: _Point) -> str:
     return f"- {lead}{_literal(point.text)}{gloss}"
 
 
-def _contained(line: str) -> str:
-    return _REACHING.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", line)
+def _quoted(line: str) -> str:
+    contained = _REACHING.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", line)
+    return f"> {contained}" if line.strip() else ">"
 
 
 def _literal(text: str) -> str:

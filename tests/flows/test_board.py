@@ -94,7 +94,7 @@ def replied(persona: str, text: str = "I still think so.") -> ChallengeReplied:
 
 WHY = ChallengeMade("ada", "Why?")
 DRAFTED = BriefDrafted(BRIEF, BILL)
-UNDRAFTED = BriefFailed("DraftInvalid", "no JSON", "Well, …")
+UNDRAFTED = BriefFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
 
 EVENTS: dict[type, BoardEvent] = {
     DecisionPresented: presented("ada", "ben"),
@@ -270,7 +270,7 @@ def test_a_whole_session() -> None:
     assert [advisor.member.id for advisor in state.advisors] == list(order)
     assert [advisor.text for advisor in state.advisors] == [f"{each}'s view" for each in order]
     assert [advisor.spoken for advisor in state.advisors] == [BILL] * 8
-    assert (state.step, state.contributions) == (Step.BRIEF, 8)
+    assert (state.step, state.contributions, state.turns) == (Step.BRIEF, 8, 8)
     assert BOARD.pending(state) == (DraftReply("board/brief", "8"),)
 
     state = BOARD.advance(state, DRAFTED)
@@ -317,8 +317,10 @@ def test_the_board_can_be_convened_while_the_questions_are_still_being_drafted()
 
 
 def test_questions_that_failed_hold_nobody_up() -> None:
-    state = BOARD.fold([*OPENED, QuestionsFailed("ProviderDown", "529")])
-    assert (state.step, state.questions, state.bills, BOARD.pending(state)) == (Step.ANSWERS, (), (), ())
+    failure = QuestionsFailed("ProviderDown", "529", 7.0)
+    state = BOARD.fold([*OPENED, failure])
+    assert (state.step, state.questions, state.questions_failure) == (Step.ANSWERS, (), failure)
+    assert (state.bills, BOARD.pending(state)) == ((), ())
 
 
 # -- advisors ------------------------------------------------------------------------------------
@@ -532,8 +534,8 @@ ASK_ADVISOR = AskPersona("ada", "board/advisor", "1")
 ASK_CHALLENGED = AskPersona("ada", "board/challenge", "1")
 ASK_BRIEF = DraftReply("board/brief", "2")
 SPOKE = PersonaSpoke("Yes.", BILL)
-SILENT = PersonaFailed("ProviderDown", "529")
-UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …")
+SILENT = PersonaFailed("ProviderDown", "529", 7.0)
+UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
 
 RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
     (
@@ -541,11 +543,11 @@ RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
         Drafted(QUESTIONS_AS_JSON, BILL),
         QuestionsDrafted((QUESTION, Question("q2", "Who pays?")), BILL),
     ),
-    (ASK_QUESTIONS, UNUSABLE, QuestionsFailed("DraftInvalid", "no JSON")),
+    (ASK_QUESTIONS, UNUSABLE, QuestionsFailed("DraftInvalid", "no JSON", 7.0)),
     (ASK_ADVISOR, SPOKE, AdvisorSpoke("ada", "Yes.", BILL)),
     (ASK_ADVISOR, SILENT, AdvisorFailed("ada", "ProviderDown", "529")),
     (ASK_CHALLENGED, SPOKE, ChallengeReplied("ada", "Yes.", BILL)),
-    (ASK_CHALLENGED, SILENT, ChallengeWithdrawn("ada", "ProviderDown", "529")),
+    (ASK_CHALLENGED, SILENT, ChallengeWithdrawn("ada", "ProviderDown", "529", 7.0)),
     (ASK_BRIEF, Drafted(BRIEF_AS_JSON, BILL), DRAFTED),
     (ASK_BRIEF, UNUSABLE, UNDRAFTED),
 ]
@@ -590,6 +592,7 @@ def test_an_outcome_that_the_effect_cannot_have_is_a_mistake_of_ours(
 # -- the log -------------------------------------------------------------------------------------
 
 words = st.text(max_size=30)
+waits = st.none() | st.floats(0, 1e6)
 lists_of_words = st.lists(words, max_size=3).map(tuple)
 bills = st.builds(
     Spoken,
@@ -618,17 +621,17 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
     QuestionsDrafted: st.builds(
         QuestionsDrafted, st.lists(st.builds(Question, words, words, words), max_size=3).map(tuple), bills
     ),
-    QuestionsFailed: st.builds(QuestionsFailed, words, words),
+    QuestionsFailed: st.builds(QuestionsFailed, words, words, waits),
     BoardConvened: st.builds(BoardConvened, st.lists(st.builds(Answer, words, words), max_size=3).map(tuple)),
     AdvisorSpoke: st.builds(AdvisorSpoke, words, words, bills),
     AdvisorFailed: st.builds(AdvisorFailed, words, words, words),
     AdvisorRetried: st.builds(AdvisorRetried, words),
     ChallengeMade: st.builds(ChallengeMade, words, words),
     ChallengeReplied: st.builds(ChallengeReplied, words, words, bills),
-    ChallengeWithdrawn: st.builds(ChallengeWithdrawn, words, words),
+    ChallengeWithdrawn: st.builds(ChallengeWithdrawn, words, words, words, waits),
     BriefRequested: st.just(BriefRequested()),
     BriefDrafted: st.builds(BriefDrafted, briefs, bills),
-    BriefFailed: st.builds(BriefFailed, words, words, words),
+    BriefFailed: st.builds(BriefFailed, words, words, words, waits),
 }
 
 
