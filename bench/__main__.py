@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ALL = ("start_up", "gateway_cost", "embedded")
+ALL = ("start_up", "gateway_cost", "board", "embedded")
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ DOCS = Path(__file__).parent
 COMMANDS = (
     (),
     ("serve",),
+    ("board",),
     ("ask",),
     ("doctor",),
     ("sessions",),

@@ -5,6 +5,7 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -194,7 +195,9 @@ async def opened_boards(moot: Moot, grace: float = 3.0) -> AsyncIterator[Boards]
 
     engine = Engine(await moot.store(), speak_for, grace)
     await engine.start()
+    warming = asyncio.create_task(moot.gateway.warm_up(Speaker("advisor")))
     try:
         yield Boards(moot, engine)
     finally:
+        await asyncio.gather(warming, return_exceptions=True)
         await engine.close()

@@ -35,6 +35,7 @@ FRAME_SECONDS = 0.016
 """How long words are gathered before they are written and told: one frame of a screen."""
 
 
+RETRY_SECONDS = 0.5
 KEEP_SECONDS = 60.0
 """How long a session that nobody listens to stays in memory."""
 
@@ -287,11 +288,13 @@ class Engine:
         self._opening: dict[str, asyncio.Lock] = {}
         self._something = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
+        self._closing = False
 
     async def start(self) -> None:
         self._writer = asyncio.create_task(self._write())
 
     async def close(self) -> None:
+        self._closing = True
         for live in list(self._live.values()):
             await live.rest()
         if self._writer is not None:
@@ -379,15 +382,38 @@ class Engine:
                 ]
                 live.seq += len(frames)
                 due.append((live, frames))
-        if due:
-            await self._store.append_frames([frame for _, frames in due for frame in frames])
-        for live, frames in due:
+        for live, frames in await self._written(due):
             await live.tell(frames)
         for live in list(self._live.values()):
             if live.quiet and not live.noted_quiet:
                 live.noted_quiet = True
                 await live.idle()
                 asyncio.get_running_loop().call_later(KEEP_SECONDS, self._drop, live)
+
+    async def _written(self, due: list[tuple[Live, list[Frame]]]) -> list[tuple[Live, list[Frame]]]:
+        """What could be written. A database that is away is waited for: nothing is told unwritten."""
+        if not due:
+            return []
+        while True:
+            try:
+                await self._store.append_frames([frame for _, frames in due for frame in frames])
+            except SessionMoved:
+                if len(due) > 1:
+                    return [one for each in due for one in await self._written([each])]
+                # Another process drives this session now: this one lets go of it.
+                live, _ = due[0]
+                assert live.session is not None
+                self._live.pop(live.session.id, None)
+                await live.rest()
+                live.seq = live.first_seq - 1 + len(live.frames)
+                await live.idle()
+                return []
+            except MootError:
+                if self._closing:
+                    return []
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return due
 
     def _drop(self, live: Live) -> None:
         assert live.session is not None

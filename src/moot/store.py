@@ -6,8 +6,10 @@ default; any other database that SQLAlchemy reaches by URL.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +25,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    create_engine,
     delete,
     event,
     func,
@@ -31,7 +34,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -110,11 +113,33 @@ class Frame:
     body: bytes
 
 
+class _FrameWriter:
+    """Writes frames to SQLite in one hop to a thread of its own. Through the asynchronous engine every
+    statement is a hop, and frames are written sixty times a second."""
+
+    def __init__(self, url: URL) -> None:
+        self._engine = create_engine(url.set(drivername="sqlite+pysqlite"))
+        event.listen(self._engine, "connect", _prepare_sqlite)
+        self._thread = ThreadPoolExecutor(1, "moot-frames")
+
+    async def write(self, rows: list[dict[str, Any]]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, rows)
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(insert(_frames), rows)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        self._engine.dispose()
+
+
 class Store:
     """Opened with `open_store`."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, frame_writer: _FrameWriter | None = None) -> None:
         self._engine = engine
+        self._frame_writer = frame_writer
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
@@ -182,8 +207,12 @@ class Store:
         """Frames of any number of sessions, in one transaction."""
         rows = [{"session": f.session, "seq": f.seq, "body": f.body} for f in frames]
         try:
-            async with self._writing() as connection:
-                await connection.execute(insert(_frames), rows)
+            if self._frame_writer is None:
+                async with self._writing() as connection:
+                    await connection.execute(insert(_frames), rows)
+            else:
+                with _explained(self._engine):
+                    await self._frame_writer.write(rows)
         except IntegrityError as error:
             raise SessionMoved(frames[0].session) from error
 
@@ -232,7 +261,13 @@ async def open_store(url: str) -> AsyncIterator[Store]:
         with _explained(engine):
             async with engine.begin() as connection:
                 await _create_missing(connection)
-        yield Store(engine)
+        in_a_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
+        writer = _FrameWriter(engine.url) if in_a_file else None
+        try:
+            yield Store(engine, writer)
+        finally:
+            if writer is not None:
+                await asyncio.to_thread(writer.close)
     finally:
         await engine.dispose()
 

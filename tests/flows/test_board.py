@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from moot.flows.board import (
     MAX_MEMBERS,
     TRANSITIONS,
     AdvisorFailed,
+    AdvisorPassed,
     AdvisorRetried,
     AdvisorSpoke,
     Answer,
@@ -40,9 +42,11 @@ from moot.flows.board import (
     Member,
     Mode,
     Question,
+    QuestionAnswered,
     QuestionsDrafted,
     QuestionsFailed,
     Recommendation,
+    RecordRequested,
     Step,
     Tension,
     check_text,
@@ -54,6 +58,7 @@ from moot.flows.flow import (
     DraftFailed,
     DraftReply,
     Effect,
+    Option,
     Outcome,
     PersonaFailed,
     PersonAnswered,
@@ -100,6 +105,7 @@ EVENTS: dict[type, BoardEvent] = {
     DecisionPresented: presented("ada", "ben"),
     QuestionsDrafted: QuestionsDrafted((QUESTION,), BILL),
     QuestionsFailed: QuestionsFailed("ProviderDown", "529"),
+    QuestionAnswered: QuestionAnswered("q1", "Till May."),
     BoardConvened: BoardConvened(),
     AdvisorSpoke: spoke("ada"),
     AdvisorFailed: failed("ada"),
@@ -107,10 +113,17 @@ EVENTS: dict[type, BoardEvent] = {
     ChallengeMade: WHY,
     ChallengeReplied: replied("ada"),
     ChallengeWithdrawn: ChallengeWithdrawn("ada"),
+    AdvisorPassed: AdvisorPassed("ada"),
     BriefRequested: BriefRequested(),
     BriefDrafted: DRAFTED,
     BriefFailed: UNDRAFTED,
+    RecordRequested: RecordRequested("record.md"),
 }
+
+
+def asked_of_models(state: BoardState) -> tuple[Effect, ...]:
+    return tuple(effect for effect in BOARD.pending(state) if not isinstance(effect, AskPerson))
+
 
 OPENED: list[BoardEvent] = [presented("ada", "ben")]
 CONVENED: list[BoardEvent] = [*OPENED, BoardConvened()]
@@ -135,6 +148,7 @@ LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
     (Step.QUESTIONS, OPENED, EVENTS[QuestionsDrafted], Step.ANSWERS),
     (Step.QUESTIONS, OPENED, EVENTS[QuestionsFailed], Step.ANSWERS),
     (Step.QUESTIONS, OPENED, BoardConvened(), Step.ADVISORS),
+    (Step.ANSWERS, ON_THE_WAY[Step.ANSWERS], EVENTS[QuestionAnswered], Step.ANSWERS),
     (Step.ANSWERS, ON_THE_WAY[Step.ANSWERS], BoardConvened(), Step.ADVISORS),
     (Step.ADVISORS, CONVENED, spoke("ben"), Step.ADVISORS),
     (Step.ADVISORS, ONE_SPOKE, spoke("ben"), Step.BRIEF),
@@ -158,6 +172,8 @@ LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
     (Step.BRIEF, BOTH_SPOKE, UNDRAFTED, Step.REVIEW),
     (Step.REVIEW, [*REVIEWED, WHY, replied("ada")], BriefRequested(), Step.BRIEF),
     (Step.REVIEW, REVIEWED, BriefRequested(), Step.REVIEW),
+    (Step.REVIEW, REVIEWED, AdvisorPassed("ben"), Step.REVIEW),
+    (Step.REVIEW, REVIEWED, RecordRequested("record.md"), Step.REVIEW),
 ]
 
 
@@ -247,7 +263,7 @@ def test_somebody_who_does_not_sit_on_the_board_is_not_taken(event: BoardEvent) 
 def test_a_whole_session() -> None:
     order = ("ada", "ben", "cleo", "dan", "eve", "fay", "gil", "hal")
     state = BOARD.fold([presented(*order), QuestionsDrafted((QUESTION,), BILL)])
-    assert (state.step, state.questions, BOARD.pending(state)) == (Step.ANSWERS, (QUESTION,), ())
+    assert (state.step, state.questions, asked_of_models(state)) == (Step.ANSWERS, (QUESTION,), ())
 
     answers = (Answer("How long can you wait?", "Till May."), Answer("Who pays?", "  "))
     state = BOARD.advance(state, BoardConvened(answers))
@@ -275,7 +291,7 @@ def test_a_whole_session() -> None:
 
     state = BOARD.advance(state, DRAFTED)
     assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, BRIEF, False)
-    assert BOARD.pending(state) == ()
+    assert asked_of_models(state) == ()
 
     state = BOARD.advance(state, ChallengeMade("dan", "Why?"))
     assert state.advisor("dan").challenged
@@ -283,7 +299,7 @@ def test_a_whole_session() -> None:
     assert BOARD.pending(state) == (AskPersona("dan", "board/challenge", "1"),)
     state = BOARD.advance(state, replied("dan", "Because."))
     assert state.brief_stale
-    assert BOARD.pending(state) == ()
+    assert asked_of_models(state) == ()
     state = BOARD.advance(state, ChallengeMade("dan", "Really?"))
     assert BOARD.pending(state) == (AskPersona("dan", "board/challenge", "2"),)
     state = BOARD.advance(state, replied("dan", "Really."))
@@ -320,7 +336,7 @@ def test_questions_that_failed_hold_nobody_up() -> None:
     failure = QuestionsFailed("ProviderDown", "529", 7.0)
     state = BOARD.fold([*OPENED, failure])
     assert (state.step, state.questions, state.questions_failure) == (Step.ANSWERS, (), failure)
-    assert (state.bills, BOARD.pending(state)) == ((), ())
+    assert (state.bills, asked_of_models(state)) == ((), ())
 
 
 # -- advisors ------------------------------------------------------------------------------------
@@ -341,7 +357,7 @@ def test_a_board_on_which_everybody_failed_is_reviewed_without_a_brief() -> None
     history = [*CONVENED, failed("ada"), failed("ben")]
     for state in (BOARD.fold(history), BOARD.fold([*history, BriefRequested()])):
         assert (state.step, state.brief, state.brief_stale) == (Step.REVIEW, None, False)
-        assert BOARD.pending(state) == ()
+        assert asked_of_models(state) == ()
     saved = BOARD.fold([*history, AdvisorRetried("ben"), spoke("ben")])
     assert BOARD.pending(saved) == (DraftReply("board/brief", "1"),)
 
@@ -400,13 +416,13 @@ def test_an_advisor_can_be_challenged_while_others_still_speak() -> None:
 
 
 def test_a_fresh_brief_is_not_drafted_again() -> None:
-    assert BOARD.fold([*REVIEWED, BriefRequested()]) == BOARD.fold(REVIEWED)
+    assert BOARD.fold([*REVIEWED, BriefRequested()]) == replace(BOARD.fold(REVIEWED), brief_read=True)
 
 
 def test_a_failed_brief_can_be_requested_again() -> None:
     state = BOARD.fold([*BOTH_SPOKE, UNDRAFTED])
     assert (state.step, state.brief, state.brief_failure) == (Step.REVIEW, None, UNDRAFTED)
-    assert BOARD.pending(state) == ()
+    assert asked_of_models(state) == ()
     state = BOARD.advance(state, BriefRequested())
     assert state.brief_failure is None
     assert BOARD.pending(state) == (DraftReply("board/brief", "2"),)
@@ -429,6 +445,172 @@ def test_a_reply_that_comes_in_while_the_brief_is_drafted_begins_it_anew() -> No
         DraftReply("board/brief", "2"),
     )
     assert BOARD.pending(BOARD.advance(waiting, replied("ada"))) == (DraftReply("board/brief", "3"),)
+
+
+# -- the person ----------------------------------------------------------------------------------
+
+TWO_QUESTIONS = (QUESTION, Question("q2", "Who pays?"))
+ASKED: list[BoardEvent] = [*OPENED, QuestionsDrafted(TWO_QUESTIONS, BILL)]
+
+
+def asked(state: BoardState) -> AskPerson:
+    (effect,) = BOARD.pending(state)
+    assert isinstance(effect, AskPerson)
+    return effect
+
+
+def meant(state: BoardState, typed: str) -> BoardEvent:
+    return BOARD.record(state, asked(state), PersonAnswered(typed))
+
+
+def told(state: BoardState, typed: str) -> BoardState:
+    return BOARD.advance(state, meant(state, typed))
+
+
+def test_probing_questions_are_asked_one_by_one_and_the_last_answer_convenes() -> None:
+    state = BOARD.fold(ASKED)
+    assert asked(state) == AskPerson(
+        "answers",
+        "How long can you wait? (months)",
+        "q1",
+        (Option("", "Skip this question"), Option("c", "Convene the board now")),
+    )
+    state = told(state, " Till May. ")
+    assert (state.step, asked(state).expects, asked(state).occasion) == (Step.ANSWERS, "Who pays?", "q2")
+    state = told(state, "We do.")
+    assert state.step is Step.ADVISORS
+    assert state.answers == (Answer("How long can you wait?", "Till May."), Answer("Who pays?", "We do."))
+
+
+def test_a_skipped_question_has_no_answer() -> None:
+    state = told(told(BOARD.fold(ASKED), ""), "We do.")
+    assert state.answers == (Answer("Who pays?", "We do."),)
+
+
+def test_a_letter_convenes_at_once_with_the_answers_so_far() -> None:
+    state = told(told(BOARD.fold(ASKED), "Till May."), "C")
+    assert (state.step, state.answers) == (Step.ADVISORS, (Answer("How long can you wait?", "Till May."),))
+
+
+def test_without_questions_the_person_convenes() -> None:
+    state = BOARD.fold([*OPENED, EVENTS[QuestionsFailed]])
+    assert asked(state).expects == "c to convene the board"
+    with pytest.raises(InvalidInput, match="there is no question"):
+        meant(state, "Till May.")
+    assert told(state, "c").step is Step.ADVISORS
+
+
+def test_only_the_question_whose_turn_it_is_is_answered() -> None:
+    state = BOARD.fold(ASKED)
+    with pytest.raises(IllegalMove, match="answers, q2"):
+        BOARD.advance(state, QuestionAnswered("q2", "We do."))
+    with pytest.raises(InvalidInput, match="1,001 characters"):
+        told(state, "x" * 1_001)
+
+
+def test_the_advisors_are_heard_out_in_order_on_the_way_to_the_brief() -> None:
+    state = BOARD.fold(REVIEWED)
+    assert asked(state) == AskPerson(
+        "challenge",
+        "a challenge to Ada",
+        "ada 0",
+        (Option("", "Go on to Ben"), Option("b", "Go to the brief")),
+        optional=True,
+    )
+    assert meant(state, " Why? ") == WHY
+    state = BOARD.advance(told(state, "Why?"), replied("ada"))
+    assert asked(state).occasion == "ada 1"
+    assert meant(state, "") == AdvisorPassed("ada")
+    state = told(state, "")
+    assert (asked(state).expects, asked(state).options) == (
+        "a challenge to Ben",
+        (Option("", "Go to the brief"),),
+    )
+    assert meant(state, "") == BriefRequested()
+    # Ada has replied since the brief was written.
+    assert told(state, "").step is Step.BRIEF
+
+
+def test_whoever_has_not_spoken_is_passed_over() -> None:
+    state = BOARD.fold([*OPENED, BoardConvened(), failed("ada"), spoke("ben"), DRAFTED])
+    assert asked(state).expects == "a challenge to Ben"
+
+
+def test_a_letter_goes_to_the_brief() -> None:
+    state = BOARD.fold(REVIEWED)
+    assert meant(state, "b") == BriefRequested()
+    assert asked(told(state, "b")).step == "review"
+
+
+def test_nobody_is_asked_while_a_reply_is_waited_for() -> None:
+    assert BOARD.pending(BOARD.fold([*REVIEWED, WHY])) == (AskPersona("ada", "board/challenge", "1"),)
+
+
+@pytest.mark.parametrize("persona", ["ben", "ada"])
+def test_an_advisor_who_has_not_spoken_or_was_passed_cannot_be_passed(persona: str) -> None:
+    state = BOARD.fold([*REVIEWED_WITH_ONE, AdvisorPassed("ada")])
+    with pytest.raises(IllegalMove):
+        BOARD.advance(state, AdvisorPassed(persona))
+
+
+def test_with_the_brief_everything_is_offered_that_can_be_done() -> None:
+    state = BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()])
+    assert asked(state) == AskPerson(
+        "review",
+        "what next",
+        "1 0 2",
+        (
+            Option("NUMBER TEXT", "Challenge an advisor: 1 Ada"),
+            Option("r 2", "Ask Ben again"),
+            Option("b", "Show the brief"),
+            Option("e FILE", "Export the record: .md, .json, .html"),
+        ),
+        optional=True,
+    )
+    stale = BOARD.fold([*REVIEWED, BriefRequested(), WHY, replied("ada")])
+    assert asked(stale).options[1] == Option("b", "Write the brief anew")
+
+
+@pytest.mark.parametrize(
+    ("typed", "event"),
+    [
+        ("1 Why?", WHY),
+        ("1: Why?", WHY),
+        ("r 2", AdvisorRetried("ben")),
+        ("R", AdvisorRetried("ben")),
+        ("b", BriefRequested()),
+        ("e my record.md", RecordRequested("my record.md")),
+    ],
+)
+def test_a_choice_becomes_an_event(typed: str, event: BoardEvent) -> None:
+    assert meant(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), typed) == event
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ("2 Why?", "Ben has not spoken yet"),
+        ("3 Why?", "none of those offered"),
+        ("0 Why?", "none of those offered"),
+        ("1", "none of those offered"),
+        ("Why?", "none of those offered"),
+        ("b now", "none of those offered"),
+        ("e", "none of those offered"),
+        ("e record.pdf", "must end in"),
+        ("r 1", "who did not answer"),
+        ("r 9", "who did not answer"),
+    ],
+)
+def test_a_choice_that_is_not_offered_is_refused(typed: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        told(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), typed)
+
+
+def test_a_board_on_which_nobody_spoke_has_no_brief_to_offer() -> None:
+    state = BOARD.fold([*CONVENED, failed("ada"), failed("ben")])
+    assert [option.key for option in asked(state).options] == ["r 1", "r 2", "e FILE"]
+    with pytest.raises(InvalidInput, match="no advisor has spoken"):
+        meant(state, "b")
 
 
 # -- limits --------------------------------------------------------------------------------------
@@ -456,13 +638,13 @@ def test_a_challenge_has_words_and_a_limit() -> None:
     assert BOARD.pending(longest) == (AskPersona("ada", "board/challenge", "1"),)
 
 
-def test_an_advisor_can_be_challenged_ten_times() -> None:
+def test_a_challenge_may_follow_ten_others() -> None:
     assert MAX_CHALLENGES == 10
-    rounds = [event for _ in range(9) for event in (WHY, replied("ada"))]
+    rounds = [event for _ in range(10) for event in (WHY, replied("ada"))]
     # One that was dropped or withdrawn does not count.
     state = BOARD.fold([*REVIEWED, *rounds, WHY, WHY, ChallengeWithdrawn("ada"), WHY, replied("ada")])
-    assert len(state.advisor("ada").replied) == 10
-    with pytest.raises(InvalidInput, match="Ada has been challenged 10 times") as raised:
+    assert len(state.advisor("ada").replied) == 11
+    with pytest.raises(InvalidInput, match="Ada has replied to 11 challenges; at most 10") as raised:
         BOARD.advance(state, WHY)
     assert raised.value.field == "priorChallenges"
     assert BOARD.advance(state, ChallengeMade("ben", "Why?")).advisor("ben").challenged
@@ -533,6 +715,7 @@ ASK_QUESTIONS = DraftReply("board/questions", "1")
 ASK_ADVISOR = AskPersona("ada", "board/advisor", "1")
 ASK_CHALLENGED = AskPersona("ada", "board/challenge", "1")
 ASK_BRIEF = DraftReply("board/brief", "2")
+ASK_NEXT = AskPerson("review", "what next", "1")
 SPOKE = PersonaSpoke("Yes.", BILL)
 SILENT = PersonaFailed("ProviderDown", "529", 7.0)
 UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
@@ -571,9 +754,10 @@ EVERY_EFFECT: tuple[Effect, ...] = (
     ASK_CHALLENGED,
     ASK_BRIEF,
     AskPersona("ada", "ask/answer", "1"),
-    AskPerson("review", "a challenge", "1"),
+    AskPerson("elsewhere", "a challenge", "1"),
+    ASK_NEXT,
 )
-POSSIBLE = {(effect, type(outcome)) for effect, outcome, _ in RECORDED}
+POSSIBLE = {(effect, type(outcome)) for effect, outcome, _ in RECORDED} | {(ASK_NEXT, PersonAnswered)}
 IMPOSSIBLE = [
     (effect, outcome)
     for effect, outcome in itertools.product(EVERY_EFFECT, EVERY_OUTCOME)
@@ -622,6 +806,7 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
         QuestionsDrafted, st.lists(st.builds(Question, words, words, words), max_size=3).map(tuple), bills
     ),
     QuestionsFailed: st.builds(QuestionsFailed, words, words, waits),
+    QuestionAnswered: st.builds(QuestionAnswered, words, words),
     BoardConvened: st.builds(BoardConvened, st.lists(st.builds(Answer, words, words), max_size=3).map(tuple)),
     AdvisorSpoke: st.builds(AdvisorSpoke, words, words, bills),
     AdvisorFailed: st.builds(AdvisorFailed, words, words, words),
@@ -629,9 +814,11 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
     ChallengeMade: st.builds(ChallengeMade, words, words),
     ChallengeReplied: st.builds(ChallengeReplied, words, words, bills),
     ChallengeWithdrawn: st.builds(ChallengeWithdrawn, words, words, words, waits),
+    AdvisorPassed: st.builds(AdvisorPassed, words),
     BriefRequested: st.just(BriefRequested()),
     BriefDrafted: st.builds(BriefDrafted, briefs, bills),
     BriefFailed: st.builds(BriefFailed, words, words, words, waits),
+    RecordRequested: st.builds(RecordRequested, words),
 }
 
 
@@ -660,19 +847,29 @@ def test_whatever_a_person_writes_and_the_board_takes_can_be_logged(decision: st
 # -- random walks --------------------------------------------------------------------------------
 
 
-def outcomes_of(effect: Effect) -> tuple[Outcome, Outcome]:
+def outcomes_of(effect: Effect) -> tuple[Outcome, ...]:
     if isinstance(effect, AskPersona):
         return SPOKE, SILENT
+    if isinstance(effect, AskPerson):
+        return tuple(PersonAnswered(text) for text in ("", "c", "b", "1 Why?", "r", "e record.md", "Why?"))
     return Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL), UNUSABLE
+
+
+def events_of(state: BoardState, effect: Effect) -> Iterator[BoardEvent]:
+    """What an effect can lead to; an answer that means nothing there leads nowhere."""
+    for outcome in outcomes_of(effect):
+        try:
+            event = BOARD.record(state, effect, outcome)
+            BOARD.advance(state, event)
+        except InvalidInput:
+            assert isinstance(effect, AskPerson)
+        else:
+            yield event
 
 
 def moves(state: BoardState) -> list[BoardEvent]:
     """Everything that can happen next: what models lead to, and what the person may do."""
-    possible = [
-        BOARD.record(state, effect, outcome)
-        for effect in BOARD.pending(state)
-        for outcome in outcomes_of(effect)
-    ]
+    possible = [event for effect in BOARD.pending(state) for event in events_of(state, effect)]
     if state.step in (Step.QUESTIONS, Step.ANSWERS):
         possible.append(BoardConvened())
     if state.step is Step.REVIEW:
@@ -681,7 +878,7 @@ def moves(state: BoardState) -> list[BoardEvent]:
         persona = advisor.member.id
         if advisor.failure is not None:
             possible.append(AdvisorRetried(persona))
-        if advisor.text is not None and len(advisor.replied) < MAX_CHALLENGES:
+        if advisor.text is not None and len(advisor.replied) <= MAX_CHALLENGES:
             possible.append(ChallengeMade(persona, "Why?"))
         if advisor.challenged:
             possible.append(ChallengeWithdrawn(persona))
@@ -752,7 +949,7 @@ def test_a_brief_is_stale_exactly_if_something_was_said_since(walked: Walk) -> N
         assert state.brief_failure is None or state.brief is None or state.brief_stale
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(walks)
 def test_only_what_is_open_is_asked_for_and_every_outcome_of_it_can_be_taken(walked: Walk) -> None:
     for _, _, state in walked:
@@ -762,9 +959,31 @@ def test_only_what_is_open_is_asked_for_and_every_outcome_of_it_can_be_taken(wal
         assert not any(state.advisor(persona).settled for persona in asked)
         assert state.mode == "independent" or len(asked) <= 1
         for effect in effects:
-            for outcome in outcomes_of(effect):
-                after = BOARD.advance(state, BOARD.record(state, effect, outcome))
-                assert effect not in BOARD.pending(after)
+            led_to = [BOARD.advance(state, event) for event in events_of(state, effect)]
+            assert led_to
+            # A person who shows the brief or exports the record is asked the same again.
+            assert isinstance(effect, AskPerson) or all(effect not in BOARD.pending(now) for now in led_to)
+
+
+@settings(max_examples=60, deadline=None)
+@given(walks)
+def test_a_person_is_asked_one_thing_at_a_time_and_never_while_somebody_speaks(walked: Walk) -> None:
+    for _, _, state in walked:
+        effects = BOARD.pending(state)
+        asked = [effect for effect in effects if isinstance(effect, AskPerson)]
+        assert not asked or effects == tuple(asked[:1])
+        # A session never comes to a stop where neither a model nor a person can carry it on.
+        assert effects
+
+
+@settings(max_examples=60, deadline=None)
+@given(walks, st.text(max_size=8) | st.sampled_from(["9 x", "r 1", "r 9", "e x.pdf", "b b", "\udcff"]))
+def test_whatever_a_person_types_is_taken_or_refused_with_a_reason(walked: Walk, typed: str) -> None:
+    for _, _, state in walked:
+        for effect in BOARD.pending(state):
+            if isinstance(effect, AskPerson):
+                with contextlib.suppress(InvalidInput):
+                    BOARD.advance(state, BOARD.record(state, effect, PersonAnswered(typed)))
 
 
 @settings(max_examples=60)

@@ -14,6 +14,7 @@ import msgspec
 
 from moot.errors import IllegalMove, InvalidInput
 from moot.flows.flow import (
+    AskPerson,
     AskPersona,
     Drafted,
     DraftFailed,
@@ -21,8 +22,10 @@ from moot.flows.flow import (
     Effect,
     Event,
     Flow,
+    Option,
     Outcome,
     PersonaFailed,
+    PersonAnswered,
     PersonaSpoke,
     Spoken,
 )
@@ -33,6 +36,8 @@ MAX_CHALLENGES = 10
 MAX_ANSWERS = 10
 MAX_ANSWER = 1_000
 MAX_MEMBERS = 20
+MAX_FILE_NAME = 1_000
+RECORD_ENDINGS = (".md", ".json", ".html")
 
 Mode = Literal["independent", "sequential"]
 
@@ -107,6 +112,13 @@ class QuestionsFailed(Event, frozen=True):
     retry_after: float | None = None
 
 
+class QuestionAnswered(Event, frozen=True):
+    """One probing question, in its turn; an empty answer skips it."""
+
+    question: str
+    answer: str
+
+
 class BoardConvened(Event, frozen=True):
     answers: tuple[Answer, ...] = ()
 
@@ -148,6 +160,12 @@ class ChallengeWithdrawn(Event, frozen=True):
     retry_after: float | None = None
 
 
+class AdvisorPassed(Event, frozen=True):
+    """The person has heard enough of this advisor, and turns to the next."""
+
+    persona: str
+
+
 class BriefRequested(Event, frozen=True):
     """Somebody wants to read the brief, or wants a failed one tried again."""
 
@@ -164,10 +182,17 @@ class BriefFailed(Event, frozen=True):
     retry_after: float | None = None
 
 
+class RecordRequested(Event, frozen=True):
+    """Somebody wants the record in a file."""
+
+    file: str
+
+
 BoardEvent = (
     DecisionPresented
     | QuestionsDrafted
     | QuestionsFailed
+    | QuestionAnswered
     | BoardConvened
     | AdvisorSpoke
     | AdvisorFailed
@@ -175,9 +200,11 @@ BoardEvent = (
     | ChallengeMade
     | ChallengeReplied
     | ChallengeWithdrawn
+    | AdvisorPassed
     | BriefRequested
     | BriefDrafted
     | BriefFailed
+    | RecordRequested
 )
 
 
@@ -197,6 +224,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.QUESTIONS, QuestionsDrafted): (Step.ANSWERS,),
     (Step.QUESTIONS, QuestionsFailed): (Step.ANSWERS,),
     (Step.QUESTIONS, BoardConvened): (Step.ADVISORS,),
+    (Step.ANSWERS, QuestionAnswered): (Step.ANSWERS,),
     (Step.ANSWERS, BoardConvened): (Step.ADVISORS,),
     (Step.ADVISORS, AdvisorSpoke): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
     (Step.ADVISORS, AdvisorFailed): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
@@ -206,7 +234,9 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     **{(step, ChallengeWithdrawn): (step,) for step in _EARLIER},
     (Step.BRIEF, BriefDrafted): (Step.REVIEW,),
     (Step.BRIEF, BriefFailed): (Step.REVIEW,),
+    (Step.REVIEW, AdvisorPassed): (Step.REVIEW,),
     (Step.REVIEW, BriefRequested): (Step.BRIEF, Step.REVIEW),
+    (Step.REVIEW, RecordRequested): (Step.REVIEW,),
 }
 """Which event may happen where, and the steps that it can lead to: which of them follows from the state."""
 
@@ -231,6 +261,7 @@ class Advisor:
     failure: AdvisorFailed | None = None
     attempts: int = 1
     exchanges: tuple[Exchange, ...] = ()
+    passed: bool = False
 
     @property
     def settled(self) -> bool:
@@ -254,6 +285,8 @@ class BoardState:
     model: str = ""
     questions: tuple[Question, ...] | None = None
     questions_failure: QuestionsFailed | None = None
+    answered: tuple[Answer, ...] = ()
+    """One for each probing question that has had its turn, skipped ones too."""
     convened: bool = False
     answers: tuple[Answer, ...] = ()
     advisors: tuple[Advisor, ...] = ()
@@ -261,6 +294,7 @@ class BoardState:
     brief_basis: int = 0
     brief_failure: BriefFailed | None = None
     brief_requested: bool = False
+    brief_read: bool = False
     challenges_made: int = 0
     bills: tuple[Spoken, ...] = ()
 
@@ -287,6 +321,17 @@ class BoardState:
     @property
     def brief_stale(self) -> bool:
         return self.brief is not None and self.brief_basis != self.contributions
+
+    @property
+    def next_question(self) -> Question | None:
+        rest = (self.questions or ())[len(self.answered) :]
+        return rest[0] if rest else None
+
+    @property
+    def floor(self) -> Advisor | None:
+        """Whom the person hears out next, on their way to the brief."""
+        unheard = (a for a in self.advisors if a.text is not None and not a.passed)
+        return None if self.brief_read else next(unheard, None)
 
     def advisor(self, persona: str) -> Advisor:
         for advisor in self.advisors:
@@ -317,13 +362,23 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
         case QuestionsFailed():
             # The questions are a help, not a hurdle: without them the board can still be convened.
             return replace(state, questions=(), questions_failure=event)
+        case QuestionAnswered(question, text):
+            asked = state.next_question
+            if asked is None or asked.id != question:
+                raise IllegalMove(type(event).__name__, f"{state.step}, {question}")
+            answer = Answer(asked.question, text)
+            _check_answers((answer,))
+            return replace(state, answered=(*state.answered, answer))
         case BoardConvened(answers):
             _check_answers(answers)
             given = tuple(answer for answer in answers if answer.answer.strip())
             return replace(state, convened=True, answers=given)
         case BriefRequested():
             # A first brief that failed needs no request of its own: without its failure it is due again.
-            return replace(state, brief_requested=state.brief_stale, brief_failure=None)
+            return replace(state, brief_requested=state.brief_stale, brief_failure=None, brief_read=True)
+        case RecordRequested(file):
+            _check_record_file(file)
+            return state
         case BriefDrafted(brief, spoken):
             return replace(
                 state,
@@ -345,7 +400,8 @@ def _at_the_table(
     | AdvisorRetried
     | ChallengeMade
     | ChallengeReplied
-    | ChallengeWithdrawn,
+    | ChallengeWithdrawn
+    | AdvisorPassed,
 ) -> BoardState:
     """What an advisor says, or is told."""
     advisor = state.advisor(event.persona)
@@ -370,6 +426,8 @@ def _at_the_table(
             return replace(state._with(done), bills=(*state.bills, spoken))
         case ChallengeWithdrawn() if advisor.challenged:
             return state._without_open_exchange()
+        case AdvisorPassed() if advisor.text is not None and not advisor.passed:
+            return state._with(replace(advisor, passed=True))
         case _:
             raise IllegalMove(type(event).__name__, f"{state.step}, {advisor.member.id}")
 
@@ -416,11 +474,18 @@ def _check_challenge(advisor: Advisor, text: str) -> None:
     check_text("challengeText", text, MAX_CHALLENGE)
     if advisor.text is None:
         raise InvalidInput("personaId", f"{advisor.member.name} has not spoken yet")
-    if len(advisor.replied) >= MAX_CHALLENGES:
+    if len(advisor.replied) > MAX_CHALLENGES:
         raise InvalidInput(
             "priorChallenges",
-            f"{advisor.member.name} has been challenged {MAX_CHALLENGES} times; that is the limit",
+            f"{advisor.member.name} has replied to {len(advisor.replied)} challenges; "
+            f"at most {MAX_CHALLENGES} may come before another",
         )
+
+
+def _check_record_file(file: str) -> None:
+    _check_fits("file", file, MAX_FILE_NAME)
+    if not file.lower().endswith(RECORD_ENDINGS):
+        raise InvalidInput("file", f"{file!r} must end in {', '.join(RECORD_ENDINGS)}")
 
 
 # -- pending and record --------------------------------------------------------------------------
@@ -445,13 +510,17 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
     if step is Step.BRIEF:
         # What it is made from is part of the asking: a reply that comes in meanwhile begins it anew.
         yield DraftReply(BRIEF, str(state.contributions))
+    if step is Step.ANSWERS:
+        yield _ask_for_answer(state)
+    if step is Step.REVIEW and not any(advisor.challenged for advisor in state.advisors):
+        yield _ask_for_challenge(state, state.floor) if state.floor else _ask_what_next(state)
 
 
 QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "board/challenge", "board/brief"
 """Names of prompts."""
 
 
-def record(_state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
+def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
     match effect, outcome:
         case DraftReply(prompt="board/questions"), Drafted(value, spoken):
             # Numbered by the program: a model's ids would be one more thing to get wrong.
@@ -471,8 +540,104 @@ def record(_state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
             return BriefDrafted(msgspec.convert(value, Brief), spoken)
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
+        case AskPerson(step="answers"), PersonAnswered(text):
+            return _answered(state, text.strip())
+        case AskPerson(step="challenge"), PersonAnswered(text) if state.floor is not None:
+            return _challenged(state, state.floor, text.strip())
+        case AskPerson(step="review"), PersonAnswered(text):
+            return _chosen(state, text.strip())
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+# -- the person ----------------------------------------------------------------------------------
+
+CONVENE = Option("c", "Convene the board now")
+TO_THE_BRIEF = Option("b", "Go to the brief")
+
+
+def _ask_for_answer(state: BoardState) -> AskPerson:
+    question = state.next_question
+    if question is None:
+        return AskPerson(Step.ANSWERS, "c to convene the board", "convene", (CONVENE,))
+    asked = f"{question.question} ({question.hint})" if question.hint else question.question
+    return AskPerson(Step.ANSWERS, asked, question.id, (Option("", "Skip this question"), CONVENE))
+
+
+def _answered(state: BoardState, text: str) -> BoardEvent:
+    question = state.next_question
+    if text.lower() == CONVENE.key:
+        return BoardConvened(state.answered)
+    if question is None:
+        raise InvalidInput("answer", "there is no question to answer: c convenes the board")
+    last = len(state.answered) + 1 == len(state.questions or ())
+    if last:
+        return BoardConvened((*state.answered, Answer(question.question, text)))
+    return QuestionAnswered(question.id, text)
+
+
+def _ask_for_challenge(state: BoardState, advisor: Advisor) -> AskPerson:
+    after = _after(state, advisor)
+    go_on = Option("", f"Go on to {after.member.name}" if after else TO_THE_BRIEF.label)
+    options = (go_on, TO_THE_BRIEF) if after else (go_on,)
+    occasion = f"{advisor.member.id} {state.challenges_made}"
+    return AskPerson("challenge", f"a challenge to {advisor.member.name}", occasion, options, optional=True)
+
+
+def _after(state: BoardState, advisor: Advisor) -> Advisor | None:
+    return state._with(replace(advisor, passed=True)).floor
+
+
+def _challenged(state: BoardState, advisor: Advisor, text: str) -> BoardEvent:
+    if text.lower() == TO_THE_BRIEF.key or not (text or _after(state, advisor)):
+        return BriefRequested()
+    return ChallengeMade(advisor.member.id, text) if text else AdvisorPassed(advisor.member.id)
+
+
+def _ask_what_next(state: BoardState) -> AskPerson:
+    spoke = [f"{n} {a.member.name}" for n, a in enumerate(state.advisors, start=1) if a.text is not None]
+    options = [Option("NUMBER TEXT", f"Challenge an advisor: {', '.join(spoke)}")] if spoke else []
+    options += [
+        Option(f"r {number}", f"Ask {advisor.member.name} again")
+        for number, advisor in enumerate(state.advisors, start=1)
+        if advisor.failure is not None
+    ]
+    if spoke:
+        current = state.brief is not None and not state.brief_stale
+        options.append(Option("b", "Show the brief" if current else "Write the brief anew"))
+    options.append(Option("e FILE", f"Export the record: {', '.join(RECORD_ENDINGS)}"))
+    occasion = f"{state.contributions} {state.challenges_made} {len(state.bills)}"
+    return AskPerson(Step.REVIEW, "what next", occasion, tuple(options), optional=True)
+
+
+def _chosen(state: BoardState, text: str) -> BoardEvent:
+    word, _, rest = text.partition(" ")
+    rest = rest.strip()
+    match word.lower():
+        case "b" if not rest:
+            if state.contributions == 0:
+                raise InvalidInput("b", "no advisor has spoken, so there is nothing to write a brief from")
+            return BriefRequested()
+        case "e" if rest:
+            return RecordRequested(rest)
+        case "r":
+            return AdvisorRetried(_failed(state, rest).member.id)
+        case number if rest and (advisor := _numbered(state, number.rstrip(":"))):
+            return ChallengeMade(advisor.member.id, rest)
+    raise InvalidInput("choice", f"{text[:80]!r} is none of those offered")
+
+
+def _numbered(state: BoardState, number: str) -> Advisor | None:
+    numbers = {str(n): advisor for n, advisor in enumerate(state.advisors, start=1)}
+    return numbers.get(number)
+
+
+def _failed(state: BoardState, number: str) -> Advisor:
+    failed = [advisor for advisor in state.advisors if advisor.failure is not None]
+    advisor = _numbered(state, number) if number else next(iter(failed), None)
+    if advisor is None or advisor not in failed:
+        raise InvalidInput("r", "name the number of an advisor who did not answer")
+    return advisor
 
 
 BOARD: Flow[BoardState, BoardEvent] = Flow(

@@ -64,6 +64,10 @@ class AnthropicProvider:
             )
         return self._made
 
+    def warm_up(self) -> None:
+        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
+        import anthropic  # noqa: F401
+
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         async def attempt(forms: dict[str, int]) -> Turn:
             return await self._send(call, forms, hear)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.config import Config
-from moot.errors import ConfigInvalid, KeyRefused, Unreachable
+from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
 from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
@@ -151,6 +152,14 @@ class Gateway:
         if self._ollama is None:
             self._ollama = await _list_ollama(names.ollama_url(self._env))
         return self._ollama
+
+    async def warm_up(self, speaker: Speaker) -> None:
+        """Loads what the first word would otherwise wait for. What stands in its way is told by then."""
+        with contextlib.suppress(MootError):
+            provider = self._provider((await self.choice(speaker)).name)
+            load = getattr(provider, "warm_up", None)
+            if load is not None:
+                await asyncio.to_thread(load)
 
     async def check(self, name: ModelName) -> None:
         """Raises what would stand in the way of this model's first word, as far as can be told without asking

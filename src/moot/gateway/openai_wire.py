@@ -73,6 +73,10 @@ class OpenAIProvider:
             )
         return self._made
 
+    def warm_up(self) -> None:
+        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
+        import openai  # noqa: F401
+
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         async def attempt(forms: dict[str, int]) -> Turn:
             return await self._send(call, forms, hear)

@@ -8,6 +8,7 @@ import typer
 
 from moot import __version__
 from moot.surfaces.cli.ask import ask
+from moot.surfaces.cli.board import board
 from moot.surfaces.cli.doctor import doctor
 from moot.surfaces.cli.models import models
 from moot.surfaces.cli.personas import personas
@@ -46,6 +47,7 @@ def frame(
 
 
 app.command()(serve)
+app.command()(board)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)

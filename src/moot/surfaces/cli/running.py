@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from moot.application import Moot
     from moot.errors import MootError
 
@@ -40,6 +42,7 @@ def run(
     model: str | None = None,
     database: str | None = None,
     as_json: bool = False,
+    loop: Callable[[], AbstractEventLoop] | None = None,
 ) -> NoReturn:
     import asyncio
 
@@ -56,7 +59,8 @@ def run(
             # A letter that the terminal's encoding does not have must not cost the answer.
             stream.reconfigure(errors="replace")
     try:
-        code = asyncio.run(whole())
+        with asyncio.Runner(loop_factory=loop) as runner:
+            code = runner.run(whole())
         sys.stdout.flush()
     except MootError as error:
         report(error)

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse
 from pydantic.alias_generators import to_camel
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from moot import __version__, records
@@ -21,6 +22,7 @@ from moot.errors import (
     AnswersExhausted,
     FileDamaged,
     IllegalMove,
+    InvalidInput,
     MootError,
     NotFound,
     ProviderFailed,
@@ -30,16 +32,18 @@ from moot.errors import (
 from moot.examination import BETTER_MODEL
 from moot.flows.board import Step
 from moot.frames import usage
-from moot.surfaces.web import wire
-from moot.surfaces.web.guards import LOOPBACK, Guards, TooLarge
+from moot.surfaces.web import reference, wire
+from moot.surfaces.web.guards import HEADERS, LOOPBACK, Guards
 from moot.surfaces.web.streams import EventStream, event, numbered
 
-PAGE = Path(__file__).parent / "static"
+PAGE = (Path(__file__).parent / "static").resolve()
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": wire.Problem, "description": text}
     for code, text in {
         400: "Something in the request cannot be taken; the sentence names the field.",
+        401: "The server is open to a network and wants its token.",
+        403: "The request comes from another site.",
         404: "There is no such session.",
         409: "The session is not at a point where that is possible.",
         413: "The body is larger than 1 MiB.",
@@ -51,13 +55,50 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-sent events.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {
+            "text/event-stream": {
+                "itemSchema": {
+                    "type": "object",
+                    "required": ["data"],
+                    "properties": {
+                        "id": {"type": "string", "pattern": "^[0-9]+$"},
+                        "data": {"type": "string", "contentMediaType": "application/json"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+_EXPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The record of the session.",
+        "content": {
+            "text/markdown": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+            "text/html": {"schema": {"type": "string"}},
+        },
     }
 }
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    return {code: _PROBLEMS[code] for code in (400, 413, *codes)}
+    return {code: _PROBLEMS[code] for code in (400, 401, *codes, 500)}
+
+
+class _App(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """Without the status that FastAPI says of every route that takes something: ours is 400."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    operation["responses"].pop("422", None)
+            for unused in ("HTTPValidationError", "ValidationError"):
+                document["components"]["schemas"].pop(unused, None)
+        assert self.openapi_schema is not None
+        return self.openapi_schema
 
 
 def create_app(
@@ -69,12 +110,19 @@ def create_app(
             app.state.boards = boards
             yield
 
-    app = FastAPI(title="moot", version=__version__, lifespan=lifespan, redoc_url=None)
+    app = _App(
+        title="moot",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     app.add_middleware(Guards, hosts=hosts, token=token, max_body=wire.MAX_BODY)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(MootError, _failed)
-    app.add_exception_handler(TooLarge, _too_large)
+    app.add_exception_handler(Exception, _broken)
     _board_routes(app, moot)
     _session_routes(app)
     _page_routes(app)
@@ -90,7 +138,7 @@ def _boards(request: Request) -> Boards:
 
 
 def _board_routes(app: FastAPI, moot: Moot) -> None:
-    @app.get("/api/board/personas", responses=_problems(500))
+    @app.get("/api/board/personas", responses=_problems())
     async def personas(request: Request, panel: wire.Id = "board") -> wire.PersonasOut:
         return wire.PersonasOut(
             personas=[
@@ -108,14 +156,14 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             ]
         )
 
-    @app.get("/api/model", responses=_problems(500, 503))
+    @app.get("/api/model", responses=_problems(503))
     async def model() -> wire.ModelOut:
         used = await moot.model_in_use()
         return wire.ModelOut(
             model=used.name, tiny=used.tiny, reason=used.reason, advice=BETTER_MODEL if used.weights else ""
         )
 
-    @app.post("/api/board/questions", responses=_problems(429, 500, 503))
+    @app.post("/api/board/questions", responses=_problems(403, 413, 429, 503))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
         state = await _boards(request).questions(asked.decision)
         if state.questions_failure is not None:
@@ -128,7 +176,11 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             ]
         )
 
-    @app.post("/api/board/session", responses=_problems(429, 500, 503) | _STREAM, response_class=EventStream)
+    @app.post(
+        "/api/board/session",
+        responses=_problems(403, 413, 429, 503) | _STREAM,
+        response_class=Response,
+    )
     async def session(request: Request, asked: wire.SessionRequest) -> EventStream:
         boards = _boards(request)
         answers = wire.answers_of(asked.answers)
@@ -137,15 +189,15 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post(
         "/api/board/challenge",
-        responses=_problems(404, 409, 429, 500, 503) | _STREAM,
-        response_class=EventStream,
+        responses=_problems(403, 404, 409, 413, 429, 503) | _STREAM,
+        response_class=Response,
     )
     async def challenge(request: Request, asked: wire.ChallengeRequest) -> EventStream:
         boards = _boards(request)
         if asked.session_id is not None:
             live = await boards.live(asked.session_id)
         else:
-            exchanges = tuple((e.challenge_text, e.reply_content) for e in asked.prior_challenges)
+            exchanges = wire.exchanges_of(asked.prior_challenges)
             said = Said(asked.persona_id, asked.initial_response, exchanges)
             live = await boards.detached_challenge(asked.decision, wire.answers_of(asked.answers), said)
         heard = live.challenge(asked.persona_id, asked.challenge_text)
@@ -158,21 +210,19 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             kept = stack.pop_all()
         return EventStream(_reply(boards, live, first, heard, kept))
 
-    @app.post("/api/board/brief", responses=_problems(404, 409, 429, 500, 503))
+    @app.post("/api/board/brief", responses=_problems(403, 404, 409, 413, 429, 503))
     async def brief(request: Request, asked: wire.BriefRequest) -> wire.BriefOut:
         boards = _boards(request)
         if asked.session_id is not None:
             live = await boards.live(asked.session_id)
         else:
             said = tuple(
-                Said(
-                    r.persona_id,
-                    r.content,
-                    tuple((e.challenge_text, e.reply_content) for e in r.challenges if e.is_reply_complete),
-                )
+                Said(r.persona_id, r.content, wire.exchanges_of(r.challenges))
                 for r in asked.responses
                 if r.is_complete and r.content.strip()
             )
+            if not said:
+                raise InvalidInput("responses", "none of them is complete")
             live = await boards.detached_brief(asked.decision, wire.answers_of(asked.answers), said)
         async with live.listening(boards.engine.grace):
             state = await live.brief()
@@ -214,7 +264,7 @@ def _reply_event(heard: Word | Replied | NotReplied) -> bytes:
 
 
 def _session_routes(app: FastAPI) -> None:
-    @app.get("/api/board/sessions", responses=_problems(500))
+    @app.get("/api/board/sessions", responses=_problems())
     async def sessions(request: Request) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []
@@ -237,8 +287,8 @@ def _session_routes(app: FastAPI) -> None:
                 )
         return wire.SessionsOut(sessions=listed)
 
-    @app.get("/api/board/sessions/{session_id}", responses=_problems(404, 500))
-    async def session(request: Request, session_id: str) -> wire.SessionOut:
+    @app.get("/api/board/sessions/{session_id}", responses=_problems(404))
+    async def session(request: Request, session_id: wire.SessionId) -> wire.SessionOut:
         boards = _boards(request)
         found = await boards.session(session_id)
         live = boards.engine.found(session_id)
@@ -264,24 +314,29 @@ def _session_routes(app: FastAPI) -> None:
         )
         return wire.SessionOut(session=body)
 
-    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=_problems(404, 500))
-    async def delete(request: Request, session_id: str) -> Response:
+    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=_problems(403, 404))
+    async def delete(request: Request, session_id: wire.SessionId) -> Response:
         await _boards(request).delete(session_id)
         return Response(status_code=204)
 
-    @app.post("/api/board/sessions/{session_id}/retry", status_code=202, responses=_problems(404, 409, 500))
-    async def retry(request: Request, session_id: str, asked: wire.RetryRequest) -> Response:
+    @app.post(
+        "/api/board/sessions/{session_id}/retry",
+        status_code=202,
+        responses=_problems(403, 404, 409, 413),
+        response_class=Response,
+    )
+    async def retry(request: Request, session_id: wire.SessionId, asked: wire.RetryRequest) -> Response:
         await _boards(request).retry(session_id, asked.persona_id)
         return Response(status_code=202)
 
     @app.get(
         "/api/board/sessions/{session_id}/events",
-        responses=_problems(404, 500) | _STREAM,
-        response_class=EventStream,
+        responses=_problems(404) | _STREAM,
+        response_class=Response,
     )
     async def events(
         request: Request,
-        session_id: str,
+        session_id: wire.SessionId,
         last_event_id: Annotated[int, Header(ge=0, le=2**31 - 1)] = 0,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     ) -> EventStream:
@@ -289,10 +344,12 @@ def _session_routes(app: FastAPI) -> None:
         live = await boards.live(session_id)
         return EventStream(_frames(boards, live, max(last_event_id, after)))
 
-    @app.get("/api/board/sessions/{session_id}/export", responses=_problems(404, 500))
+    @app.get(
+        "/api/board/sessions/{session_id}/export", responses=_problems(404) | _EXPORT, response_class=Response
+    )
     async def export(
         request: Request,
-        session_id: str,
+        session_id: wire.SessionId,
         format: Literal["md", "json", "html"] = "md",  # noqa: A002
     ) -> Response:
         boards = _boards(request)
@@ -311,18 +368,30 @@ def _session_routes(app: FastAPI) -> None:
 # -- the page ------------------------------------------------------------------------------------
 
 
+class _PagePath(PathConvertor):
+    """All that is not the interface's: what is unknown there is not found, whatever the method."""
+
+    regex = "(?!api(/|$)).*"
+
+
+register_url_convertor("page", _PagePath())
+
+
 def _page_routes(app: FastAPI) -> None:
-    @app.get("/healthz")
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> HTMLResponse:
+        """The OpenAPI document to read: drawn here, because the usual viewers load scripts from elsewhere."""
+        return HTMLResponse(reference.page(request.app.openapi()))
+
+    @app.get("/healthz", responses={400: _PROBLEMS[400]})
     async def healthz() -> dict[str, str]:
         return {"status": "ok", "version": __version__}
 
-    @app.get("/{path:path}", include_in_schema=False)
+    @app.get("/{path:page}", include_in_schema=False)
     async def page(path: str) -> Response:
         """A file of the page, or the page itself: it knows its own addresses."""
-        if path.startswith("api/"):
-            raise HTTPException(404)
-        file = (PAGE / path).resolve()
-        if path and file.is_file() and file.is_relative_to(PAGE):
+        file = _file_of_the_page(path)
+        if file is not None:
             forever = (
                 {"cache-control": "public, max-age=31536000, immutable"} if "assets" in file.parts else {}
             )
@@ -330,6 +399,15 @@ def _page_routes(app: FastAPI) -> None:
         if not (PAGE / "index.html").is_file():
             return PlainTextResponse("The page has not been built: run `make run`.", status_code=404)
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+
+def _file_of_the_page(path: str) -> Path | None:
+    try:
+        file = (PAGE / path).resolve()
+        return file if file.is_relative_to(PAGE) and file.is_file() else None
+    except (OSError, ValueError):
+        # No file can have that name: it is too long, or has a NUL in it.
+        return None
 
 
 # -- what went wrong -----------------------------------------------------------------------------
@@ -354,10 +432,14 @@ def _sentence(error: RequestValidationError) -> str:
     problem = error.errors()[0]
     if problem["type"] == "json_invalid":
         return "The body is no valid JSON."
+    if isinstance(error.body, bytes):
+        return "The body must be JSON and sent as application/json."
     where = [part for part in problem["loc"] if part not in ("body", "query", "path", "header")]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
     said = str(problem["msg"])
-    if problem["type"] == "string_pattern_mismatch" or said == "String should have at least 1 character":
+    if problem["type"] == "string_pattern_mismatch" and "\0" in problem["input"]:
+        said = "must not contain NUL characters"
+    elif problem["type"] == "string_pattern_mismatch" or said == "String should have at least 1 character":
         said = "must not be empty"
     return f"{name or 'The body'}: {said}."
 
@@ -382,5 +464,6 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": str(error)}, status, headers=headers)
 
 
-async def _too_large(_: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse({"error": f"The body is larger than {wire.MAX_BODY:,} bytes."}, 413)
+async def _broken(_: Request, _error: Exception) -> JSONResponse:
+    """A mistake of ours: it is in the log. This answer is given outside the guards."""
+    return JSONResponse({"error": "Something failed on this side."}, 500, headers=HEADERS)

@@ -8,10 +8,10 @@ must not touch streams.
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import json
-from http.cookies import SimpleCookie
-from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS = {
@@ -35,7 +35,7 @@ class Guards:
         """`hosts` are the names under which the server may be addressed; `token`, where there is one, must
         come with every request: as a bearer, or as the cookie that `?token=` leaves behind."""
         self._app = app
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset(name.lower() for name in hosts)
         self._token = token
         self._max_body = max_body
 
@@ -51,40 +51,47 @@ class Guards:
         await self._app(scope, _Limited(receive, self._max_body), _with_headers(send, scope, self._token))
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        host = headers.get("host", "")
-        if _name(host) not in self._hosts:
+        host = headers.get("host", "").lower()
+        if not self._answers_to(_name(host)):
             return 400, f"This server does not answer to the name '{_name(host)[:80]}'."
         origin = headers.get("origin")
-        if origin is not None and scope["method"] not in ("GET", "HEAD") and urlsplit(origin).netloc != host:
+        elsewhere = origin is not None and origin.partition("://")[2].lower() != host
+        if elsewhere and scope["method"] not in ("GET", "HEAD"):
             return 403, "Requests from other sites are not answered."
         if self._token is not None and scope["path"] != "/healthz" and not self._known(scope, headers):
             return 401, "This server wants a token: open the address that it printed when it started."
-        length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._max_body:
-            return 413, f"The body is larger than {self._max_body:,} bytes."
         return None
+
+    def _answers_to(self, name: str) -> bool:
+        # Open to a network, it is reached by whatever address it has there. No page can make an address its
+        # own, as it can a name.
+        return name in self._hosts or (self._token is not None and _is_address(name))
 
     def _known(self, scope: Scope, headers: dict[str, str]) -> bool:
         assert self._token is not None
-        cookie: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
-        query = scope["query_string"].decode("latin-1")
+        # Taken apart by hand: the library's parser gives up on cookies that other servers of this host left.
+        cookies = [part.strip() for part in headers.get("cookie", "").split(";")]
         offered = [
             headers.get("authorization", "").removeprefix("Bearer "),
-            cookie["moot"].value if "moot" in cookie else "",
-            *(part.removeprefix("token=") for part in query.split("&") if part.startswith("token=")),
+            *(part.removeprefix("moot=") for part in cookies if part.startswith("moot=")),
+            *_tokens(scope),
         ]
         return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in offered)
 
 
-class TooLarge(Exception):
+class TooLarge(HTTPException):
     """The body turned out larger than allowed."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"The body is larger than {most:,} bytes.")
 
 
 class _Limited:
-    """Counts a body that did not say its length."""
+    """Counts a body as it comes, whatever length it gave."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
+        self._most = most
         self._left = most
 
     async def __call__(self) -> Message:
@@ -92,24 +99,37 @@ class _Limited:
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:
-                raise TooLarge
+                raise TooLarge(self._most)
         return message
 
 
 def _with_headers(send: Send, scope: Scope, token: str | None) -> Send:
-    query = scope["query_string"].decode("latin-1")
-    tokens = [part.removeprefix("token=") for part in query.split("&") if part.startswith("token=")]
+    left_behind = token in _tokens(scope)
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            if token in tokens:
+            if left_behind:
                 cookie = f"moot={token}; HttpOnly; SameSite=Strict; Path=/"
                 extra.append((b"set-cookie", cookie.encode("latin-1", "replace")))
             message = {**message, "headers": [*message["headers"], *extra]}
         await send(message)
 
     return sending
+
+
+def _tokens(scope: Scope) -> list[str]:
+    """Those in the address."""
+    query: str = scope["query_string"].decode("latin-1")
+    return [part.removeprefix("token=") for part in query.split("&") if part.startswith("token=")]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _name(host: str) -> str:

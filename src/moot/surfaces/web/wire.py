@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 from moot.flows.board import (
     MAX_ANSWER,
@@ -28,7 +29,9 @@ from moot.frames import usage
 MAX_BODY = 1 << 20
 MAX_CONTENT = 10_000
 
-_NOT_BLANK = r"\S"
+_NO_NUL = r"^[^\x00]*$"
+"""PostgreSQL keeps no NULs, and no model wants any."""
+_NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
 
 
 class Payload(BaseModel):
@@ -39,15 +42,20 @@ def _text(most: int) -> Any:
     return StringConstraints(min_length=1, max_length=most, pattern=_NOT_BLANK)
 
 
+def _text_if_any(most: int) -> Any:
+    return StringConstraints(max_length=most, pattern=_NO_NUL)
+
+
 Decision = Annotated[str, _text(MAX_DECISION)]
 Content = Annotated[str, _text(MAX_CONTENT)]
 ChallengeText = Annotated[str, _text(MAX_CHALLENGE)]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Id = Annotated[str, _text(64)]
+SessionId = Annotated[str, StringConstraints(pattern=_NO_NUL)]
 
 
 class Answered(Payload):
-    question: Annotated[str, StringConstraints(max_length=MAX_ANSWER)]
-    answer: Annotated[str, StringConstraints(max_length=MAX_ANSWER)]
+    question: Annotated[str, _text_if_any(MAX_ANSWER)]
+    answer: Annotated[str, _text_if_any(MAX_ANSWER)]
 
 
 Answers = Annotated[list[Answered], Field(max_length=MAX_ANSWERS)]
@@ -55,14 +63,14 @@ Answers = Annotated[list[Answered], Field(max_length=MAX_ANSWERS)]
 
 class Exchanged(Payload):
     challenge_text: ChallengeText
-    reply_content: Annotated[str, StringConstraints(max_length=MAX_CONTENT)]
+    reply_content: Annotated[str, _text_if_any(MAX_CONTENT)]
     is_reply_complete: bool = True
 
 
 class Responded(Payload):
     persona_id: Id
-    persona_name: Annotated[str, StringConstraints(max_length=200)] = ""
-    content: Annotated[str, StringConstraints(max_length=MAX_CONTENT)]
+    persona_name: Annotated[str, _text_if_any(200)] = ""
+    content: Annotated[str, _text_if_any(MAX_CONTENT)]
     is_complete: bool = True
     challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)] = []
 
@@ -93,6 +101,13 @@ class BriefRequest(Payload):
     answers: Answers = []
     responses: Annotated[list[Responded], Field(min_length=1, max_length=MAX_MEMBERS)]
     session_id: Id | None = None
+
+    @field_validator("responses")
+    @classmethod
+    def _each_advisor_once(cls, responses: list[Responded]) -> list[Responded]:
+        if len({one.persona_id for one in responses}) < len(responses):
+            raise PydanticCustomError("named_twice", "names an advisor twice")
+        return responses
 
 
 class RetryRequest(Payload):
@@ -247,6 +262,15 @@ class SessionsOut(Payload):
 
 def answers_of(answers: list[Answered]) -> tuple[Answer, ...]:
     return tuple(Answer(answered.question, answered.answer) for answered in answers)
+
+
+def exchanges_of(exchanges: list[Exchanged]) -> tuple[tuple[str, str], ...]:
+    """Only what is complete: a reply that broke off was never given."""
+    return tuple(
+        (one.challenge_text, one.reply_content)
+        for one in exchanges
+        if one.is_reply_complete and one.reply_content.strip()
+    )
 
 
 def member(advisor: Member) -> MemberOut:

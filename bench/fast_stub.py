@@ -1,0 +1,173 @@
+"""A model server that costs next to nothing: OpenAI's event stream, written by one timer for all streams.
+
+Every token of an advisor is the moment it is due, in microseconds of the monotonic clock, which all processes
+of a machine share; whoever receives it knows its delay. Knows nothing of faults: the tests' stub has those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import cast
+
+import msgspec
+import uvloop
+
+_TICK = 0.001
+
+_HEADERS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_OPENING = (
+    b'data: {"id":"chatcmpl-stub-1","object":"chat.completion.chunk","created":1767225600,'
+    b'"model":"stub-model","system_fingerprint":"fp_stub",'
+)
+_ENDING = (
+    _OPENING + b'"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}\n\n',
+    _OPENING + b'"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}\n\n',
+    b"data: [DONE]\n\n",
+)
+
+
+class Script(msgspec.Struct, frozen=True):
+    """How advisors speak, and the clerk, who is known by the schema that the brief is to have."""
+
+    tokens: int
+    pace: float
+    first_token_delay: float = 0.0
+    brief_tokens: int = 1
+    ends: bool = True
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def _delta(text: str) -> bytes:
+    delta = json.dumps({"content": text}).encode()
+    choice = b'{"index":0,"delta":%b,"logprobs":null,"finish_reason":null}' % delta
+    return _chunk(_OPENING + b'"choices":[%b],"usage":null}\n\n' % choice)
+
+
+_END = b"".join(map(_chunk, _ENDING)) + b"0\r\n\r\n"
+_BEFORE_TIME, _AFTER_TIME = _delta(" @" + "0" * 14).split(b"0" * 14)
+
+
+def _brief(tokens: int) -> list[bytes]:
+    """A valid brief in so many pieces."""
+    text = json.dumps(
+        {
+            "consensus": {"areas": ["The lease is the trap."], "strength": "moderate"},
+            "tensions": [
+                {"between": ["The Strategist", "The Analyst"], "issue": "When.", "implication": "-"}
+            ],
+            "blindSpots": ["Nobody asked the customers."],
+            "recommendation": {
+                "summary": "Wait. " * tokens,
+                "confidence": "moderate",
+                "conditions": ["None."],
+            },
+        }
+    )
+    cuts = [len(text) * number // tokens for number in range(tokens + 1)]
+    return [_delta(text[start:end]) for start, end in itertools.pairwise(cuts)]
+
+
+class Stub:
+    """All streams and their one timer."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._brief = _brief(script.brief_tokens)
+        self._due: list[tuple[float, int, _Reply]] = []
+        self._numbers = itertools.count()
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            now = time.monotonic()
+            while self._due and self._due[0][0] <= now:
+                due, number, reply = self._due[0]
+                following = reply.say(due)
+                if following is None:
+                    heapq.heappop(self._due)
+                else:
+                    heapq.heapreplace(self._due, (following, number, reply))
+
+    def answer(self, connection: Connection, body: bytes) -> None:
+        script = self._script
+        wanted = iter(self._brief) if b'"json_schema"' in body else None
+        reply = _Reply(connection, wanted, len(self._brief) if wanted else script.tokens, script)
+        due = time.monotonic() + script.first_token_delay
+        heapq.heappush(self._due, (due, next(self._numbers), reply))
+
+
+class _Reply:
+    """One reply: the time it is due is each token's text, unless the text is given."""
+
+    __slots__ = ("_connection", "_left", "_script", "_text")
+
+    def __init__(
+        self, connection: Connection, text: Iterator[bytes] | None, tokens: int, script: Script
+    ) -> None:
+        self._connection = connection
+        self._text = text
+        self._left = tokens
+        self._script = script
+
+    def say(self, due: float) -> float | None:
+        """Says the token of this moment, and when the next one is due."""
+        if self._connection.gone:
+            return None
+        self._left -= 1
+        token = next(self._text) if self._text else b"%b%014d%b" % (_BEFORE_TIME, due * 1e6, _AFTER_TIME)
+        self._connection.transport.write(token)
+        if self._left:
+            return due + 1 / self._script.pace
+        if self._text or self._script.ends:
+            self._connection.transport.write(_END)
+        return None
+
+
+class Connection(asyncio.Protocol):
+    """Carries one reply at a time."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+        self._received = b""
+        self.gone = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.gone = True
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        length = next(
+            (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0
+        )
+        if not found or len(body) < length:
+            return
+        self._received = b""
+        self.transport.write(_HEADERS)
+        self._stub.answer(self, body)
+
+
+async def _serve(script: Script) -> None:
+    stub = Stub(script)
+    server = await asyncio.get_running_loop().create_server(lambda: Connection(stub), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    print(f"http://127.0.0.1:{port}", flush=True)
+    await stub.run()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve(msgspec.json.decode(sys.argv[1], type=Script)))

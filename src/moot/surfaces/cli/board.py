@@ -1,0 +1,280 @@
+"""`moot board`: a decision before the board, in the terminal."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from moot.surfaces.cli.running import (
+    AnswersOption,
+    DatabaseOption,
+    JsonOption,
+    ModelOption,
+    WorkspaceOption,
+    error_document,
+    report,
+    run,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from datetime import datetime
+
+    from moot.application import Moot, Options
+    from moot.errors import MootError
+    from moot.flows.board import BoardEvent, BoardState, Mode
+    from moot.runner import Person, Runner
+    from moot.surfaces.cli.board_screen import BoardNarrator
+
+
+def board(
+    decision: Annotated[str | None, typer.Argument(help="What is to be decided.")] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", "-r", metavar="ID", help="Take a session up again.")
+    ] = None,
+    last: Annotated[bool, typer.Option("--last", "-l", help="Take the latest session up again.")] = False,
+    questions: Annotated[
+        bool, typer.Option("--questions/--no-questions", help="Have probing questions asked first.")
+    ] = True,
+    mode: Annotated[
+        Literal["independent", "sequential"],
+        typer.Option(help="All advisors at once, or one after the other, each hearing those before."),
+    ] = "independent",
+    panel: Annotated[
+        str, typer.Option(metavar="ID", help="Who sits on the board: see `moot personas`.")
+    ] = "board",
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="Write the record at the end: .md, .json or .html."),
+    ] = None,
+    model: ModelOption = None,
+    answers: AnswersOption = None,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Put a decision before the board: advisors, challenges, and a brief.
+
+    moot board "Should we rewrite our billing service this quarter?"
+
+    moot board --resume ID
+    """
+    if (resume is not None or last) == (decision is not None):
+        raise typer.BadParameter(
+            "name a decision, or take a session up again with --resume ID or --last", param_hint="DECISION"
+        )
+    if export is not None:
+        from moot.flows.board import RECORD_ENDINGS
+
+        if export.suffix.lower() not in RECORD_ENDINGS:
+            raise typer.BadParameter(f"must end in {', '.join(RECORD_ENDINGS)}", param_hint="--export")
+
+    async def command(moot: Moot) -> int:
+        from moot.application import Options
+        from moot.surfaces.cli import screen
+        from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
+        from moot.surfaces.cli.board_screen import BoardPerson
+
+        person: Person
+        if answers is not None:
+            person = ScriptedPerson(read_answers(answers))
+        else:
+            person = BoardPerson() if screen.interactive() else NoPerson()
+        if decision is not None:
+            found = await _begun(moot, decision, panel, mode, questions=questions)
+        else:
+            found = await _found(moot, resume)
+        # As if --model had said it: a session keeps to the model that it began with, so that the voices stay.
+        keeping = Options(workspace, model or found.model, database)
+        async with _taken_up(moot, found, keeping, person, words_to_stdout=not as_json) as session:
+            code = await _talk(session, as_json=as_json)
+            if export is not None:
+                _write_record(session, export)
+        if isinstance(person, ScriptedPerson) and person.unused():
+            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
+        return code
+
+    run(command, workspace=workspace, model=model, database=database, as_json=as_json)
+
+
+# -- opening -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stored session, and the model that it began with."""
+
+    id: str
+    created_at: datetime
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSession:
+    """A session, ready to run."""
+
+    id: str
+    created_at: datetime
+    runner: Runner[BoardState, BoardEvent]
+    narrator: BoardNarrator
+
+    @property
+    def state(self) -> BoardState:
+        return self.runner.state
+
+
+async def _begun(moot: Moot, decision: str, panel: str, mode: Mode, *, questions: bool) -> Found:
+    """A new session. A wrong panel or decision is found before anything is stored."""
+    from moot.flows.board import BOARD, BoardConvened, DecisionPresented, Member
+    from moot.personas import speaking_order
+
+    personas = speaking_order(moot.library.members(moot.library.panel(panel)))
+    members = tuple(Member(p.id, p.name, p.role, str(p.contribution)) for p in personas)
+    # Without a wish for advisors the choice is the one for anybody.
+    advisor = next((speaker for speaker in moot.other_speakers() if speaker.role == "advisor"), None)
+    choice = await moot.gateway.choice(advisor)
+    moot.gateway.named(choice.name)
+    opening: list[BoardEvent] = [DecisionPresented(decision, members, mode, str(choice.name))]
+    if not questions:
+        opening.append(BoardConvened())
+    BOARD.fold(opening)
+    bodies = [BOARD.encode(event) for event in opening]
+    session = await (await moot.store()).create(BOARD.name, decision, bodies)
+    return Found(session.id, session.created_at, str(choice.name))
+
+
+async def _found(moot: Moot, session_id: str | None) -> Found:
+    """By id, or, without one, the latest."""
+    from moot.errors import NotFound
+    from moot.flows.board import BOARD
+
+    store = await moot.store()
+    if session_id is None:
+        latest = await store.sessions(BOARD.name, limit=1)
+        if not latest:
+            raise NotFound("session", "latest")
+        session = latest[0]
+    else:
+        session = await store.session(session_id)
+    if session.format != BOARD.name:
+        raise NotFound("board session", session.id)
+    state: BoardState = await moot.folded(session)
+    return Found(session.id, session.created_at, state.model)
+
+
+@asynccontextmanager
+async def _taken_up(
+    moot: Moot, found: Found, keeping: Options, person: Person, *, words_to_stdout: bool
+) -> AsyncIterator[BoardSession]:
+    from moot.application import opened
+    from moot.boards import PROMPTS
+    from moot.flows.board import BOARD
+    from moot.runner import Runner, StoredLog
+    from moot.speaking import speaking
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.board_screen import BoardNarrator
+    from moot.surfaces.cli.terminal import TINY
+
+    async with opened(keeping) as models:
+        name = (await models.gateway.choice()).name
+        if models.gateway.named(name).small:
+            screen.say(TINY, "dim")
+        speak = speaking(moot.library, models.gateway, name, PROMPTS)
+        narrator = BoardNarrator(
+            str(name), lambda file: _export(session, Path(file)), words_to_stdout=words_to_stdout
+        )
+        log = StoredLog(await moot.store(), found.id, BOARD)
+        runner = Runner(BOARD, log, speak=speak, person=person, listener=narrator)
+        session = BoardSession(found.id, found.created_at, runner, narrator)
+        await runner.resume()
+        narrator.follow(lambda: runner.state)
+        yield session
+
+
+# -- running -------------------------------------------------------------------------------------
+
+
+async def _talk(session: BoardSession, *, as_json: bool) -> int:
+    import asyncio
+
+    from moot.errors import AnswersExhausted, InvalidInput
+    from moot.surfaces.cli import failures, screen
+
+    error: MootError | None = None
+    interrupted = False
+    runner, narrator = session.runner, session.narrator
+    try:
+        await runner.run()
+    except asyncio.CancelledError:
+        interrupted = True
+    except (AnswersExhausted, InvalidInput) as unanswered:
+        error = unanswered
+        report(unanswered)
+    finally:
+        narrator.close()
+    interrupted = interrupted or (runner.left is not None and runner.left.interrupted)
+    if not (interrupted or screen.interactive() or narrator.brief_told):
+        # Nobody was there to ask for it.
+        narrator.tell_brief()
+    if as_json:
+        screen.show_json(document(session, error))
+    screen.say(f"Saved. Go on with: moot board --resume {session.id}", "dim")
+    if interrupted:
+        return failures.INTERRUPTED
+    if error is not None:
+        return failures.exit_code(error)
+    return failures.FAILED if _failed(session.state) else failures.DONE
+
+
+def _failed(state: BoardState) -> bool:
+    """One advisor who does not answer fails nothing; a board that nobody answers on has failed."""
+    unheard = state.convened and state.contributions == 0
+    return unheard or state.brief_failure is not None
+
+
+def document(session: BoardSession, error: MootError | None = None) -> dict[str, Any]:
+    """The --json form: the record, and what kept it from going on."""
+    from moot.records import board_json
+
+    return {
+        "session": session.id,
+        **board_json(session.state, session_id=session.id, when=session.created_at),
+        **({"error": error_document(error)} if error else {}),
+    }
+
+
+# -- the record ----------------------------------------------------------------------------------
+
+
+def _export(session: BoardSession, file: Path) -> None:
+    """A file that cannot be written does not end the session."""
+    from moot.errors import MootError
+    from moot.surfaces.cli import screen
+
+    try:
+        _write_record(session, file)
+    except (MootError, OSError) as error:
+        screen.say(f"{file} cannot be written: {error}")
+
+
+def _write_record(session: BoardSession, file: Path) -> None:
+    from moot import records
+    from moot.surfaces.cli import screen
+    from moot.workspace.writing import write_atomic
+
+    state = session.state
+    facts: Any = {"session_id": session.id, "when": session.created_at}
+    match file.suffix.lower():
+        case ".json":
+            text = json.dumps(records.board_json(state, **facts), ensure_ascii=False, indent=2) + "\n"
+        case ".html":
+            text = records.board_html(state, **facts)
+        case _:
+            text = records.board_markdown(state, **facts)
+    write_atomic(file.expanduser(), text)
+    screen.say(f"The record is in {file}.")

@@ -1,0 +1,155 @@
+"""What survives: a killed server, a reloaded page, a second tab. Nothing said is lost or paid for twice."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.board import (
+    CHALLENGE,
+    ENDLESS,
+    FIRST,
+    LAST,
+    SECOND,
+    Board,
+    NewBoard,
+    a_session,
+    asked_advisors,
+    briefs,
+    kept_challenges,
+    reply_to,
+    speak,
+    stored,
+)
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.surfaces.web.server import DECISION, Server, a_board, serving
+
+COUNTED = " ".join(str(number) for number in range(120))
+"""A word lost or said twice would show."""
+SHORT = "The Devil's Advocate says: Not yet, because of the lease."
+
+
+@pytest.fixture(scope="module")
+def grace() -> float:
+    """Longer than a reload takes on a busy machine."""
+    return 20
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        number: int = listening.getsockname()[1]
+        return number
+
+
+def test_a_page_goes_on_with_the_server_that_follows_a_killed_one(
+    new_board: NewBoard, stub: StubServer, tmp_path: Path, port: int
+) -> None:
+    arguments = ("--no-open", "--port", str(port))
+    for unfinished in (SECOND, LAST):
+        speak(stub, unfinished, ENDLESS)
+    with serving(tmp_path, stub, *arguments) as server:
+        board = new_board(server.url)
+        board.convene()
+        expect(board.page.locator(".step.is-done")).to_have_count(6)
+        board.next.click()
+        board.is_at(SECOND)
+        expect(board.cursor).to_be_visible()
+        server.kill()
+        expect(board.page.get_by_text("Connection lost. Reconnecting…")).to_be_visible()
+        expect(board.words).to_contain_text("word word")
+    stub.wait(lambda s: s.open_streams == 0)
+    stub.reset()
+    a_board(stub)
+    with serving(tmp_path, stub, *arguments) as server:
+        expect(board.brief_note).to_have_text("Brief ready")
+        expect(board.page.get_by_text("Connection lost")).to_have_count(0)
+        expect(board.words).to_have_text("The Strategist says: Not yet, because of the lease.")
+        board.previous.click()
+        expect(board.words).to_have_text(SHORT)
+        assert asked_advisors(stub) == ["The Ethicist", "The Strategist"]
+        assert len(briefs(stub)) == 1
+        assert all(response["isComplete"] for response in stored(server, board.session_id)["responses"])
+
+
+def test_a_challenge_cut_off_by_a_killed_server_is_given_back_and_can_be_sent_again(
+    new_board: NewBoard, stub: StubServer, tmp_path: Path, port: int
+) -> None:
+    arguments = ("--no-open", "--port", str(port))
+    with serving(tmp_path, stub, *arguments) as server:
+        board = new_board(server.url)
+        board.open(a_session(server, stub), SECOND)
+        reply_to(stub, CHALLENGE, ENDLESS)
+        board.challenge()
+        board.is_replying()
+        server.kill()
+        expect(board.page.get_by_role("alert")).to_contain_text("The reply did not arrive")
+        expect(board.turns).to_have_count(0)
+        expect(board.box).to_have_value(CHALLENGE)
+    stub.wait(lambda s: s.open_streams == 0)
+    stub.reset()
+    reply_to(stub, CHALLENGE, Behaviour(text="So much the better."))
+    with serving(tmp_path, stub, *arguments) as server:
+        assert kept_challenges(server, board.session_id) == []
+        board.submit.click()
+        expect(board.turns.last).to_contain_text("So much the better.")
+        expect(board.page.get_by_role("alert")).to_have_count(0)
+        expect(board.box).to_have_value("")
+        assert kept_challenges(server, board.session_id) == [CHALLENGE]
+
+
+def test_home_says_when_nobody_answers_and_recovers(
+    new_board: NewBoard, stub: StubServer, tmp_path: Path, port: int
+) -> None:
+    arguments = ("--no-open", "--port", str(port))
+    with serving(tmp_path, stub, *arguments) as server:
+        a_session(server, stub)
+        board = new_board(server.url)
+        board.page.goto("/new")
+        server.kill()
+    board.page.get_by_role("link", name="moot, home").click()
+    alert = board.page.get_by_role("alert").filter(has_text="No connection to moot")
+    expect(alert).to_be_visible()
+    with serving(tmp_path, stub, *arguments):
+        alert.get_by_role("button", name="Try again").click()
+        expect(board.page.locator(".session-decision")).to_have_text(DECISION)
+        expect(alert).to_have_count(0)
+
+
+def test_a_reload_in_mid_stream_loses_nothing_and_asks_nobody_again(board: Board, stub: StubServer) -> None:
+    a_board(stub, pace=30, words=COUNTED)
+    board.convene()
+    expect(board.words).to_contain_text("says: 0 1 2")
+    heard = board.words.inner_text()
+    board.page.reload()
+    board.is_at(FIRST)
+    expect(board.words).to_contain_text(heard)
+    expect(board.cursor).to_be_visible()
+    expect(board.box).to_be_visible()
+    expect(board.words).to_have_text(f"The Devil's Advocate says: {COUNTED}")
+    expect(board.brief_note).to_have_text("Brief ready")
+    assert len(asked_advisors(stub)) == 8
+    assert (len(briefs(stub)), stub.clients_left) == (1, 0)
+
+
+def test_a_second_tab_hears_the_same_and_may_outlive_the_first(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    a_board(stub, pace=30, words=COUNTED)
+    board.convene()
+    expect(board.words).to_contain_text("says: 0 1 2")
+    heard = board.words.inner_text()
+    other = Board(board.page.context.new_page())
+    other.open(board.session_id)
+    expect(other.words).to_contain_text(heard)
+    expect(other.cursor).to_be_visible()
+    board.page.close()
+    expect(other.words).to_have_text(f"The Devil's Advocate says: {COUNTED}")
+    expect(other.brief_note).to_have_text("Brief ready")
+    assert len(asked_advisors(stub)) == 8
+    assert (len(briefs(stub)), stub.clients_left) == (1, 0)
+    assert stored(server, other.session_id)["step"] == "review"
