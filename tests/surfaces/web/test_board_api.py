@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.stub.script import Behaviour
@@ -298,6 +299,19 @@ def test_a_client_that_leaves_a_challenge_closes_its_stream_within_200_ms(
     body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
     assert all(r["challenges"] == [] for r in body["responses"])
     assert not body["briefStale"]
+
+
+@pytest.mark.parametrize("route", ["questions", "brief"])
+def test_a_client_who_leaves_before_the_answer_ends_the_asking(
+    server: Server, stub: StubServer, route: str
+) -> None:
+    stub.default = Behaviour(first_token_delay=60)
+    body: dict[str, Any] = {"decision": DECISION}
+    if route == "brief":
+        body["responses"] = [{"personaId": "the-coach", "content": "Go."}]
+    with pytest.raises(httpx2.TimeoutException):
+        server.post(f"/api/board/{route}", body, timeout=0.5)
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
 
 
 def test_a_new_challenge_takes_the_place_of_one_that_is_streaming(server: Server, stub: StubServer) -> None:

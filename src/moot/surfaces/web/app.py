@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -35,6 +36,8 @@ from moot.frames import usage
 from moot.surfaces.web import reference, wire
 from moot.surfaces.web.guards import HEADERS, LOOPBACK, Guards
 from moot.surfaces.web.streams import EventStream, event, numbered
+
+T = TypeVar("T")
 
 PAGE = (Path(__file__).parent / "static").resolve()
 
@@ -165,7 +168,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post("/api/board/questions", responses=_problems(403, 413, 429, 503))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
-        state = await _boards(request).questions(asked.decision)
+        state = await _while_there(request, _boards(request).questions(asked.decision))
         if state.questions_failure is not None:
             failure = state.questions_failure
             raise _Refused(failure.kind, failure.message, failure.retry_after)
@@ -225,7 +228,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
                 raise InvalidInput("responses", "none of them is complete")
             live = await boards.detached_brief(asked.decision, wire.answers_of(asked.answers), said)
         async with live.listening(boards.engine.grace):
-            state = await live.brief()
+            state = await _while_there(request, live.brief())
         body = wire.brief_body(state)
         if state.brief_failure is not None:
             failure = state.brief_failure
@@ -233,6 +236,27 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
         if body is None:
             raise IllegalMove("A brief", str(state.step))
         return wire.BriefOut(brief=body)
+
+
+async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """What is done for a client who waits, and dropped when they leave: an answer that nobody reads is not
+    paid for."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(499, "The client has left.")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _frames(boards: Boards, live: Live, after: int) -> AsyncIterator[bytes]:
