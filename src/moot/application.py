@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import platformdirs
 
@@ -27,15 +27,24 @@ from moot.errors import (
 )
 from moot.workspace.layout import Workspace, find_workspace
 
+S = TypeVar("S")
+E = TypeVar("E", bound="Event")
+
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from moot.config import Config
     from moot.flows.ask import AskEvent, AskState
+    from moot.flows.flow import Event, Flow
     from moot.gateway.gateway import Gateway
     from moot.gateway.names import ModelName, Speaker
     from moot.gateway.weights import Entry, Weights
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner
+    from moot.speaking import Prompts
     from moot.store import Logged, Session, Store
+
+    AskConversation: TypeAlias = "Conversation[AskState, AskEvent]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +76,25 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class AskConversation:
-    """A conversation with one persona, ready to run."""
+class Part:
+    """Who takes part in a session: the models' prompts, the person, and whoever listens."""
+
+    prompts: Prompts
+    person: Person
+    listener: Listener
+
+
+@dataclass(frozen=True)
+class Conversation(Generic[S, E]):
+    """A stored session, ready to run."""
 
     session: Session
-    runner: Runner[AskState, AskEvent]
+    runner: Runner[S, E]
     model: str
     tiny: bool
 
     @property
-    def state(self) -> AskState:
+    def state(self) -> S:
         return self.runner.state
 
 
@@ -217,11 +235,50 @@ class Moot:
         """A session's state."""
         return _folded(session, await (await self.store()).events(session.id))
 
+    async def begin(
+        self, flow: Flow[S, E], title: str, opening: list[E], model: ModelName, part: Part
+    ) -> Conversation[S, E]:
+        """A new session. What is wrong with its opening, or its model, is found before anything is stored."""
+        flow.fold(opening)
+        self.gateway.named(model)
+        bodies = [flow.encode(event) for event in opening]
+        session = await (await self.store()).create(flow.name, title, bodies)
+        return await self._conversation(flow, session, model, part)
+
+    async def take_up(self, flow: Flow[S, E], session_id: str | None, part: Part) -> Conversation[S, E]:
+        """A session taken up again: by id, or, without one, the latest."""
+        from moot.gateway import names
+
+        store = await self.store()
+        if session_id is None:
+            latest = await store.sessions(flow.name, limit=1)
+            if not latest:
+                raise NotFound("session", "latest")
+            session = latest[0]
+        else:
+            session = await store.session(session_id)
+        if session.format != flow.name:
+            raise NotFound(f"{flow.name} session", session.id)
+        began_with = (await self.folded(session)).model
+        # --model wins; else a session keeps to the model that it began with, so that the voices stay.
+        return await self._conversation(flow, session, names.parse(self._options.model or began_with), part)
+
+    async def _conversation(
+        self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
+    ) -> Conversation[S, E]:
+        from moot.runner import Runner, StoredLog
+        from moot.speaking import speaking
+
+        speak = speaking(self.library, self.gateway, model, part.prompts)
+        log = StoredLog(await self.store(), session.id, flow)
+        runner = Runner(flow, log, speak=speak, person=part.person, listener=part.listener)
+        await runner.resume()
+        return Conversation(session, runner, str(model), self.gateway.named(model).small)
+
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener
     ) -> AskConversation:
-        """A new conversation with one persona. A wrong persona or question is found before anything is
-        stored."""
+        """A new conversation with one persona."""
         from moot.flows.ask import ASK, AskOpened, QuestionAsked
         from moot.gateway.names import Speaker
 
@@ -230,50 +287,22 @@ class Moot:
         opening: list[AskEvent] = [AskOpened(found.id, str(choice.name))]
         if question is not None:
             opening.append(QuestionAsked(question))
-        ASK.fold(opening)
-        tiny = self.gateway.named(choice.name).small
-        bodies = [ASK.encode(event) for event in opening]
-        session = await (await self.store()).create(ASK.name, question or found.name, bodies)
-        runner = await self._ask_runner(session, choice.name, person, listener)
-        await runner.resume()
-        return AskConversation(session, runner, str(choice.name), tiny)
+        part = Part(_ask_prompts(), person, listener)
+        return await self.begin(ASK, question or found.name, opening, choice.name, part)
 
     async def resumed_ask(
         self, session_id: str | None, person: Person, listener: Listener
     ) -> AskConversation:
-        """A conversation taken up again: by id, or, without one, the latest."""
         from moot.flows.ask import ASK
-        from moot.gateway import names
 
-        store = await self.store()
-        if session_id is None:
-            latest = await store.sessions(ASK.name, limit=1)
-            if not latest:
-                raise NotFound("session", "latest")
-            session = latest[0]
-        else:
-            session = await store.session(session_id)
-        if session.format != ASK.name:
-            raise NotFound("ask session", session.id)
-        began_with = _folded(session, await store.events(session.id)).model
-        # --model wins; else a conversation keeps to the model that it began with, so that the voice stays.
-        name = names.parse(self._options.model or began_with)
-        runner = await self._ask_runner(session, name, person, listener)
-        await runner.resume()
-        return AskConversation(session, runner, str(name), self.gateway.named(name).small)
+        return await self.take_up(ASK, session_id, Part(_ask_prompts(), person, listener))
 
-    async def _ask_runner(
-        self, session: Session, model: ModelName, person: Person, listener: Listener
-    ) -> Runner[AskState, AskEvent]:
-        from moot.flows.ask import ASK
-        from moot.prompting import ask
-        from moot.runner import Runner, StoredLog
-        from moot.speaking import Prompts, speaking
 
-        prompts = Prompts({"ask/answer": ask.answer})
-        speak = speaking(self.library, self.gateway, model, prompts)
-        log = StoredLog(await self.store(), session.id, ASK)
-        return Runner(ASK, log, speak=speak, person=person, listener=listener)
+def _ask_prompts() -> Prompts:
+    from moot.prompting import ask
+    from moot.speaking import Prompts
+
+    return Prompts({"ask/answer": ask.answer})
 
 
 @asynccontextmanager

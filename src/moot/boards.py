@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from moot.application import Part
 from moot.engine import Engine, Live
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.flows.board import (
@@ -40,9 +41,13 @@ from moot.prompting import board as prompts
 from moot.speaking import Prompts, speaking
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.runner import Speak
+    from typing import TypeAlias
+
+    from moot.application import Conversation, Moot
+    from moot.runner import Listener, Person, Speak
     from moot.store import Session
+
+    BoardConversation: TypeAlias = Conversation[BoardState, BoardEvent]
 
 PROMPTS = Prompts(
     speeches={ADVISOR: prompts.view, CHALLENGE: prompts.reply},
@@ -66,23 +71,15 @@ class Boards:
         self.engine = engine
 
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
-        """In speaking order."""
-        library = self._moot.library
-        try:
-            found = library.panel(panel)
-        except NotFound as unknown:
-            raise InvalidInput(
-                "panel", f"there is none called {panel!r}: {', '.join(unknown.known)}"
-            ) from None
-        return speaking_order(library.members(found))
+        return advisors(self._moot, panel)
 
     async def convene(self, decision: str, answers: tuple[Answer, ...], panel: str, mode: Mode) -> Live:
-        presented = await self._presented(decision, self.advisors(panel), mode)
-        return await self.engine.convene([presented, BoardConvened(answers)])
+        first = await presented(self._moot, decision, self.advisors(panel), mode)
+        return await self.engine.convene([first, BoardConvened(answers)])
 
     async def questions(self, decision: str) -> BoardState:
-        presented = await self._presented(decision, self.advisors(), "independent")
-        live = await self.engine.detached([presented], presented.model)
+        first = await presented(self._moot, decision, self.advisors(), "independent")
+        live = await self.engine.detached([first], first.model)
         try:
             return await live.questions()
         finally:
@@ -146,18 +143,13 @@ class Boards:
         await self.engine.forget(session.id)
         await (await self._moot.store()).delete(session.id)
 
-    async def _presented(self, decision: str, advisors: tuple[Persona, ...], mode: Mode) -> DecisionPresented:
-        choice = await self._moot.gateway.choice(Speaker("advisor"))
-        members = tuple(_member(persona) for persona in advisors)
-        return DecisionPresented(decision, members, mode, str(choice.name))
-
     async def _retold(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...]
     ) -> list[BoardEvent]:
         """The events that would have led to what a client says was said."""
-        advisors = tuple(self._persona(one.persona) for one in said)
+        speakers = tuple(self._persona(one.persona) for one in said)
         events: list[BoardEvent] = [
-            await self._presented(decision, advisors, "independent"),
+            await presented(self._moot, decision, speakers, "independent"),
             BoardConvened(answers),
         ]
         events.extend(AdvisorSpoke(one.persona, one.text, _UNBILLED) for one in said)
@@ -172,6 +164,40 @@ class Boards:
             return self._moot.library.persona(persona_id)
         except NotFound:
             raise InvalidInput("personaId", f"there is no persona {persona_id[:80]!r}") from None
+
+
+def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
+    """In speaking order."""
+    try:
+        found = moot.library.panel(panel)
+    except NotFound as unknown:
+        known = ", ".join(unknown.known)
+        raise InvalidInput("panel", f"there is none called {panel[:80]!r}; there is {known}") from None
+    return speaking_order(moot.library.members(found))
+
+
+async def presented(
+    moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode
+) -> DecisionPresented:
+    choice = await moot.gateway.choice(Speaker("advisor"))
+    return DecisionPresented(
+        decision, tuple(_member(persona) for persona in speakers), mode, str(choice.name)
+    )
+
+
+async def new_board(
+    moot: Moot, first: DecisionPresented, person: Person, listener: Listener, *, questions: bool
+) -> BoardConversation:
+    """A new session with somebody who can be asked; without questions, the board is convened at once."""
+    opening: list[BoardEvent] = [first] if questions else [first, BoardConvened()]
+    part = Part(PROMPTS, person, listener)
+    return await moot.begin(BOARD, first.decision, opening, parse(first.model), part)
+
+
+async def resumed_board(
+    moot: Moot, session_id: str | None, person: Person, listener: Listener
+) -> BoardConversation:
+    return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener))
 
 
 def _member(persona: Persona) -> Member:

@@ -344,7 +344,7 @@ def test_a_panel_of_ones_own_sits_on_the_board(stub: StubServer, tmp_path: Path)
         (("board", "--resume", "board-xyz"), 1, "Session 'board-xyz' not found"),
         (("board", " "), 2, "decision: is empty"),
         (("board", "x" * 5001), 2, "5,001 characters"),
-        (("board", DECISION, "--panel", "nobody"), 1, "Panel 'nobody' not found"),
+        (("board", DECISION, "--panel", "nobody"), 2, "there is none called 'nobody'"),
         (("board", DECISION, "--mode", "loud"), 2, "loud"),
         (("board", DECISION, "--export", "record.pdf"), 2, "must end in"),
         (("board", DECISION, "--model", "claude"), 2, "no model name"),

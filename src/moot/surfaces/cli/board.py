@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,12 +21,11 @@ from moot.surfaces.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from datetime import datetime
 
-    from moot.application import Moot, Options
+    from moot.application import Moot
     from moot.errors import MootError
-    from moot.flows.board import BoardEvent, BoardState, Mode
+    from moot.flows.board import BoardEvent, BoardState
     from moot.runner import Person, Runner
     from moot.surfaces.cli.board_screen import BoardNarrator
 
@@ -75,43 +73,35 @@ def board(
             raise typer.BadParameter(f"must end in {', '.join(RECORD_ENDINGS)}", param_hint="--export")
 
     async def command(moot: Moot) -> int:
-        from moot.application import Options
+        from moot.boards import advisors, new_board, presented, resumed_board
         from moot.surfaces.cli import screen
         from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
-        from moot.surfaces.cli.board_screen import BoardPerson
+        from moot.surfaces.cli.board_screen import BoardNarrator, BoardPerson
+        from moot.surfaces.cli.terminal import TINY
 
         person: Person
         if answers is not None:
             person = ScriptedPerson(read_answers(answers))
         else:
             person = BoardPerson() if screen.interactive() else NoPerson()
+        narrator = BoardNarrator(lambda file: _export(session, Path(file)), words_to_stdout=not as_json)
         if decision is not None:
-            found = await _begun(moot, decision, panel, mode, questions=questions)
+            first = await presented(moot, decision, advisors(moot, panel), mode)
+            begun = await new_board(moot, first, person, narrator, questions=questions)
         else:
-            found = await _found(moot, resume)
-        # As if --model had said it: a session keeps to the model that it began with, so that the voices stay.
-        keeping = Options(workspace, model or found.model, database)
-        async with _taken_up(moot, found, keeping, person, words_to_stdout=not as_json) as session:
-            code = await _talk(session, as_json=as_json)
-            if export is not None:
-                _write_record(session, export)
+            begun = await resumed_board(moot, resume, person, narrator)
+        session = BoardSession(begun.session.id, begun.session.created_at, begun.runner, narrator)
+        narrator.follow(begun.model, lambda: begun.runner.state)
+        if begun.tiny:
+            screen.say(TINY, "dim")
+        code = await _talk(session, as_json=as_json)
+        if export is not None:
+            _write_record(session, export)
         if isinstance(person, ScriptedPerson) and person.unused():
             screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
         return code
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
-
-
-# -- opening -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A stored session, and the model that it began with."""
-
-    id: str
-    created_at: datetime
-    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,74 +116,6 @@ class BoardSession:
     @property
     def state(self) -> BoardState:
         return self.runner.state
-
-
-async def _begun(moot: Moot, decision: str, panel: str, mode: Mode, *, questions: bool) -> Found:
-    """A new session. A wrong panel or decision is found before anything is stored."""
-    from moot.flows.board import BOARD, BoardConvened, DecisionPresented, Member
-    from moot.personas import speaking_order
-
-    personas = speaking_order(moot.library.members(moot.library.panel(panel)))
-    members = tuple(Member(p.id, p.name, p.role, str(p.contribution)) for p in personas)
-    # Without a wish for advisors the choice is the one for anybody.
-    advisor = next((speaker for speaker in moot.other_speakers() if speaker.role == "advisor"), None)
-    choice = await moot.gateway.choice(advisor)
-    moot.gateway.named(choice.name)
-    opening: list[BoardEvent] = [DecisionPresented(decision, members, mode, str(choice.name))]
-    if not questions:
-        opening.append(BoardConvened())
-    BOARD.fold(opening)
-    bodies = [BOARD.encode(event) for event in opening]
-    session = await (await moot.store()).create(BOARD.name, decision, bodies)
-    return Found(session.id, session.created_at, str(choice.name))
-
-
-async def _found(moot: Moot, session_id: str | None) -> Found:
-    """By id, or, without one, the latest."""
-    from moot.errors import NotFound
-    from moot.flows.board import BOARD
-
-    store = await moot.store()
-    if session_id is None:
-        latest = await store.sessions(BOARD.name, limit=1)
-        if not latest:
-            raise NotFound("session", "latest")
-        session = latest[0]
-    else:
-        session = await store.session(session_id)
-    if session.format != BOARD.name:
-        raise NotFound("board session", session.id)
-    state: BoardState = await moot.folded(session)
-    return Found(session.id, session.created_at, state.model)
-
-
-@asynccontextmanager
-async def _taken_up(
-    moot: Moot, found: Found, keeping: Options, person: Person, *, words_to_stdout: bool
-) -> AsyncIterator[BoardSession]:
-    from moot.application import opened
-    from moot.boards import PROMPTS
-    from moot.flows.board import BOARD
-    from moot.runner import Runner, StoredLog
-    from moot.speaking import speaking
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.board_screen import BoardNarrator
-    from moot.surfaces.cli.terminal import TINY
-
-    async with opened(keeping) as models:
-        name = (await models.gateway.choice()).name
-        if models.gateway.named(name).small:
-            screen.say(TINY, "dim")
-        speak = speaking(moot.library, models.gateway, name, PROMPTS)
-        narrator = BoardNarrator(
-            str(name), lambda file: _export(session, Path(file)), words_to_stdout=words_to_stdout
-        )
-        log = StoredLog(await moot.store(), found.id, BOARD)
-        runner = Runner(BOARD, log, speak=speak, person=person, listener=narrator)
-        session = BoardSession(found.id, found.created_at, runner, narrator)
-        await runner.resume()
-        narrator.follow(lambda: runner.state)
-        yield session
 
 
 # -- running -------------------------------------------------------------------------------------

@@ -174,9 +174,9 @@ class BoardNarrator:
     """Tells a session. Several advisors at once are told one after the other, each when it is whole; one who
     speaks alone is heard word by word. Only words and the brief go to stdout."""
 
-    def __init__(self, model: str, export: Callable[[str], None], *, words_to_stdout: bool) -> None:
+    def __init__(self, export: Callable[[str], None], *, words_to_stdout: bool) -> None:
         self.brief_told = False
-        self._model = model
+        self._model = ""
         self._export = export
         self._out = sys.stdout if words_to_stdout else sys.stderr
         self._waiting = Waiting()
@@ -184,8 +184,9 @@ class BoardNarrator:
         self._told: set[str] = set()
         self._state: Callable[[], BoardState] = BoardState
 
-    def follow(self, state: Callable[[], BoardState]) -> None:
+    def follow(self, model: str, state: Callable[[], BoardState]) -> None:
         """What has been said so far is told again, but it is not the result of this run."""
+        self._model = model
         self._state = state
         for advisor in state().advisors:
             if advisor.settled:

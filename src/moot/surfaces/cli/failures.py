@@ -39,6 +39,7 @@ def next_step(error: MootError) -> str:
 
 _LISTS = {
     "session": "See `moot sessions` for those that there are.",
+    "board session": "See `moot sessions` for those that there are.",
     "ask session": "See `moot sessions` for those that there are.",
 }
 
