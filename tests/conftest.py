@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,8 @@ def _settle_environment() -> None:
 
 
 _settle_environment()
+# A shell that runs tests in the background has Ctrl-C ignored, and what they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure() -> None:

@@ -112,8 +112,6 @@ def test_ctrl_c_closes_the_stream_saves_and_exits_130(stub: StubServer, tmp_path
     with subprocess.Popen(
         [*MOOT, "ask", "the-strategist", QUESTION], env=environment(tmp_path, stub), cwd=tmp_path,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-        # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.read(3) == "One"
