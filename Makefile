@@ -43,10 +43,13 @@ $(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(shell find we
 	@touch $@
 
 browser:           ## Find a Chromium for the tests, or install Debian's where that is possible.
-	@command -v chromium chromium-browser google-chrome >/dev/null || \
-	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "Installing Chromium …" && \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
-	  echo "No Chromium was found: the tests in a browser will be skipped. Install chromium to run them."
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "Installing Chromium …"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -qq -y --no-install-recommends chromium >/dev/null && exit 0; \
+	fi; \
+	echo "No Chromium was found: the tests in a browser will be skipped. Install chromium to run them."
 
 check: install page  ## Lint, formatting, types, layers.
 	$(BIN)/ruff check .
