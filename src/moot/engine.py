@@ -364,12 +364,15 @@ class Engine:
                 yield batch
 
     async def _write(self) -> None:
-        """Every 16 ms, one transaction for what all sessions have to tell."""
+        """At most every 16 ms, one transaction for what all sessions tell; after a silence, at once."""
+        loop = asyncio.get_running_loop()
+        next_flush = loop.time()
         while True:
             await self._something.wait()
-            await asyncio.sleep(FRAME_SECONDS)
+            await asyncio.sleep(max(0.0, next_flush - loop.time()))
             self._something.clear()
             await self._flush()
+            next_flush = loop.time() + FRAME_SECONDS
 
     async def _flush(self) -> None:
         due: list[tuple[Live, list[Frame]]] = []
