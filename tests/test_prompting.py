@@ -3,11 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from moot.conversation import PERSON, Conversation
 from moot.flows.ask import AskState, Step
+from moot.flows.board import BOARD, AdvisorSpoke, BoardConvened, DecisionPresented, Member
+from moot.flows.flow import Spoken
 from moot.personas import load_library
-from moot.prompting import ask, parts
+from moot.prompting import ask, board, parts
 from moot.speech import ModelSaid, UserSaid
 
 LIBRARY = load_library()
@@ -89,3 +92,35 @@ def test_every_prompt_file_uses_exactly_what_it_declares() -> None:
     for name in names:
         declared, _ = parts._prompt(name)
         parts.fill(name, dict.fromkeys(declared, "x"))
+
+
+def test_a_small_models_brief_is_made_of_what_was_said() -> None:
+    spoken = Spoken("local", 1, 1, 0.0, 1)
+    views = {"the-coach": "Wait a month. Then ask again.", "the-analyst": "Count first! It costs little."}
+    members = tuple(Member(p.id, p.name, p.role, str(p.contribution)) for p in map(LIBRARY.persona, views))
+    state = BOARD.fold(
+        [
+            DecisionPresented("Should we?", members, "independent", "local"),
+            BoardConvened(),
+            *(AdvisorSpoke(persona, text, spoken) for persona, text in views.items()),
+        ]
+    )
+    _, small = board.brief(state, small=True)
+    _, large = board.brief(state, small=False)
+
+    def drafted(line: str, name: str = "The Analyst") -> dict[str, object]:
+        return {
+            "consensus": {"areas": [line], "strength": "weak"},
+            "tensions": [{"between": ["The Coach", name], "issue": line, "implication": line}],
+            "blindSpots": [],
+            "recommendation": {"summary": line, "confidence": "low", "conditions": []},
+        }
+
+    for line in ("Wait a month.", "Then ask again.", "Count first!", "It costs little."):
+        small.model_validate(drafted(line))
+    with pytest.raises(ValidationError):
+        small.model_validate(drafted("Something of its own."))
+    large.model_validate(drafted("Something of its own."))
+    for shape in (small, large):
+        with pytest.raises(ValidationError):
+            shape.model_validate(drafted("Wait a month.", "The Stranger"))

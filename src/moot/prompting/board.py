@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
@@ -149,7 +150,8 @@ def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         max_tokens=BRIEF_TOKENS,
         temperature=BRIEF_TEMPERATURE,
     )
-    return request, brief_shape(tuple(advisor.member.name for advisor in spoke))
+    names = tuple(advisor.member.name for advisor in spoke)
+    return request, brief_shape(names, _sentences(spoke) if small else ())
 
 
 REFINED = (
@@ -168,37 +170,53 @@ def _section(advisor: Advisor, *, short: bool) -> str:
     return "\n\n".join(parts)
 
 
+def _sentences(spoke: list[Advisor]) -> tuple[str, ...]:
+    """What a very small model may choose from: it can point at what was said, but not sum it up."""
+    chosen: dict[str, None] = {}
+    for advisor in spoke:
+        said = re.split(r"(?<=[.!?])\s+", " ".join((advisor.text or "").split()))
+        chosen.update(dict.fromkeys(sentence[:300] for sentence in (said[0], said[-1])))
+    return tuple(chosen)
+
+
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
+_Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1500)]
 
 
-class _Consensus(_Shape):
-    areas: Annotated[list[_Line], Field(max_length=8)]
-    strength: Literal["strong", "moderate", "weak"]
+_STRENGTH: Any = Literal["strong", "moderate", "weak"]
+_CONFIDENCE: Any = Literal["high", "moderate", "low"]
 
 
-class _Recommendation(_Shape):
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1500)]
-    confidence: Literal["high", "moderate", "low"]
-    conditions: Annotated[list[_Line], Field(max_length=8)]
-
-
-def brief_shape(names: tuple[str, ...]) -> type[BaseModel]:
-    """The brief of one session: a tension can be between nobody but the advisors who spoke in it."""
+def brief_shape(names: tuple[str, ...], sentences: tuple[str, ...] = ()) -> type[BaseModel]:
+    """The brief of one session: a tension can be between nobody but the advisors who spoke in it. With
+    `sentences`, every line of it is one of them."""
     somebody: Any = Literal[names]
+    line: Any = Literal[sentences] if sentences else _Line
+    summary: Any = line if sentences else _Paragraph
+    most = 3 if sentences else 8
+    lines: Any = Annotated[list[line], Field(max_length=most)]
+    consensus = create_model("Consensus", __base__=_Shape, areas=(lines, ...), strength=(_STRENGTH, ...))
     tension = create_model(
         "Tension",
         __base__=_Shape,
         between=(Annotated[list[somebody], Field(min_length=2, max_length=len(names))], ...),
-        issue=(_Line, ...),
-        implication=(_Line, ...),
+        issue=(line, ...),
+        implication=(line, ...),
     )
     # A board of one has nobody to disagree with.
-    tensions: Any = Annotated[list[tension], Field(max_length=8 if len(names) > 1 else 0)]  # type: ignore[valid-type]
+    tensions: Any = Annotated[list[tension], Field(max_length=most if len(names) > 1 else 0)]  # type: ignore[valid-type]
+    recommendation = create_model(
+        "Recommendation",
+        __base__=_Shape,
+        summary=(summary, ...),
+        confidence=(_CONFIDENCE, ...),
+        conditions=(lines, ...),
+    )
     return create_model(
         "BoardBrief",
         __base__=_Shape,
-        consensus=(_Consensus, ...),
+        consensus=(consensus, ...),
         tensions=(tensions, ...),
-        blind_spots=(Annotated[list[_Line], Field(max_length=8)], ...),
-        recommendation=(_Recommendation, ...),
+        blind_spots=(lines, ...),
+        recommendation=(recommendation, ...),
     )
