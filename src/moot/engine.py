@@ -77,9 +77,8 @@ class NotReplied:
 class Live:
     """A session that this process drives while somebody listens."""
 
-    def __init__(self, log: Log[BoardEvent], speak: Speak, *, session: Session | None, tiny: bool) -> None:
+    def __init__(self, log: Log[BoardEvent], speak: Speak, session: Session | None) -> None:
         self.session = session
-        self.tiny = tiny
         self.outbox = Outbox()
         self.seq = 0
         self.frames: list[Frame] = []
@@ -308,7 +307,7 @@ class Engine:
         speak, tiny = self._speak_for(state.model)
         bodies = [BOARD.encode(event) for event in opening]
         session = await self._store.create(BOARD.name, state.decision, bodies)
-        live = await self._made(session, speak, tiny=tiny)
+        live = await self._made(session, speak)
         live.outbox.session_started(session.id, live.state, tiny=tiny)
         return live
 
@@ -319,8 +318,8 @@ class Engine:
             found = self._live.get(session.id)
             if found is not None:
                 return found
-            speak, tiny = self._speak_for(model)
-            live = await self._made(session, speak, tiny=tiny)
+            speak, _ = self._speak_for(model)
+            live = await self._made(session, speak)
             told = await self._store.frames(session.id)
             live.seq = told[-1].seq if told else 0
             live.first_seq = live.seq + 1
@@ -328,8 +327,8 @@ class Engine:
             self._something.set()
             return live
 
-    async def _made(self, session: Session, speak: Speak, *, tiny: bool) -> Live:
-        live = Live(StoredLog(self._store, session.id, BOARD), speak, session=session, tiny=tiny)
+    async def _made(self, session: Session, speak: Speak) -> Live:
+        live = Live(StoredLog(self._store, session.id, BOARD), speak, session)
         live.wake = self._something.set
         await live.resume()
         self._live[session.id] = live
@@ -337,8 +336,8 @@ class Engine:
 
     async def detached(self, events: list[BoardEvent], model: str) -> Live:
         """A conversation that is not stored: the same flow, a log in memory."""
-        speak, tiny = self._speak_for(model)
-        live = Live(MemoryLog(events), speak, session=None, tiny=tiny)
+        speak, _ = self._speak_for(model)
+        live = Live(MemoryLog(events), speak, None)
         await live.resume()
         return live
 
