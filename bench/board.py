@@ -29,7 +29,7 @@ LIMIT = 2 * (WHOLE.first_token_delay + (WHOLE.tokens - 1) / WHOLE.pace)
 STEADY = Script(tokens=150, pace=50, first_token_delay=0.2)
 
 ENDLESS = Script(tokens=10**9, pace=50)
-LEVELS = (4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80)
+LEVELS = (8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128)
 WINDOW = 1.5
 WINDOWS = 4
 DELAY_LIMIT = 0.1

@@ -1,4 +1,5 @@
-"""Writes the parts of the documentation that follow from the code: `make docs`. A test holds them to it."""
+"""Writes the parts of the documentation, and the page's types, that follow from the code: `make docs`. A test
+holds them to it."""
 
 from __future__ import annotations
 
@@ -7,12 +8,20 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from docs.typescript import wire_types
 
 from moot.flows import ask
 from moot.flows.flow import Table
 from moot.personas import load_library
+from moot.surfaces.web.app import create_app
+
+if TYPE_CHECKING:
+    from moot.application import Moot
 
 DOCS = Path(__file__).parent
+WEB = DOCS.parent / "web"
 
 COMMANDS = (
     (),
@@ -39,6 +48,7 @@ def pages() -> dict[Path, str]:
         DOCS / "reference" / "commands.md": commands(),
         DOCS / "reference" / "personas.md": personas(),
         DOCS / "reference" / "flows.md": flows(),
+        WEB / "src" / "wire.generated.ts": wire_types(create_app(cast("Moot", None)).openapi()),
     }
 
 

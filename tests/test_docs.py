@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from docs import generate
+from docs.typescript import wire_types
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]
@@ -15,6 +17,58 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").g
 @pytest.mark.parametrize("page", generate.pages(), ids=lambda page: page.name)
 def test_generated_pages_are_up_to_date(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == generate.pages()[page], "run `make docs`"
+
+
+def a_document(**schemas: Any) -> dict[str, Any]:
+    limited = {
+        "SessionRequest": {"decision": {"maxLength": 5}, "answers": {"maxItems": 4}},
+        "Answered": {"answer": {"maxLength": 3}},
+        "ChallengeRequest": {"challengeText": {"maxLength": 2}, "priorChallenges": {"maxItems": 1}},
+    }
+    needed = {
+        name: {"properties": {field: {"type": "string", **limit} for field, limit in fields.items()}}
+        for name, fields in limited.items()
+    }
+    return {"components": {"schemas": needed | schemas}}
+
+
+def test_types_of_the_page_say_what_the_document_says() -> None:
+    written = wire_types(
+        a_document(
+            Said={
+                "description": "One\n  word.",
+                "required": ["type", "by", "scores"],
+                "properties": {
+                    "type": {"const": "said", "type": "string"},
+                    "by": {"anyOf": [{"$ref": "#/components/schemas/Who"}, {"type": "null"}]},
+                    "at": {"type": "integer"},
+                    "scores": {"type": "object", "additionalProperties": {"type": "number"}},
+                    "sure": {"type": "array", "items": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}},
+                },
+            },
+            Who={"enum": ["you", "me"], "type": "string"},
+        )
+    )
+    assert (
+        """/** One word. */
+export interface Said {
+  readonly type: "said";
+  readonly by: Who | null;
+  readonly at?: number;
+  readonly scores: Readonly<Record<string, number>>;
+  readonly sure?: readonly (boolean | null)[];
+}
+"""
+        in written
+    )
+    assert 'export type Who = "you" | "me";\n' in written
+    limits = "{ decision: 5, answers: 4, answer: 3, challenge: 2, challenges: 1 }"
+    assert written.endswith(f"export const LIMITS = {limits} as const;\n")
+
+
+def test_a_schema_that_has_no_type_for_the_page_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no TypeScript is known"):
+        wire_types(a_document(Odd={"type": "object", "patternProperties": {}}))
 
 
 def test_every_command_is_in_the_reference() -> None:

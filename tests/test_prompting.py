@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from moot.conversation import PERSON, Conversation
 from moot.flows.ask import AskState, Step
-from moot.flows.board import BOARD, AdvisorSpoke, BoardConvened, DecisionPresented, Member
+from moot.flows.board import BOARD
+from moot.flows.board_events import AdvisorSpoke, BoardConvened, DecisionPresented, Member
 from moot.flows.flow import Spoken
 from moot.personas import load_library
 from moot.prompting import ask, board, parts

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from moot.flows.board import (
-    BOARD,
+from moot.flows.board import BOARD
+from moot.flows.board_events import (
     AdvisorFailed,
     AdvisorSpoke,
     Answer,
     BoardConvened,
-    BoardState,
     Brief,
     BriefDrafted,
     BriefFailed,
@@ -30,6 +29,7 @@ from moot.flows.board import (
     Recommendation,
     Tension,
 )
+from moot.flows.board_state import BoardState
 from moot.flows.flow import Spoken
 from moot.records import board_html, board_json, board_markdown, brief_markdown
 from moot.texts.markdown import headings
@@ -64,7 +64,7 @@ SESSION = BOARD.fold(
         BoardConvened((Answer("Why now?", "Rent is low."),)),
         AdvisorSpoke("the-strategist", "Open it.", spoken()),
         AdvisorSpoke("the-mentor", "# Wait\n\nPeople are tired.", spoken(None, cut_short=True)),
-        AdvisorFailed("the-cynic", "Unreachable", "connection refused"),
+        AdvisorFailed("the-cynic", "Unreachable", "connection refused", 7.5),
         BriefDrafted(BRIEF, spoken()),
         ChallengeMade("the-mentor", "Are they?"),
         ChallengeReplied("the-mentor", "Ask them.", spoken()),
@@ -315,6 +315,7 @@ def test_json_is_plain_and_complete() -> None:
                 "content": "Open it.",
                 "isComplete": True,
                 "error": None,
+                "retryAfter": None,
                 "challenges": [],
                 "usage": bill,
             },
@@ -324,6 +325,7 @@ def test_json_is_plain_and_complete() -> None:
                 "content": "# Wait\n\nPeople are tired.",
                 "isComplete": True,
                 "error": None,
+                "retryAfter": None,
                 "challenges": [
                     {
                         "challengeText": "Are they?",
@@ -340,6 +342,7 @@ def test_json_is_plain_and_complete() -> None:
                 "content": "",
                 "isComplete": False,
                 "error": "connection refused",
+                "retryAfter": 7.5,
                 "challenges": [],
                 "usage": None,
             },

@@ -128,8 +128,10 @@ def test_frames_come_back_from_any_position(database: str) -> None:
             assert [f.body for f in await store.frames(one.id, after)] == [b"a", b"b", b"c"][after:]
         assert (await store.last_frame(one.id), await store.last_frame("nobody")) == (3, 0)
         with pytest.raises(SessionMoved):
-            await store.append_frames([Frame(one.id, 4, b"d"), Frame(one.id, 3, b"again")])
-        assert await store.last_frame(one.id) == 3, "all of a flush, or nothing"
+            await store.append_frames([Frame(other.id, 2, b"y"), Frame(one.id, 1, b"again")])
+        assert await store.last_frame(other.id) == 1, "all of a flush, or nothing"
+        await store.append_frames([Frame(one.id, 4, b"d")])
+        assert [f.seq for f in await store.frames(one.id, 1)] == [2, 3, 4]
         await store.delete(one.id)
         assert await store.frames(one.id) == []
 

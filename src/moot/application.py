@@ -54,6 +54,8 @@ class Options:
     workspace: Path | None = None
     model: str | None = None
     database: str | None = None
+    agentd: bool = False
+    """Changes are where the tool of that name has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,15 @@ class Moot:
 
     @cached_property
     def workspace(self) -> Workspace:
-        return find_workspace(Path.cwd(), self._options.workspace)
+        return find_workspace(Path.cwd(), self._options.workspace, agentd=self._options.agentd)
+
+    @property
+    def agentd(self) -> bool:
+        return self._options.agentd
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self._env
 
     @cached_property
     def user_config_file(self) -> Path:
@@ -193,6 +203,12 @@ class Moot:
             return ModelInUse(str(choice.name), choice.reason, tiny=False)
         weights = self.gateway.weights(choice.name)
         return ModelInUse(str(choice.name), choice.reason, weights.tiny, str(weights.path))
+
+    async def warm_up(self) -> None:
+        """Loads what the board's first word would wait for."""
+        from moot.gateway.names import Speaker
+
+        await self.gateway.warm_up(Speaker("advisor"))
 
     def other_speakers(self) -> list[Speaker]:
         """Roles and personas that have a wish of their own."""

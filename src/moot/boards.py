@@ -5,7 +5,6 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,26 +13,21 @@ from typing import TYPE_CHECKING
 from moot.application import Part
 from moot.engine import Engine, Live
 from moot.errors import InvalidInput, MootError, NotFound
-from moot.flows.board import (
-    ADVISOR,
-    BOARD,
-    BRIEF,
-    CHALLENGE,
-    QUESTIONS,
+from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS
+from moot.flows.board_events import (
     AdvisorRetried,
     AdvisorSpoke,
     Answer,
     BoardConvened,
     BoardEvent,
-    BoardState,
     BriefFailed,
     ChallengeMade,
     ChallengeReplied,
     DecisionPresented,
     Member,
     Mode,
-    Step,
 )
+from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import Spoken
 from moot.gateway.names import Speaker, parse
 from moot.personas import Persona, speaking_order
@@ -221,9 +215,7 @@ async def opened_boards(moot: Moot, grace: float = 3.0) -> AsyncIterator[Boards]
 
     engine = Engine(await moot.store(), speak_for, grace)
     await engine.start()
-    warming = asyncio.create_task(moot.gateway.warm_up(Speaker("advisor")))
     try:
         yield Boards(moot, engine)
     finally:
-        await asyncio.gather(warming, return_exceptions=True)
         await engine.close()

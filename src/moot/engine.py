@@ -15,17 +15,15 @@ from dataclasses import dataclass
 import msgspec
 
 from moot.errors import MootError, SessionMoved
-from moot.flows.board import (
-    BOARD,
-    CHALLENGE,
+from moot.flows.board import BOARD, CHALLENGE
+from moot.flows.board_events import (
     BoardEvent,
-    BoardState,
     BriefRequested,
     ChallengeMade,
     ChallengeReplied,
     ChallengeWithdrawn,
-    Step,
 )
+from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import AskPersona, Event, ModelEffect, Spoken
 from moot.frames import Outbox, missing
 from moot.runner import Log, Runner, Speak, StoredLog
@@ -34,6 +32,8 @@ from moot.store import Frame, Session, Store
 FRAME_SECONDS = 0.016
 """How long words are gathered before they are written and told: one frame of a screen."""
 
+BUSY_FRAME_SECONDS = 0.05
+"""The longest they are gathered when writing takes its time: more words a write, still live to the eye."""
 
 RETRY_SECONDS = 0.5
 KEEP_SECONDS = 60.0
@@ -363,15 +363,18 @@ class Engine:
                 yield batch
 
     async def _write(self) -> None:
-        """At most every 16 ms, one transaction for what all sessions tell; after a silence, at once."""
+        """At most every 16 ms, one transaction for what all sessions tell; after a silence, at once. A busy
+        process writes less often, so that writing takes no more than about half of its time."""
         loop = asyncio.get_running_loop()
         next_flush = loop.time()
         while True:
             await self._something.wait()
             await asyncio.sleep(max(0.0, next_flush - loop.time()))
             self._something.clear()
+            began = loop.time()
             await self._flush()
-            next_flush = loop.time() + FRAME_SECONDS
+            ended = loop.time()
+            next_flush = ended + min(max(FRAME_SECONDS, ended - began), BUSY_FRAME_SECONDS)
 
     async def _flush(self) -> None:
         due: list[tuple[Live, list[Frame]]] = []

@@ -10,17 +10,9 @@ from typing import Any
 
 import msgspec
 
-from moot.flows.board import (
-    ADVISOR,
-    BRIEF,
-    AdvisorFailed,
-    AdvisorSpoke,
-    BoardEvent,
-    BoardState,
-    BriefDrafted,
-    BriefFailed,
-    Step,
-)
+from moot.flows.board import ADVISOR, BRIEF
+from moot.flows.board_events import AdvisorFailed, AdvisorSpoke, BoardEvent, BriefDrafted, BriefFailed
+from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import AskPersona, ModelEffect, Spoken
 
 Payload = dict[str, Any]

@@ -18,7 +18,8 @@ from typing import Any
 
 import msgspec
 
-from moot.flows.board import Advisor, BoardState, Brief, Exchange
+from moot.flows.board_events import Brief
+from moot.flows.board_state import Advisor, BoardState, Exchange
 from moot.flows.flow import Spoken
 
 # -- what a record is made of --------------------------------------------------------------------
@@ -377,6 +378,7 @@ def _response(advisor: Advisor) -> dict[str, Any]:
         "content": advisor.text or "",
         "isComplete": advisor.text is not None,
         "error": None if advisor.failure is None else advisor.failure.message,
+        "retryAfter": None if advisor.failure is None else advisor.failure.retry_after,
         "challenges": [_challenge(exchange) for exchange in advisor.exchanges],
         "usage": _usage(advisor.spoken),
     }

@@ -7,6 +7,8 @@ default; any other database that SQLAlchemy reaches by URL.
 from __future__ import annotations
 
 import asyncio
+import functools
+import itertools
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
@@ -85,7 +87,24 @@ _frames = Table(
     Column("seq", Integer, primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
-"""What listeners of a session are told, word for word, so that one who was away can be told the rest."""
+"""What listeners of a session are told, word for word, so that one who was away can be told the rest. Frames
+that were written together are one row, under the number of the first, a line each."""
+
+_ROWS_AT_ONCE = 10_000
+"""SQLite takes 32,766 values in a statement."""
+
+
+def _slices(runs: list[_Run]) -> Iterator[list[_Run]]:
+    for start in range(0, len(runs), _ROWS_AT_ONCE):
+        yield runs[start : start + _ROWS_AT_ONCE]
+
+
+@functools.lru_cache(maxsize=256)
+def _inserting(rows: int, sign: str) -> str:
+    """One statement for all rows. A statement for each would give up and take back Python's lock each time,
+    and wait for a busy loop up to five milliseconds a row."""
+    row = f"({sign}, {sign}, {sign})"
+    return f"INSERT INTO frames (session, seq, body) VALUES {', '.join([row] * rows)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +125,22 @@ class Logged:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     session: str
     seq: int
     body: bytes
+    """JSON without line breaks."""
+
+
+_Run = tuple[str, int, bytes]
+"""A row: consecutive frames of a session under the number of the first, a line each."""
+
+
+def _runs(frames: Sequence[Frame]) -> list[_Run]:
+    together: dict[str, list[Frame]] = {}
+    for frame in frames:
+        together.setdefault(frame.session, []).append(frame)
+    return [(session, run[0].seq, b"\n".join(f.body for f in run)) for session, run in together.items()]
 
 
 class _FrameWriter:
@@ -122,12 +152,13 @@ class _FrameWriter:
         event.listen(self._engine, "connect", _prepare_sqlite)
         self._thread = ThreadPoolExecutor(1, "moot-frames")
 
-    async def write(self, rows: list[dict[str, Any]]) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, rows)
+    async def write(self, runs: list[_Run]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
 
-    def _write(self, rows: list[dict[str, Any]]) -> None:
+    def _write(self, runs: list[_Run]) -> None:
         with self._engine.begin() as connection:
-            connection.execute(insert(_frames), rows)
+            for some in _slices(runs):
+                connection.exec_driver_sql(_inserting(len(some), "?"), tuple(itertools.chain(*some)))
 
     def close(self) -> None:
         self._thread.shutdown()
@@ -204,32 +235,50 @@ class Store:
             return [Logged(*row) for row in await connection.execute(query)]
 
     async def append_frames(self, frames: Sequence[Frame]) -> None:
-        """Frames of any number of sessions, in one transaction."""
-        rows = [{"session": f.session, "seq": f.seq, "body": f.body} for f in frames]
+        """Frames of any number of sessions, each session's in order and without a gap, in one transaction."""
+        runs = _runs(frames)
         try:
             if self._frame_writer is None:
+                sign = "?" if self._engine.dialect.name == "sqlite" else "%s"
                 async with self._writing() as connection:
-                    await connection.execute(insert(_frames), rows)
+                    for some in _slices(runs):
+                        values = tuple(itertools.chain(*some))
+                        await connection.exec_driver_sql(_inserting(len(some), sign), values)
             else:
                 with _explained(self._engine):
-                    await self._frame_writer.write(rows)
+                    await self._frame_writer.write(runs)
         except IntegrityError as error:
             raise SessionMoved(frames[0].session) from error
 
     async def frames(self, session_id: str, after: int = 0) -> list[Frame]:
         """In order, those with a number above `after`."""
+        mine = _frames.c.session == session_id
+        # The next frame may be in the middle of a row.
+        first = select(func.max(_frames.c.seq)).where(mine, _frames.c.seq <= after + 1).scalar_subquery()
         query = (
-            select(_frames)
-            .where(_frames.c.session == session_id, _frames.c.seq > after)
+            select(_frames.c.seq, _frames.c.body)
+            .where(mine, _frames.c.seq >= func.coalesce(first, 0))
             .order_by(_frames.c.seq)
         )
         async with self._reading() as connection:
-            return [Frame(*row) for row in await connection.execute(query)]
+            rows = (await connection.execute(query)).all()
+        return [
+            Frame(session_id, seq, body)
+            for first_seq, run in rows
+            for seq, body in enumerate(run.split(b"\n"), start=first_seq)
+            if seq > after
+        ]
 
     async def last_frame(self, session_id: str) -> int:
-        query = select(func.max(_frames.c.seq)).where(_frames.c.session == session_id)
+        query = (
+            select(_frames.c.seq, _frames.c.body)
+            .where(_frames.c.session == session_id)
+            .order_by(_frames.c.seq.desc())
+            .limit(1)
+        )
         async with self._reading() as connection:
-            return int(await connection.scalar(query) or 0)
+            last = (await connection.execute(query)).first()
+        return int(last.seq) + last.body.count(b"\n") if last else 0
 
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
         """Newest first."""

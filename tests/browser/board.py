@@ -24,10 +24,21 @@ CHALLENGE = "What if the rents fall?"
 ENDLESS = Behaviour(text="word " * 3000, pace=30)
 """Speaks longer than any test waits."""
 
+AT_ONCE = 1.0
+"""Seconds from leaving the page's reply to the end of the model's, through a browser on a busy machine. The
+exact promise is held in two parts: the page's by the fifth of the rows, the server's by a test of the API."""
+
 NOTE_MOVES = """
 for (const type of ["click", "keydown", "popstate"]) {
   addEventListener(type, () => { globalThis.movedAt = Date.now(); }, true);
 }
+const fetching = globalThis.fetch;
+globalThis.fetch = (path, init) => {
+  if (path === "/api/board/challenge") {
+    init.signal.addEventListener("abort", () => { globalThis.abortedAt = Date.now(); });
+  }
+  return fetching(path, init);
+};
 """
 
 
@@ -87,6 +98,10 @@ class Board:
     def recommendation(self) -> Locator:
         return self.page.locator(".recommendation-words")
 
+    def trait(self, name: str) -> Locator:
+        """A line of the advisor's temperament, which opens."""
+        return self.page.locator(".trait > summary", has_text=name)
+
     def row(self, name: str) -> Locator:
         """An advisor's row in the brief."""
         return self.page.get_by_role("region", name="Advisor Responses").get_by_role("button", name=name)
@@ -132,6 +147,11 @@ class Board:
         """When the page last heard of a click, a key or a step in its history, by time.monotonic()."""
         since_epoch: float = self.page.evaluate("movedAt / 1000")
         return since_epoch - (time.time() - time.monotonic())
+
+    def seconds_to_abort(self) -> float:
+        """From there to the abort of the challenge's request, by the page's own clock."""
+        seconds: float = self.page.evaluate("(abortedAt - movedAt) / 1000")
+        return seconds
 
 
 NewBoard = Callable[..., Board]

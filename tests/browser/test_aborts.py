@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.board import (
+    AT_ONCE,
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -26,10 +27,6 @@ from tests.browser.board import (
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.web.server import Server, a_board
-
-AT_ONCE = 1.0
-"""Seconds from leaving the page's reply to the end of the model's, on a busy machine. The exact promise is
-held by a test that may try again: the fifth of the rows."""
 
 
 def replying(board: Board, server: Server, stub: StubServer) -> str:

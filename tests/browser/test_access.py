@@ -36,6 +36,11 @@ RICH = f"""not yet.
 
 > We have been here before.
 
+|  | Cost of waiting, in thousands | {"Folgekostenabschätzung" * 2} |
+| :-- | --: | --- |
+| **Wait** | 12 | {"The lease runs on, and nobody asks why. " * 2} |
+| Go | 480 | `none` |
+
 ```
 {"code " * 40}
 ```
@@ -73,6 +78,9 @@ def tour(board: Board, server: Server, stub: StubServer) -> Iterator[str]:
     board.challenge()
     expect(board.brief_note).to_have_text("Brief out of date")
     expect(board.turns).to_have_count(2)
+    if not board.trait("Evidence").is_visible():
+        page.get_by_text("Temperament").click()
+    board.trait("Evidence").click()
     yield "advisor done, with a thread"
     board.challenge("Pardon?")
     expect(page.get_by_role("alert")).to_contain_text("not again")
@@ -142,6 +150,25 @@ def tab_to(target: Locator, key: str = "Tab") -> None:
             assert outline != "none", "the focus cannot be seen"
             return
     raise AssertionError(f"{key} does not lead to {target}")
+
+
+@pytest.mark.parametrize("hand", ["keyboard", "finger"])
+def test_what_is_behind_a_persona_s_temperament_can_be_read_without_a_mouse(
+    hand: str, new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    board = new_board(server.url, viewport={"width": 360, "height": 740}, has_touch=True)
+    board.open(a_session(server, stub), FIRST)
+    temperament, trait = board.page.locator("summary", has_text="Temperament"), board.trait("Evidence")
+    (first,) = (p for p in server.get("/api/board/personas").json()["personas"] if p["id"] == FIRST)
+    note = board.page.get_by_text(first["rubric"]["evidence"]["note"])
+    for summary in (temperament, trait):
+        expect(note).to_be_hidden()
+        if hand == "finger":
+            summary.tap()
+        else:
+            tab_to(summary)
+            board.page.keyboard.press("Enter")
+    expect(note).to_be_visible()
 
 
 def test_a_whole_session_by_keyboard_to_the_brief_and_back(

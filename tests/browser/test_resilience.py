@@ -153,3 +153,35 @@ def test_a_second_tab_hears_the_same_and_may_outlive_the_first(
     assert len(asked_advisors(stub)) == 8
     assert (len(briefs(stub)), stub.clients_left) == (1, 0)
     assert stored(server, other.session_id)["step"] == "review"
+
+
+def test_a_challenge_made_in_another_tab_shows_without_a_reload_and_takes_nothing_away(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    session_id = a_session(server, stub)
+    board.open(session_id, SECOND)
+    board.box.fill("Half a thought")
+    other = Board(board.page.context.new_page())
+    other.open(session_id, SECOND)
+    reply_to(stub, CHALLENGE, Behaviour(text="So much the better."))
+    other.challenge()
+    expect(other.turns).to_have_count(2)
+    expect(board.turns).to_have_count(2)
+    expect(board.turns.last).to_contain_text("So much the better.")
+    expect(board.brief_note).to_have_text("Brief out of date")
+    expect(board.box).to_have_value("Half a thought")
+
+
+def test_home_says_which_session_is_live_and_when_it_no_longer_is(
+    board: Board, new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    resting = a_session(server, stub)
+    a_board(stub, pace=30, words="word " * 120)
+    begun = new_board(server.url)
+    begun.convene("Should we move?")
+    board.page.goto("/")
+    speaking = board.page.locator(".session", has_text="Should we move?")
+    expect(speaking.locator(".live")).to_have_text("Live")
+    expect(board.page.locator(f".session:has([href*='{resting}']) .live")).to_have_count(0)
+    expect(speaking).to_contain_text("Brief ready")
+    expect(speaking.locator(".live")).to_have_count(0)

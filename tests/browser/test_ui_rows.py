@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Request, expect
 
 from tests.browser.board import (
+    AT_ONCE,
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -126,24 +127,23 @@ def test_5_going_back_in_mid_reply_ends_it_and_takes_the_exchange_away(
 ) -> None:
     board.open(a_session(server, stub), SECOND)
     reply_to(stub, CHALLENGE, ENDLESS)
-    seconds: list[float] = []
-    # A busy machine may be late once; a page or a server that takes its time is late every time.
-    while len(seconds) < 3 and min(seconds, default=1) >= 0.2:
-        board.challenge()
-        board.is_replying()
-        board.previous.click()
-        stub.wait(lambda s: s.clients_left == len(seconds) + 1)
-        seconds.append(stub.left_at[-1] - board.moved_at())
-        board.is_at(FIRST)
-        board.next.click()
-        board.is_at(SECOND)
-        expect(board.box).to_have_value("")
-        expect(board.turns).to_have_count(0)
-    assert min(seconds) < 0.2
+    board.challenge()
+    board.is_replying()
+    board.previous.click()
+    stub.wait(lambda s: s.clients_left == 1)
+    # Of the 200 ms until the model's stream is closed, these are the page's; the server's 150 are held by a
+    # test of the API. What lies between is the browser's own way to the socket, which is not ours to judge.
+    assert board.seconds_to_abort() < 0.05
+    assert stub.left_at[0] - board.moved_at() < AT_ONCE
+    board.is_at(FIRST)
+    board.next.click()
+    board.is_at(SECOND)
+    expect(board.box).to_have_value("")
+    expect(board.turns).to_have_count(0)
     body = stored(server, board.session_id)
     assert all(response["challenges"] == [] for response in body["responses"])
     assert not body["briefStale"]
-    assert (len(stub.requests), stub.open_streams) == (len(seconds), 0)
+    assert (len(stub.requests), stub.open_streams) == (1, 0)
 
 
 def test_6_without_challenges_the_brief_of_the_session_is_there_at_once(

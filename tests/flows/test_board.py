@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.errors import IllegalMove, InvalidInput
-from moot.flows.board import (
-    BOARD,
+from moot.flows.board import BOARD, TRANSITIONS, check_text
+from moot.flows.board_events import (
     MAX_ANSWER,
     MAX_ANSWERS,
     MAX_CHALLENGE,
     MAX_CHALLENGES,
     MAX_DECISION,
     MAX_MEMBERS,
-    TRANSITIONS,
     AdvisorFailed,
     AdvisorPassed,
     AdvisorRetried,
@@ -28,7 +27,6 @@ from moot.flows.board import (
     Answer,
     BoardConvened,
     BoardEvent,
-    BoardState,
     Brief,
     BriefDrafted,
     BriefFailed,
@@ -38,7 +36,6 @@ from moot.flows.board import (
     ChallengeWithdrawn,
     Consensus,
     DecisionPresented,
-    Exchange,
     Member,
     Mode,
     Question,
@@ -47,10 +44,9 @@ from moot.flows.board import (
     QuestionsFailed,
     Recommendation,
     RecordRequested,
-    Step,
     Tension,
-    check_text,
 )
+from moot.flows.board_state import BoardState, Exchange, Step
 from moot.flows.flow import (
     AskPerson,
     AskPersona,
@@ -728,7 +724,7 @@ RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
     ),
     (ASK_QUESTIONS, UNUSABLE, QuestionsFailed("DraftInvalid", "no JSON", 7.0)),
     (ASK_ADVISOR, SPOKE, AdvisorSpoke("ada", "Yes.", BILL)),
-    (ASK_ADVISOR, SILENT, AdvisorFailed("ada", "ProviderDown", "529")),
+    (ASK_ADVISOR, SILENT, AdvisorFailed("ada", "ProviderDown", "529", 7.0)),
     (ASK_CHALLENGED, SPOKE, ChallengeReplied("ada", "Yes.", BILL)),
     (ASK_CHALLENGED, SILENT, ChallengeWithdrawn("ada", "ProviderDown", "529", 7.0)),
     (ASK_BRIEF, Drafted(BRIEF_AS_JSON, BILL), DRAFTED),
@@ -809,7 +805,7 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
     QuestionAnswered: st.builds(QuestionAnswered, words, words),
     BoardConvened: st.builds(BoardConvened, st.lists(st.builds(Answer, words, words), max_size=3).map(tuple)),
     AdvisorSpoke: st.builds(AdvisorSpoke, words, words, bills),
-    AdvisorFailed: st.builds(AdvisorFailed, words, words, words),
+    AdvisorFailed: st.builds(AdvisorFailed, words, words, words, waits),
     AdvisorRetried: st.builds(AdvisorRetried, words),
     ChallengeMade: st.builds(ChallengeMade, words, words),
     ChallengeReplied: st.builds(ChallengeReplied, words, words, bills),
@@ -830,6 +826,11 @@ def test_events_survive_the_log(kind: type, data: st.DataObject) -> None:
     read = BOARD.decode(BOARD.encode(event))
     assert type(read) is kind
     assert read == event
+
+
+def test_a_failure_logged_without_a_wait_can_still_be_read() -> None:
+    logged = b'{"type":"AdvisorFailed","persona":"ada","kind":"ProviderDown","message":"529"}'
+    assert BOARD.decode(logged) == AdvisorFailed("ada", "ProviderDown", "529", retry_after=None)
 
 
 @settings(max_examples=50)

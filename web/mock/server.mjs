@@ -143,7 +143,7 @@ function summary(session) {
     id: session.id, decision: session.decision, step: session.step, personaCount: session.responses.length,
     completeCount: session.responses.filter((one) => one.isComplete).length,
     challengeCount: session.responses.reduce((sum, one) => sum + one.challenges.length, 0),
-    hasBrief: session.brief !== null, model: session.model, createdAt: session.createdAt, updatedAt: session.updatedAt,
+    hasBrief: session.brief !== null, live: session.running > 0, model: session.model, createdAt: session.createdAt, updatedAt: session.updatedAt,
   };
 }
 

@@ -4,15 +4,20 @@ import { sseEvents, type Received } from "./sse";
 import type {
   Answer,
   Brief,
+  BriefOut,
+  BriefRequest,
   ChallengeEvent,
-  ChallengeExchange,
+  ChallengeRequest,
   ModelInfo,
-  Persona,
-  PersonaResponse,
+  PersonasOut,
   Question,
-  Session,
+  QuestionsOut,
+  QuestionsRequest,
+  RetryRequest,
   SessionEvent,
-  SessionSummary,
+  SessionOut,
+  SessionRequest,
+  SessionsOut,
 } from "./wire";
 
 export class ApiError extends Error {
@@ -73,7 +78,7 @@ async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T;
 }
 
-function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+function post<Body>(path: string, body: Body, signal?: AbortSignal): Promise<Response> {
   return call(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -93,32 +98,35 @@ export type SessionStream = AsyncGenerator<Received<SessionEvent>[], void, undef
 
 export const api = {
   personas: (signal?: AbortSignal) =>
-    getJson<{ personas: Persona[] }>("/api/board/personas", signal).then((body) => body.personas),
+    getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
 
   model: (signal?: AbortSignal) => getJson<ModelInfo>("/api/model", signal),
 
-  questions: async (decision: string, signal?: AbortSignal): Promise<Question[]> => {
-    const response = await post("/api/board/questions", { decision }, signal);
-    return ((await response.json()) as { questions: Question[] }).questions;
+  questions: async (decision: string, signal?: AbortSignal): Promise<readonly Question[]> => {
+    const response = await post<QuestionsRequest>("/api/board/questions", { decision }, signal);
+    return ((await response.json()) as QuestionsOut).questions;
   },
 
-  convene: async (decision: string, answers: Answer[], signal?: AbortSignal): Promise<SessionStream> =>
+  convene: async (decision: string, answers: readonly Answer[], signal?: AbortSignal): Promise<SessionStream> =>
     streamOf<SessionEvent>(
-      await post("/api/board/session", { decision, ...(answers.length > 0 ? { answers } : {}) }, signal),
+      await post<SessionRequest>(
+        "/api/board/session",
+        { decision, ...(answers.length > 0 ? { answers } : {}) },
+        signal,
+      ),
     ),
 
   sessions: (signal?: AbortSignal) =>
-    getJson<{ sessions: SessionSummary[] }>("/api/board/sessions", signal).then((body) => body.sessions),
+    getJson<SessionsOut>("/api/board/sessions", signal).then((body) => body.sessions),
 
-  session: (id: string, signal?: AbortSignal) =>
-    getJson<{ session: Session }>(at(id), signal).then((body) => body.session),
+  session: (id: string, signal?: AbortSignal) => getJson<SessionOut>(at(id), signal).then((body) => body.session),
 
   remove: async (id: string): Promise<void> => {
     await call(at(id), { method: "DELETE" });
   },
 
   retry: async (id: string, personaId: string): Promise<void> => {
-    await post(`${at(id)}/retry`, { personaId });
+    await post<RetryRequest>(`${at(id)}/retry`, { personaId });
   },
 
   events: async (id: string, after: number, signal?: AbortSignal): Promise<SessionStream> =>
@@ -130,30 +138,12 @@ export const api = {
       }),
     ),
 
-  challenge: async (
-    body: {
-      sessionId: string;
-      personaId: string;
-      decision: string;
-      answers: readonly Answer[];
-      initialResponse: string;
-      priorChallenges: readonly ChallengeExchange[];
-      challengeText: string;
-    },
-    signal: AbortSignal,
-  ) => streamOf<ChallengeEvent>(await post("/api/board/challenge", body, signal)),
+  challenge: async (body: ChallengeRequest, signal: AbortSignal) =>
+    streamOf<ChallengeEvent>(await post<ChallengeRequest>("/api/board/challenge", body, signal)),
 
-  brief: async (
-    body: {
-      sessionId: string;
-      decision: string;
-      answers: readonly Answer[];
-      responses: Pick<PersonaResponse, "personaId" | "personaName" | "content" | "isComplete" | "challenges">[];
-    },
-    signal?: AbortSignal,
-  ): Promise<Brief> => {
-    const response = await post("/api/board/brief", body, signal);
-    return ((await response.json()) as { brief: Brief }).brief;
+  brief: async (body: BriefRequest, signal?: AbortSignal): Promise<Brief> => {
+    const response = await post<BriefRequest>("/api/board/brief", body, signal);
+    return ((await response.json()) as BriefOut).brief;
   },
 
   exportUrl: (id: string, format: "md" | "json" | "html"): string => `${at(id)}/export?format=${format}`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { renderToStaticMarkup } from "react-dom/server";
-import { closeOpen, sources, Spoken } from "./markdown";
+import { closeOpen, readBlock, sources, Spoken } from "./markdown";
 
 const html = (text: string): string => renderToStaticMarkup(<Spoken text={text} />);
 
@@ -26,12 +26,50 @@ describe("Spoken", () => {
   });
 
   it("keeps finished blocks the same while text is added", () => {
-    const text = "One.\n\nTwo\n- a\n- b\n\n```\ncode\n\nstill\n```\nafter";
+    const text = "One.\n\nTwo\n- a\n- b\n\n```\ncode\n\nstill\n```\nafter\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend";
     const whole = sources(text);
     for (let at = 0; at < text.length; at++) {
       const part = sources(text.slice(0, at));
       expect(part.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, part.length - 1)));
     }
+  });
+
+  it("draws a table, with its alignment, to the width of its head", () => {
+    expect(html("Thus:\n| Option | Cost |\n|:--|--:|\n| **Wait** | 1 |\n| Go \\| run |\n| Stay | 2 | 3 |\n\nEnd.")).toBe(
+      '<div class="spoken"><p>Thus:</p><div class="md-table" role="group" aria-label="Table" tabindex="0"><table>' +
+        '<thead><tr><th class="align-left" scope="col">Option</th><th class="align-right" scope="col">Cost</th></tr></thead><tbody>' +
+        '<tr><td class="align-left"><strong>Wait</strong></td><td class="align-right">1</td></tr>' +
+        '<tr><td class="align-left">Go | run</td><td class="align-right"></td></tr>' +
+        '<tr><td class="align-left">Stay</td><td class="align-right">2</td></tr>' +
+        "</tbody></table></div><p>End.</p></div>",
+    );
+  });
+
+  it("ends a table where something else begins, and needs no pipes at the edges", () => {
+    const kinds = (text: string): string[] => sources(text).map((source) => readBlock(source).kind);
+    expect(kinds("a | b\n--- | ---\n1 | 2\n- one\n- two")).toEqual(["table", "list"]);
+    expect(kinds("a | b\n--- | ---\n> so")).toEqual(["table", "quote"]);
+    expect(kinds("a | b\n--- | ---\n# so")).toEqual(["table", "heading"]);
+    expect(kinds("| a | b |\n|---|---|\n| 1 | 2 |\n| - | - |\n| 3 | 4 |")).toEqual(["table"]);
+  });
+
+  it("leaves what only looks like a table alone", () => {
+    for (const text of ["a | b\nc | d", "a | b\n---|---|---", "either | or", "a\n|---|", "|---|---|"]) {
+      expect(html(text)).not.toContain("<table");
+    }
+  });
+
+  it("leaves HTML in a table as the text it is", () => {
+    const drawn = html("| <img src=x onerror=alert(1)> | [a](javascript:alert(1)) |\n|---|---|\n| <script>alert(1)</script> | `<b>` |");
+    expect(drawn).toContain("<table>");
+    expect(drawn).not.toMatch(/<img|<script|<b>|href/);
+    expect(drawn).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
+  });
+
+  it("has its caret in the last cell while a table grows", () => {
+    const growing = (text: string): string => renderToStaticMarkup(<Spoken text={text} growing />);
+    expect(growing("| a | b |\n|---|---|")).toMatch(/b<span class="streaming-cursor"[^>]*><\/span><\/th>/);
+    expect(growing("| a | b |\n|---|---|\n| 1 | **2")).toMatch(/<strong>2<\/strong><span class="streaming-cursor"[^>]*><\/span><\/td><\/tr><\/tbody>/);
   });
 
   it("closes what is open while it grows", () => {

@@ -5,11 +5,14 @@
 
 import { memo, type ReactNode } from "react";
 
+export type Align = "left" | "center" | "right";
+
 export type Block =
   | { kind: "paragraph" | "quote"; text: string }
   | { kind: "heading"; text: string }
   | { kind: "list"; ordered: boolean; start: number; items: string[] }
   | { kind: "code"; text: string }
+  | { kind: "table"; head: string[]; align: Align[]; rows: string[][] }
   | { kind: "rule" };
 
 const FENCE = /^\s*(```|~~~)/;
@@ -17,6 +20,20 @@ const BULLET = /^\s{0,6}[-*+•]\s+(.*)$/;
 const NUMBER = /^\s{0,6}(\d{1,3})[.)]\s+(.*)$/;
 const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
 const RULE = /^\s*([-*_])(\s*\1){2,}\s*$/;
+const QUOTE = /^\s*>/;
+/** A cell of the line under a table's head. */
+const DELIMITER = /^:?-+:?$/;
+
+function cells(line: string): string[] {
+  const row = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  return row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+function beginsTable(head: string | undefined, under: string | undefined): boolean {
+  if (head === undefined || under === undefined || !head.includes("|") || !under.includes("|")) return false;
+  const marks = cells(under);
+  return marks.every((mark) => DELIMITER.test(mark)) && cells(head).length === marks.length;
+}
 
 /** Cuts a text into the sources of its blocks: a finished block keeps its string while text is added. */
 export function sources(text: string): string[] {
@@ -44,6 +61,13 @@ export function sources(text: string): string[] {
     } else if (HEADING.test(line) || RULE.test(line)) {
       close();
       out.push(line);
+    } else if (beginsTable(lines[0], lines[1])) {
+      if (QUOTE.test(line) || BULLET.test(line) || NUMBER.test(line)) close();
+      lines.push(line);
+    } else if (beginsTable(lines.at(-1), line)) {
+      const head = lines.pop() ?? "";
+      close();
+      lines = [head, line];
     } else {
       const item = BULLET.test(line) ? "-" : NUMBER.test(line) ? "1" : "";
       const before = lines[0] === undefined ? null : BULLET.test(lines[0]) ? "-" : NUMBER.test(lines[0]) ? "1" : "";
@@ -66,6 +90,17 @@ export function readBlock(source: string): Block {
   const heading = HEADING.exec(first);
   if (heading && lines.length === 1) return { kind: "heading", text: heading[1] ?? "" };
   if (RULE.test(first) && lines.length === 1) return { kind: "rule" };
+  if (beginsTable(first, lines[1])) {
+    const head = cells(first);
+    const align = cells(lines[1] ?? "").map(
+      (mark): Align => (!mark.endsWith(":") ? "left" : mark.startsWith(":") ? "center" : "right"),
+    );
+    const rows = lines.slice(2).map((line) => {
+      const row = cells(line);
+      return head.map((_, at) => row[at] ?? "");
+    });
+    return { kind: "table", head, align, rows };
+  }
   if (BULLET.test(first) || NUMBER.test(first)) {
     const ordered = !BULLET.test(first);
     const items: string[] = [];
@@ -76,7 +111,7 @@ export function readBlock(source: string): Block {
     }
     return { kind: "list", ordered, start: Number(NUMBER.exec(first)?.[1] ?? 1), items };
   }
-  if (lines.every((line) => /^\s*>/.test(line))) {
+  if (lines.every((line) => QUOTE.test(line))) {
     return { kind: "quote", text: lines.map((line) => line.replace(/^\s*>\s?/, "")).join(" ") };
   }
   return { kind: "paragraph", text: lines.join("\n") };
@@ -132,6 +167,43 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
           {caret}
         </pre>
       );
+    case "table": {
+      const width = block.head.length;
+      const end = block.rows.length - 1;
+      const className = (at: number): string => `align-${block.align[at] ?? "left"}`;
+      // It scrolls by itself when it is wide, and so has to take the focus.
+      return (
+        <div className="md-table" role="group" aria-label="Table" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                {block.head.map((cell, at) => {
+                  const Cell = cell === "" ? "td" : "th";
+                  return (
+                    <Cell key={at} className={className(at)} {...(cell === "" ? {} : { scope: "col" })}>
+                      {inline(cell)}
+                      {end < 0 && at === width - 1 ? caret : null}
+                    </Cell>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {block.rows.map((row, y) => (
+                <tr key={y}>
+                  {row.map((cell, at) => (
+                    <td key={at} className={className(at)}>
+                      {inline(cell)}
+                      {y === end && at === width - 1 ? caret : null}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      );
+    }
     case "heading":
       return (
         <p className="md-heading">

@@ -70,6 +70,20 @@ export function usePathname(): string {
   return useSyncExternalStore(subscribe, () => location.pathname);
 }
 
+/** `leave` is called as soon as the address is another one: the next page, which takes its time, is drawn after that. */
+export function useLeaving(leave: () => void): void {
+  useEffect(() => {
+    const here = location.pathname;
+    const stop = subscribe(() => {
+      if (location.pathname !== here) leave();
+    });
+    return () => {
+      stop();
+      leave();
+    };
+  }, [leave]);
+}
+
 /** For a page's heading: names the tab, and takes the focus when the page was come to by a move. */
 export function usePageHeading(title: string, key: string = title): RefObject<HTMLHeadingElement | null> {
   const heading = useRef<HTMLHeadingElement | null>(null);

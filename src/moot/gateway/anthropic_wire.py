@@ -24,6 +24,8 @@ from moot.gateway.protocol import (
 from moot.gateway.schemas import strict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import anthropic
 
 _THINKING_FORMS = ("between_tools", "disabled", "room")
@@ -35,53 +37,25 @@ _PARTS = {
 }
 
 
-class AnthropicProvider:
-    """One client for the life of the process: a new one costs 65 ms of CPU."""
+class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
+    parts = _PARTS
 
-    def __init__(
-        self, *, api_key: str | None = None, base_url: str | None = None, stall_seconds: float = 120.0
-    ) -> None:
-        self._api_key = api_key
-        self._base_url = base_url
-        self._stall_seconds = stall_seconds
-        self._made: anthropic.AsyncAnthropic | None = None
-        self._adapting = wire.Adapting(_PARTS)
+    def _sdk(self) -> Callable[..., anthropic.AsyncAnthropic]:
+        import anthropic
 
-    def _client(self) -> anthropic.AsyncAnthropic:
-        if self._made is None:
-            import anthropic
-            import httpx2
-
-            timeout = httpx2.Timeout(self._stall_seconds, connect=wire.CONNECT_SECONDS)
-            self._made = anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=timeout,
-                http_client=anthropic.DefaultAioHttpClient(
-                    timeout=timeout, limits=httpx2.Limits(max_connections=wire.MAX_CONNECTIONS)
-                ),
-            )
-        return self._made
-
-    def warm_up(self) -> None:
-        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
-        import anthropic  # noqa: F401
-
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
-        async def attempt(forms: dict[str, int]) -> Turn:
-            return await self._send(call, forms, hear)
-
-        return await self._adapting.send(call.model, attempt)
+        return anthropic.AsyncAnthropic
 
     async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
         import anthropic
 
         body = request_body(call, forms)
-        decoder = Decoder(call, hear)
+        said = wire.Gathering(hear)
+        decoder = Decoder(call, said.add)
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:
-                await wire.read_events(response.http_response, call.model, decoder.take, self._stall_seconds)
+                await wire.read_events(
+                    response.http_response, call.model, decoder.take, said, self._stall_seconds, self._pace
+                )
         except anthropic.APIError as error:
             raise wire.failure(error, call.model, self._api_key) from error
         except (anthropic.AnthropicError, TypeError) as error:
@@ -90,11 +64,6 @@ class AnthropicProvider:
                 raise
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
-
-    async def close(self) -> None:
-        if self._made is not None:
-            await self._made.close()
-            self._made = None
 
 
 # -- requests ------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Gateway:
     def named(self, name: ModelName) -> Model:
         settings = self._config.user.gateway
         provider = self._provider(name)
-        if name.provider in ("anthropic", "openai") and self._prices is None:
+        if self._priced_as(name) and self._prices is None:
             # Loading prices takes half a second of CPU: begun now, while the model thinks.
             self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
         return Model(
@@ -156,10 +156,13 @@ class Gateway:
     async def warm_up(self, speaker: Speaker) -> None:
         """Loads what the first word would otherwise wait for. What stands in its way is told by then."""
         with contextlib.suppress(MootError):
-            provider = self._provider((await self.choice(speaker)).name)
-            load = getattr(provider, "warm_up", None)
+            name = (await self.choice(speaker)).name
+            load = getattr(self._provider(name), "warm_up", None)
             if load is not None:
                 await asyncio.to_thread(load)
+            self.named(name)
+            if self._prices is not None:
+                await self._prices
 
     async def check(self, name: ModelName) -> None:
         """Raises what would stand in the way of this model's first word, as far as can be told without asking

@@ -25,6 +25,8 @@ from moot.gateway.protocol import (
 from moot.gateway.schemas import strict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import openai
 
 _PARTS = {
@@ -38,8 +40,10 @@ _PARTS = {
 _EFFORTS = ("none", "minimal", "low")
 
 
-class OpenAIProvider:
-    """One client for the life of the process. `compatible` is any server but OpenAI's own."""
+class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
+    """`compatible` is any server but OpenAI's own."""
+
+    parts = _PARTS
 
     def __init__(
         self,
@@ -49,59 +53,31 @@ class OpenAIProvider:
         compatible: bool = False,
         stall_seconds: float = 120.0,
     ) -> None:
-        self._api_key = api_key
-        self._base_url = base_url
+        super().__init__(api_key=api_key, base_url=base_url, stall_seconds=stall_seconds)
         self._compatible = compatible
-        self._stall_seconds = stall_seconds
-        self._made: openai.AsyncOpenAI | None = None
-        self._adapting = wire.Adapting(_PARTS)
 
-    def _client(self) -> openai.AsyncOpenAI:
-        if self._made is None:
-            import httpx2
-            import openai
+    def _sdk(self) -> Callable[..., openai.AsyncOpenAI]:
+        import openai
 
-            timeout = httpx2.Timeout(self._stall_seconds, connect=wire.CONNECT_SECONDS)
-            self._made = openai.AsyncOpenAI(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=timeout,
-                http_client=openai.DefaultAioHttpClient(
-                    timeout=timeout, limits=httpx2.Limits(max_connections=wire.MAX_CONNECTIONS)
-                ),
-            )
-        return self._made
-
-    def warm_up(self) -> None:
-        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
-        import openai  # noqa: F401
-
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
-        async def attempt(forms: dict[str, int]) -> Turn:
-            return await self._send(call, forms, hear)
-
-        return await self._adapting.send(call.model, attempt)
+        return openai.AsyncOpenAI
 
     async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
         import openai
 
         body = request_body(call, forms, compatible=self._compatible)
-        decoder = Decoder(call, hear)
+        said = wire.Gathering(hear)
+        decoder = Decoder(call, said.add)
         try:
             client = self._client()
             async with client.chat.completions.with_streaming_response.create(**body) as response:
-                await wire.read_events(response.http_response, call.model, decoder.take, self._stall_seconds)
+                await wire.read_events(
+                    response.http_response, call.model, decoder.take, said, self._stall_seconds, self._pace
+                )
         except openai.APIError as error:
             raise wire.failure(error, call.model, self._api_key) from error
         except openai.OpenAIError as error:
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
-
-    async def close(self) -> None:
-        if self._made is not None:
-            await self._made.close()
-            self._made = None
 
 
 # -- requests ------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What the two HTTP wires have in common: read events from a raw response, and adapt to a server.
+"""What the two HTTP wires have in common: one client, events read from a raw response, and adapting to a
+server.
 
 The SDKs build and send requests and know authentication, versions and errors. Their event objects cost
 more CPU than the tokens are worth, so the bytes of the response are read here and decoded by the wire
@@ -7,19 +8,30 @@ modules with msgspec.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from moot.errors import ProviderFailed, RequestRejected, StreamBroken, StreamStalled, Unreachable
 from moot.gateway import faults
+from moot.gateway.pace import Pace
+from moot.gateway.protocol import Call, Hear, Turn
 from moot.gateway.sse import EventReader
 
 if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+
+
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+Client = TypeVar("Client", bound=Closable)
 
 CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 1000
@@ -32,40 +44,92 @@ ROOM_FOR_THINKING = 8192
 """Tokens added to a reply's limit where thinking cannot be switched off, because the limit bounds both."""
 
 
+class Gathering:
+    """Passes on together what one reading of a stream has brought."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._said: list[str] = []
+        self.add = self._said.append
+
+    def pass_on(self) -> None:
+        if self._said:
+            self._hear("".join(self._said))
+            self._said.clear()
+
+
 async def read_events(
-    response: httpx2.Response, model: str, take: Callable[[bytes], bool], stall_seconds: float
+    response: httpx2.Response,
+    model: str,
+    take: Callable[[bytes], bool],
+    said: Gathering,
+    stall_seconds: float,
+    pace: Pace,
 ) -> None:
     """Hands the data of each event to `take`, which says whether it brought the reply on. Raises where the
     stream breaks, or falls silent but for keep-alives; a clean end just ends, and whether the reply was
     whole is for the decoder to say."""
+    import aiohttp
     import httpx2
 
+    from moot.gateway import transport
+
     reader = EventReader()
-    plain = "content-encoding" not in response.headers
-    chunks = response.aiter_raw() if plain else response.aiter_bytes()
-    progress = time.monotonic()
-    while True:
-        # Only the reading is guarded: what `take` raises is not the connection's fault.
+    if "content-encoding" in response.headers:
+        chunks = response.aiter_bytes()
+
+        async def read() -> bytes:
+            return await anext(chunks, b"")
+    else:
+        read = transport.content(response).readany
+    try:
+        async with _no_stall(stall_seconds) as moved:
+            with pace.stream():
+                while True:
+                    # Only the reading is guarded: what `take` raises is not the connection's fault.
+                    try:
+                        chunk = await read()
+                    except httpx2.ReadTimeout as error:
+                        raise StreamStalled(model, _SILENT) from error
+                    except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
+                        raise StreamBroken(model, _BROKEN) from error
+                    if not chunk:
+                        return
+                    try:
+                        for data in reader.feed(chunk):
+                            if take(data):
+                                moved()
+                    finally:
+                        said.pass_on()
+                    await pace.beat()
+    except TimeoutError as error:
+        raise StreamStalled(model, _SILENT) from error
+
+
+@asynccontextmanager
+async def _no_stall(seconds: float) -> AsyncIterator[Callable[[], None]]:
+    """Raises TimeoutError when `moved` was not called for so long. To set a timer anew for each token would
+    cost more than the token: this one looks, when it is time, whether there was any in the meantime."""
+    loop = asyncio.get_running_loop()
+    last = loop.time()
+
+    def moved() -> None:
+        nonlocal last
+        last = loop.time()
+
+    def look() -> None:
+        nonlocal timer
+        if loop.time() - last >= seconds:
+            limit.reschedule(loop.time())
+        else:
+            timer = loop.call_at(last + seconds, look)
+
+    timer = loop.call_at(last + seconds, look)
+    async with asyncio.timeout(None) as limit:
         try:
-            chunk = await anext(chunks, None)
-        except httpx2.TimeoutException as error:
-            # The aiohttp transport reports a lost connection as a connect time-out.
-            if isinstance(error, httpx2.ConnectTimeout):
-                raise StreamBroken(model, _BROKEN) from error
-            raise StreamStalled(model, _SILENT) from error
-        except (httpx2.HTTPError, OSError) as error:
-            raise StreamBroken(model, _BROKEN) from error
-        if chunk is None:
-            return
-        moved = False
-        for data in reader.feed(chunk):
-            moved = take(data) or moved
-        now = time.monotonic()
-        if moved:
-            progress = now
-        elif now - progress > stall_seconds:
-            # Complete silence ends in a time-out of the socket; this is a server that only says "still here".
-            raise StreamStalled(model, _SILENT)
+            yield moved
+        finally:
+            timer.cancel()
 
 
 def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
@@ -134,3 +198,61 @@ class Adapting:
             if forms[part] + 1 < adaptable.forms and any(word in said for word in adaptable.words):
                 return part
         return None
+
+
+class HttpProvider(ABC, Generic[Client]):
+    """One client for the life of the process: a new one costs 65 ms of CPU."""
+
+    parts: ClassVar[dict[str, Adaptable]]
+
+    def __init__(
+        self, *, api_key: str | None = None, base_url: str | None = None, stall_seconds: float = 120.0
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._stall_seconds = stall_seconds
+        self._made: Client | None = None
+        self._adapting = Adapting(self.parts)
+        self._pace = Pace()
+
+    @abstractmethod
+    def _sdk(self) -> Callable[..., Client]:
+        """What makes the SDK's client. Imports the SDK, so it is asked for only when there is use for it."""
+
+    @abstractmethod
+    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+        """One request, in the forms given, and its whole reply."""
+
+    def _client(self) -> Client:
+        if self._made is None:
+            import httpx2
+
+            from moot.gateway.transport import Transport
+
+            timeout = httpx2.Timeout(self._stall_seconds, connect=CONNECT_SECONDS)
+            http_client = httpx2.AsyncClient(
+                transport=Transport(MAX_CONNECTIONS), timeout=timeout, follow_redirects=True
+            )
+            self._made = self._sdk()(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                timeout=timeout,
+                http_client=http_client,
+            )
+        return self._made
+
+    def warm_up(self) -> None:
+        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
+        self._sdk()
+
+    async def exchange(self, call: Call, hear: Hear) -> Turn:
+        async def attempt(forms: dict[str, int]) -> Turn:
+            return await self._send(call, forms, hear)
+
+        return await self._adapting.send(call.model, attempt)
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+            self._made = None

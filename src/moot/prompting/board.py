@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 from pydantic.alias_generators import to_camel
 
-from moot.flows.board import Advisor, Answer, BoardState
+from moot.flows.board_events import Answer
+from moot.flows.board_state import Advisor, BoardState
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
 from moot.speech import Message, ModelSaid, Request, UserSaid

@@ -164,6 +164,25 @@ def test_an_advisor_who_failed_is_retried_and_the_stale_brief_written_anew(
     assert f"{ORDER[0]}:\n{says(ORDER[0])}\n" in second.err, "what was said before is told again"
 
 
+def test_an_advisor_whose_provider_asks_to_wait_is_listed_with_the_wait(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    # Longer than anybody is kept waiting for a retry.
+    answering(
+        stub,
+        lambda request: (
+            Behaviour(status=429, retry_after=300)
+            if request.schema is None and who(request) == "The Coach"
+            else None
+        ),
+    )
+    ended = board(tmp_path, stub, DECISION, "--no-questions", "--json")
+    assert ended.code == 0
+    (told,) = [line for line in ended.err.splitlines() if line.startswith("The Coach did not answer.")]
+    assert told.endswith("Try again in 300 s.")
+    assert [r["retryAfter"] for r in ended.json["responses"]] == [None] * 3 + [300.0] + [None] * 4
+
+
 def until_heard(advisors: int, env: dict[str, str], folder: Path) -> None:
     """Until the log of the one session has so many, as another process sees it."""
     for _ in range(100):
@@ -341,6 +360,7 @@ def test_a_panel_of_ones_own_sits_on_the_board(stub: StubServer, tmp_path: Path)
         (("board",), 2, "name a decision"),
         (("board", DECISION, "--last"), 2, "name a decision"),
         (("board", "--last"), 1, "moot sessions"),
+        (("board", "--last", "--panel", "board"), 2, "--panel: a session keeps to what it began with"),
         (("board", "--resume", "board-xyz"), 1, "Session 'board-xyz' not found"),
         (("board", " "), 2, "decision: is empty"),
         (("board", "x" * 5001), 2, "5,001 characters"),
@@ -360,6 +380,20 @@ def test_mistakes_are_told_with_their_exit_code(
     assert said in ended.err
     assert "Traceback" not in ended.err
     assert stub.requests == []
+
+
+def test_what_was_settled_at_the_beginning_cannot_be_wished_for_later(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    a_board(stub)
+    session = board(tmp_path, stub, DECISION, "--no-questions", "--json").json["id"]
+    asked_before = len(stub.requests)
+    for option, *value in (["--mode", "independent"], ["--panel", "board"], ["--no-questions"]):
+        ended = board(tmp_path, stub, "--resume", session, option, *value, replies=["Why?"])
+        assert ended.code == 2
+        assert f"{option}: a session keeps to what it began with: leave this option out" in ended.err
+        assert ended.out == ""
+    assert len(stub.requests) == asked_before
 
 
 def test_nothing_is_stored_for_a_wrong_decision_or_model(stub: StubServer, tmp_path: Path) -> None:

@@ -183,6 +183,26 @@ def test_a_stored_session_is_its_whole_state(server: Server) -> None:
     assert (listed[0]["completeCount"], listed[0]["hasBrief"]) == (8, True)
 
 
+def test_the_list_says_which_sessions_are_live(server: Server, stub: StubServer) -> None:
+    def live(session_id: str) -> bool:
+        listed = server.get("/api/board/sessions").json()["sessions"]
+        flag: bool = next(one["live"] for one in listed if one["id"] == session_id)
+        return flag
+
+    resting = server.session()[0]["sessionId"]
+    a_board(stub, pace=50, words="word " * 500)
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        speaking = next(events)["sessionId"]
+        assert (live(speaking), live(resting)) == (True, False)
+        with server.streaming("POST", "/api/board/challenge", json=challenged(sessionId=resting)) as reply:
+            next(reply)
+            assert live(resting), "somebody replies"
+    stub.wait(lambda s: s.open_streams == 0)
+    assert (live(speaking), live(resting)) == (False, False)
+    body = server.get(f"/api/board/sessions/{speaking}").json()["session"]
+    assert body["live"], "it goes on as soon as somebody listens"
+
+
 def test_a_challenge_in_a_session_is_kept_and_makes_the_brief_stale(server: Server, stub: StubServer) -> None:
     session_id = server.session()[0]["sessionId"]
     with server.streaming("POST", "/api/board/challenge", json=challenged(sessionId=session_id)) as events:
@@ -285,7 +305,7 @@ def test_sequential_advisors_hear_those_before_them(server: Server, stub: StubSe
 # -- who leaves ------------------------------------------------------------------------------------
 
 
-def test_a_client_that_leaves_a_challenge_closes_its_stream_within_200_ms(
+def test_a_client_that_leaves_a_challenge_closes_its_stream_within_150_ms(
     server: Server, stub: StubServer
 ) -> None:
     session_id = server.session()[0]["sessionId"]
@@ -295,7 +315,8 @@ def test_a_client_that_leaves_a_challenge_closes_its_stream_within_200_ms(
         assert next(events)["type"] == "challenge_reply_token"
         left = time.monotonic()
     stub.wait(lambda s: s.clients_left == 1)
-    assert stub.left_at[0] - left < 0.2
+    # Of 200 ms from a click on the page; the other 50 are the page's own.
+    assert stub.left_at[0] - left < 0.15
     body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
     assert all(r["challenges"] == [] for r in body["responses"])
     assert not body["briefStale"]

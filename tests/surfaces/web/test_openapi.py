@@ -17,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from schemathesis.specs.openapi.definitions import OPENAPI_32_VALIDATOR
 
 from moot.application import Moot
 from moot.surfaces.web.app import create_app
@@ -103,3 +104,25 @@ def test_the_document_is_the_served_one_and_knows_no_422(server: Server) -> None
         for operation in operations.values():
             assert "422" not in operation["responses"]
     assert "HTTPValidationError" not in json.dumps(DOCUMENT)
+
+
+def test_the_document_is_valid_openapi() -> None:
+    assert DOCUMENT["openapi"] == "3.2.0"
+    OPENAPI_32_VALIDATOR.validate(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "union"),
+    [
+        ("/api/board/session", "post", "SessionEvent"),
+        ("/api/board/sessions/{session_id}/events", "get", "SessionEvent"),
+        ("/api/board/challenge", "post", "ChallengeEvent"),
+    ],
+)
+def test_a_stream_says_what_the_data_of_its_events_is(path: str, method: str, union: str) -> None:
+    content = DOCUMENT["paths"][path][method]["responses"]["200"]["content"]
+    (described,) = content.values()
+    assert list(content) == ["text/event-stream"]
+    data = described["itemSchema"]["properties"]["data"]
+    assert data["contentMediaType"] == "application/json"
+    assert data["contentSchema"] == {"$ref": f"#/components/schemas/{union}"}

@@ -2,13 +2,14 @@ import { memo, useCallback, useEffect, useRef, type ReactNode } from "react";
 import { announce } from "../announce";
 import { api } from "../api";
 import { ChallengeBox } from "../components/challenge-box";
+import { Chevron } from "../components/decision-fold";
 import { KindBadge, Mark } from "../components/glyphs";
 import { Ledger } from "../components/ledger";
 import { Problem } from "../components/notes";
 import { Thread } from "../components/thread";
 import { humanise, listed, modelName, shortName, whole } from "../format";
 import { Spoken } from "../markdown";
-import { Link, navigate, paths, usePageHeading } from "../router";
+import { Link, navigate, paths, useLeaving, usePageHeading } from "../router";
 import { allSettled, settled, type Advisor, type SessionState } from "../session/state";
 import { useAdvisor, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
 import { useFollowing } from "../following";
@@ -27,7 +28,7 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
   );
   const next = useNext(store, personaId);
   const asked = useRef(false);
-  useEffect(() => () => store.abortChallenge(), [store, personaId]);
+  useLeaving(useCallback(() => store.abortChallenge(), [store]));
 
   const phase = advisor?.phase ?? "waiting";
   const name = advisor?.name ?? "";
@@ -88,8 +89,8 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
           )}
           {phase === "done" && advisor.usage ? (
             <p className="spoken-facts">
-              {modelName(advisor.usage.model ?? "")}
-              {advisor.usage.durationMs ? `, ${(advisor.usage.durationMs / 1000).toFixed(1)} s` : ""}
+              {modelName(advisor.usage.model)}
+              {advisor.usage.durationMs > 0 ? `, ${(advisor.usage.durationMs / 1000).toFixed(1)} s` : ""}
               {`, ${whole(advisor.usage.outputTokens)} tokens`}
             </p>
           ) : null}
@@ -102,7 +103,7 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
               <p className="hint">You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.</p>
             ) : (
               <ChallengeBox
-                key={`${advisor.challenges.length}-${failure ? "again" : ""}`}
+                key={failure ? "again" : "new"}
                 initial={failure?.text ?? ""}
                 onChallenge={challenge}
                 onSkip={go}
@@ -139,8 +140,8 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
   );
 });
 
-let people: Promise<Persona[]> | null = null;
-function knownPeople(): Promise<Persona[]> {
+let people: Promise<readonly Persona[]> | null = null;
+function knownPeople(): Promise<readonly Persona[]> {
   people ??= api.personas().catch((error: unknown) => {
     people = null;
     throw error;
@@ -155,20 +156,24 @@ function Temperament({ personaId }: { personaId: string }): ReactNode {
   return (
     <details className="temperament" open={matchMedia("(min-width: 62rem)").matches}>
       <summary>Temperament</summary>
-      <dl>
+      <ul>
         {Object.entries(rubric).map(([key, entry]) => (
-          <div key={key} title={entry.note}>
-            <dt>{humanise(key)}</dt>
-            <dd>
-              <span className="sr-only">{entry.score} of 10</span>
-              <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
-                <rect className="scale-all" width="100" height="6" />
-                <rect className="scale-part" width={Math.max(0, Math.min(10, entry.score)) * 10} height="6" />
-              </svg>
-            </dd>
-          </div>
+          <li key={key}>
+            <details className="trait" name="trait">
+              <summary>
+                <span className="trait-name">{humanise(key)}</span>
+                <span className="sr-only">, {entry.score} of 10</span>
+                <Chevron />
+                <svg className="scale" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+                  <rect className="scale-all" width="100" height="6" />
+                  <rect className="scale-part" width={Math.max(0, Math.min(10, entry.score)) * 10} height="6" />
+                </svg>
+              </summary>
+              <p className="trait-note">{entry.note}</p>
+            </details>
+          </li>
         ))}
-      </dl>
+      </ul>
     </details>
   );
 }

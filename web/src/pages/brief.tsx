@@ -11,7 +11,7 @@ import { inline } from "../markdown";
 import { Link, paths, usePageHeading } from "../router";
 import { allSettled, type Advisor, type SessionState } from "../session/state";
 import { useSession, type SessionStore } from "../session/store";
-import type { Brief, Confidence } from "../wire";
+import type { Brief } from "../wire";
 
 export function BriefPage({ store }: { store: SessionStore }): ReactNode {
   const heading = usePageHeading("Board Brief");
@@ -138,7 +138,7 @@ function Level({ of, word }: { of: string; word: string }): ReactNode {
   );
 }
 
-const CONFIDENCE: Record<Confidence, string> = { high: "High confidence", moderate: "Moderate confidence", low: "Low confidence" };
+const CONFIDENCE: Record<Brief["recommendation"]["confidence"], string> = { high: "High confidence", moderate: "Moderate confidence", low: "Low confidence" };
 
 const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStore; brief: Brief }): ReactNode {
   const silent = useSession(

@@ -15,8 +15,9 @@ export function standing(session: SessionSummary): string {
     if (session.hasBrief) return "Brief ready";
     return session.completeCount === 0 ? "Nobody answered" : "No brief yet";
   }
-  if (session.step === "brief") return "Brief being written";
-  return `${session.completeCount} of ${session.personaCount} have spoken`;
+  if (session.step === "brief") return session.live ? "Brief being written" : "Paused before the brief";
+  if (session.step !== "advisors") return "Not convened yet";
+  return `${session.live ? "" : "Paused, "}${session.completeCount} of ${session.personaCount} have spoken`;
 }
 
 export function Home(): ReactNode {
@@ -27,10 +28,14 @@ export function Home(): ReactNode {
       if (!document.hidden) again();
     };
     document.addEventListener("visibilitychange", seen);
-    return () => document.removeEventListener("visibilitychange", seen);
+    addEventListener("focus", seen);
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      removeEventListener("focus", seen);
+    };
   }, [again]);
   const sessions = list.value ?? [];
-  const underWay = sessions.some((session) => session.step !== "review");
+  const underWay = sessions.some((session) => session.live);
   useEffect(() => {
     if (!underWay) return;
     const timer = setInterval(() => {
@@ -133,6 +138,12 @@ function SessionItem({ session, onDeleted }: { session: SessionSummary; onDelete
       <Link to={session.hasBrief ? paths.brief(session.id) : paths.session(session.id)} className="session-link">
         <span className="session-decision">{session.decision}</span>
         <span className="session-facts">
+          {session.live ? (
+            <span className="live">
+              <span className="pulse" aria-hidden="true" />
+              Live
+            </span>
+          ) : null}
           <span className={`standing standing-${session.step}${session.hasBrief ? " has-brief" : ""}`}>{standing(session)}</span>
           <span>{count(session.personaCount, "advisor")}</span>
           {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}

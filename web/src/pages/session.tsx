@@ -14,6 +14,9 @@ const loaded = (snapshot: Snapshot): boolean => snapshot.session !== null;
 const connectionOf = (snapshot: Snapshot): Snapshot["connection"] => snapshot.connection;
 const problemOf = (snapshot: Snapshot): string | null => snapshot.problem;
 
+/** Milliseconds. What another tab adds to a session that rests is not streamed: it is looked up while this one is in view. */
+const LOOK_AGAIN = 4000;
+
 export function SessionPage({ route }: { route: SessionRoute }): ReactNode {
   const store = useMemo(() => sessionStore(route.id), [route.id]);
   const ready = useSlice(store, loaded);
@@ -25,8 +28,12 @@ export function SessionPage({ route }: { route: SessionRoute }): ReactNode {
       if (!document.hidden) store.lookedAt();
     };
     document.addEventListener("visibilitychange", seen);
+    addEventListener("focus", seen);
+    const timer = setInterval(seen, LOOK_AGAIN);
     return () => {
       document.removeEventListener("visibilitychange", seen);
+      removeEventListener("focus", seen);
+      clearInterval(timer);
       store.abortChallenge();
     };
   }, [store]);

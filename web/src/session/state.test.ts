@@ -33,10 +33,11 @@ function stored(part: Partial<Session> = {}): Session {
   };
 }
 
+const USAGE = { model: "m", inputTokens: 10, outputTokens: 5, costUsd: 0.5, durationMs: 1 };
 const run = (actions: Action[], from: SessionState = fromSession(stored())): SessionState => actions.reduce(reduce, from);
 const start = (personaId: string): SessionEvent => ({ type: "persona_start", personaId, personaName: `The ${personaId}`, role: "r" });
 const token = (personaId: string, text: string): SessionEvent => ({ type: "persona_token", personaId, token: text });
-const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.5 } });
+const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: USAGE });
 const everybody = ["one", "two", "three"].flatMap((id) => [start(id), token(id, `${id} says`), complete(id)]);
 
 describe("a session's events", () => {
@@ -94,7 +95,7 @@ describe("a challenge", () => {
     expect(asked.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "", isReplyComplete: false }]);
     const growing = run([{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_token", personaId: "one", token: "cause" }], asked);
     expect(growing.briefStale).toBe(false);
-    const over = reduce(growing, { type: "challenge_complete", personaId: "one" });
+    const over = reduce(growing, { type: "challenge_complete", personaId: "one", usage: USAGE });
     expect(over.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "Because", isReplyComplete: true }]);
     expect(over).toMatchObject({ challenging: null, briefStale: true, brief: BRIEF });
   });
@@ -120,7 +121,7 @@ describe("a challenge", () => {
   });
 
   it("is forgotten by a stale brief once that is written anew, and kept when that fails", () => {
-    const stale = reduce(asked, { type: "challenge_complete", personaId: "one" });
+    const stale = reduce(asked, { type: "challenge_complete", personaId: "one", usage: USAGE });
     const newer = { ...BRIEF, blindSpots: ["x"] };
     const loading = reduce(stale, { type: "brief_requested" });
     expect(loading.briefLoading).toBe(true);

@@ -4,7 +4,7 @@ import type {
   Answer,
   Brief,
   ChallengeExchange,
-  Persona,
+  Member,
   PersonaResponse,
   Session,
   SessionEvent,
@@ -58,7 +58,7 @@ export type Action =
   | { type: "tokens"; tokens: ReadonlyMap<string, string> }
   | { type: "challenge_start"; personaId: string; text: string }
   | { type: "challenge_token"; personaId: string; token: string }
-  | { type: "challenge_complete"; personaId: string; usage?: Usage | null | undefined }
+  | { type: "challenge_complete"; personaId: string; usage: Usage }
   | { type: "challenge_abort" }
   | { type: "challenge_failed"; personaId: string; message: string }
   | { type: "retry"; personaId: string }
@@ -81,7 +81,7 @@ function phaseOf(response: PersonaResponse): Phase {
 }
 
 export function fromSession(session: Session): SessionState {
-  const personas = new Map<string, Persona>(session.personas.map((persona) => [persona.id, persona]));
+  const personas = new Map<string, Member>(session.personas.map((persona) => [persona.id, persona]));
   const advisors: Record<string, Advisor> = {};
   const order: string[] = [];
   for (const response of session.responses) {
@@ -139,8 +139,7 @@ function change(state: SessionState, id: string, part: Partial<Advisor>): Sessio
   return { ...state, advisors: { ...state.advisors, [id]: { ...advisor, ...part } } };
 }
 
-function spend(total: UsageTotal, usage: Usage | null | undefined): UsageTotal {
-  if (!usage) return total;
+function spend(total: UsageTotal, usage: Usage): UsageTotal {
   return {
     inputTokens: total.inputTokens + usage.inputTokens,
     outputTokens: total.outputTokens + usage.outputTokens,
@@ -167,7 +166,7 @@ function lastExchange(state: SessionState, id: string, part: Partial<ChallengeEx
 export function reduce(state: SessionState, action: Action): SessionState {
   switch (action.type) {
     case "session_start":
-      return { ...state, live: true, streamError: null, model: action.model ?? state.model, tiny: action.tiny ?? state.tiny };
+      return { ...state, live: true, streamError: null, model: action.model, tiny: action.tiny };
 
     case "persona_start": {
       const known = state.advisors[action.personaId];
@@ -204,7 +203,7 @@ export function reduce(state: SessionState, action: Action): SessionState {
     }
 
     case "persona_complete": {
-      const next = change(state, action.personaId, { phase: "done", error: null, usage: action.usage ?? null });
+      const next = change(state, action.personaId, { phase: "done", error: null, usage: action.usage });
       // Somebody who speaks after the brief was written is not in it.
       return { ...next, briefStale: state.briefStale || state.brief !== null, usage: spend(state.usage, action.usage) };
     }

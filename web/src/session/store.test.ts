@@ -61,7 +61,10 @@ function serve(answer: (path: string, init: RequestInit) => Response | Promise<R
   return asked;
 }
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 describe("SessionStore", () => {
   it("goes on after a dropped connection from the last event, with nothing lost or said twice", async () => {
@@ -70,9 +73,9 @@ describe("SessionStore", () => {
       if (!path.includes("/events")) return Response.json({ session: streams < 2 ? session() : session({ live: false, responses: session().responses.map(done) }) });
       streams++;
       if (streams === 1) {
-        return sse([[1, { type: "session_start", sessionId: "s1", personaCount: 2 }], [2, { type: "persona_start", personaId: "one", personaName: "The one", role: "" }], [3, { type: "persona_token", personaId: "one", token: "one in " }]], true);
+        return sse([[1, { type: "session_start", sessionId: "s1", personaCount: 2, model: "m", tiny: false }], [2, { type: "persona_start", personaId: "one", personaName: "The one", role: "" }], [3, { type: "persona_token", personaId: "one", token: "one in " }]], true);
       }
-      return sse([[3, { type: "persona_token", personaId: "one", token: "one in " }], [4, { type: "persona_token", personaId: "one", token: "full" }], [5, { type: "persona_complete", personaId: "one" }], [5, { type: "idle" }]]);
+      return sse([[3, { type: "persona_token", personaId: "one", token: "one in " }], [4, { type: "persona_token", personaId: "one", token: "full" }], [5, { type: "persona_complete", personaId: "one", usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 } }], [5, { type: "idle" }]]);
     });
     const store = new SessionStore("s1", now);
     const seen: string[] = [];
@@ -129,6 +132,46 @@ describe("SessionStore", () => {
     expect((signal as AbortSignal | null)?.aborted).toBe(true);
     expect(store.snapshot.session).toMatchObject({ challenging: null, briefStale: false, challengeError: null });
     expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([]);
+  });
+
+  it("shows a challenge made in another tab when it is looked at, and draws only that again", async () => {
+    const finished = session({ live: false, step: "review", responses: session().responses.map(done) });
+    let stored = finished;
+    serve(() => Response.json({ session: stored }));
+    const store = new SessionStore("s1", now);
+    await store.open();
+    const before = store.snapshot;
+    await store.refresh();
+    expect(store.snapshot).toBe(before);
+    const exchange = { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true };
+    stored = { ...finished, briefStale: true, responses: finished.responses.map((one) => (one.personaId === "two" ? { ...one, challenges: [exchange] } : one)) };
+    store.lookedAt();
+    expect(store.snapshot).toBe(before);
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 5000);
+    store.lookedAt();
+    await vi.waitFor(() => expect(store.snapshot.session?.advisors["two"]?.challenges).toEqual([exchange]));
+    expect(store.snapshot.session?.briefStale).toBe(true);
+    expect(store.snapshot.session?.advisors["one"]).toBe(before.session?.advisors["one"]);
+    expect(store.snapshot.session?.order).toBe(before.session?.order);
+  });
+
+  it("keeps what happened here while it was looked up", async () => {
+    const finished = session({ live: false, step: "review", responses: session().responses.map(done) });
+    const held: (() => void)[] = [];
+    let holding = false;
+    serve((path) => {
+      if (path === "/api/board/challenge") return sse([[1, { type: "challenge_reply_token", token: "Because." }], [2, { type: "challenge_reply_complete", usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 } }]]);
+      const answer = (): Response => Response.json({ session: finished });
+      return holding ? new Promise((resolve) => held.push(() => resolve(answer()))) : answer();
+    });
+    const store = new SessionStore("s1", now);
+    await store.open();
+    holding = true;
+    const looking = store.refresh();
+    await store.challenge("one", "Why?");
+    for (const release of held) release();
+    await looking;
+    expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "Because.", isReplyComplete: true }]);
   });
 
   it("asks for a brief only when there is none or it is out of date", async () => {

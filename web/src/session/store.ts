@@ -144,23 +144,14 @@ export class SessionStore {
   /** Brings totals, brief and exchanges made elsewhere up to date, when nothing is under way here. */
   async refresh(): Promise<void> {
     this.#refreshedAt = Date.now();
+    const now = this.#snapshot.session;
     try {
       const stored = await api.session(this.id);
-      const now = this.#snapshot.session;
-      if (!now || now.challenging !== null || now.briefLoading || this.#snapshot.connection !== "idle") return;
-      const fresh = fromSession(stored);
-      const advisors: Record<string, Advisor> = {};
-      for (const id of fresh.order) {
-        const next = fresh.advisors[id];
-        const held = now.advisors[id];
-        if (!next) continue;
-        // The same words keep their object, so that nothing is drawn again.
-        advisors[id] = held && JSON.stringify(held) === JSON.stringify(next) ? held : next;
-      }
-      const brief = JSON.stringify(now.brief) === JSON.stringify(fresh.brief) ? now.brief : fresh.brief;
-      this.#set({
-        session: { ...fresh, advisors, brief, challengeError: now.challengeError, streamError: now.streamError },
-      });
+      // What has happened here since the question is newer than the answer.
+      if (!now || now !== this.#snapshot.session || !this.#resting) return;
+      const fresh = { ...fromSession(stored), challengeError: now.challengeError, streamError: now.streamError };
+      const session = { ...unchanged(now, fresh), advisors: unchanged(now.advisors, fresh.advisors) };
+      if (JSON.stringify(session) !== JSON.stringify(now)) this.#set({ session });
       if (stored.live && now.streamError === null) void this.open();
     } catch {
       // only a refresh: what is on the page stays
@@ -169,7 +160,12 @@ export class SessionStore {
 
   /** The tab is looked at again: another one may have gone on with this session. */
   lookedAt(): void {
-    if (this.#snapshot.connection === "idle" && Date.now() - this.#refreshedAt > 2000) void this.refresh();
+    if (this.#resting && Date.now() - this.#refreshedAt > 2000) void this.refresh();
+  }
+
+  get #resting(): boolean {
+    const { connection, session } = this.#snapshot;
+    return connection === "idle" && session !== null && session.challenging === null && !session.briefLoading;
   }
 
   reopen(): void {
@@ -276,6 +272,16 @@ export class SessionStore {
       this.#dispatch({ type: "brief_failed", message: sentence(error) });
     }
   }
+}
+
+/** `next`, in which every part that says the same as before is the same object: nothing is drawn again for it. */
+function unchanged<T extends object>(before: Partial<T>, next: T): T {
+  const kept = { ...next };
+  for (const key of Object.keys(next) as (keyof T)[]) {
+    const held = before[key];
+    if (held !== undefined && JSON.stringify(held) === JSON.stringify(next[key])) kept[key] = held;
+  }
+  return kept;
 }
 
 function pause(ms: number): Promise<void> {

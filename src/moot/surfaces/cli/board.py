@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from moot.application import Moot
     from moot.errors import MootError
-    from moot.flows.board import BoardEvent, BoardState
+    from moot.flows.board_events import BoardEvent
+    from moot.flows.board_state import BoardState
     from moot.runner import Person, Runner
     from moot.surfaces.cli.board_screen import BoardNarrator
 
 
 def board(
+    context: typer.Context,
     decision: Annotated[str | None, typer.Argument(help="What is to be decided.")] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", "-r", metavar="ID", help="Take a session up again.")
@@ -66,8 +68,10 @@ def board(
         raise typer.BadParameter(
             "name a decision, or take a session up again with --resume ID or --last", param_hint="DECISION"
         )
+    if decision is None:
+        _refuse_settled(context)
     if export is not None:
-        from moot.flows.board import RECORD_ENDINGS
+        from moot.flows.board_events import RECORD_ENDINGS
 
         if export.suffix.lower() not in RECORD_ENDINGS:
             raise typer.BadParameter(f"must end in {', '.join(RECORD_ENDINGS)}", param_hint="--export")
@@ -76,14 +80,14 @@ def board(
         from moot.boards import advisors, new_board, presented, resumed_board
         from moot.surfaces.cli import screen
         from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
-        from moot.surfaces.cli.board_screen import BoardNarrator, BoardPerson
-        from moot.surfaces.cli.terminal import TINY
+        from moot.surfaces.cli.board_screen import BoardNarrator
+        from moot.surfaces.cli.terminal import TINY, TerminalPerson
 
         person: Person
         if answers is not None:
             person = ScriptedPerson(read_answers(answers))
         else:
-            person = BoardPerson() if screen.interactive() else NoPerson()
+            person = TerminalPerson() if screen.interactive() else NoPerson()
         narrator = BoardNarrator(lambda file: _export(session, Path(file)), words_to_stdout=not as_json)
         if decision is not None:
             first = await presented(moot, decision, advisors(moot, panel), mode)
@@ -102,6 +106,19 @@ def board(
         return code
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
+
+
+def _refuse_settled(context: typer.Context) -> None:
+    """Who sits on a board, and how, is settled when it begins. To ignore a wish silently would be worse."""
+    options = {"mode": "--mode", "panel": "--panel", "questions": "--questions/--no-questions"}
+    for name, option in options.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(
+                "a session keeps to what it began with: leave this option out, or begin a new session "
+                "by naming a decision",
+                param_hint=option,
+            )
 
 
 @dataclass(frozen=True, slots=True)

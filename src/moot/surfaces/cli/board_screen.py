@@ -10,15 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from moot.flows.board import (
-    ADVISOR,
-    BRIEF,
-    CHALLENGE,
-    QUESTIONS,
+from moot.flows.board import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
+from moot.flows.board_events import (
     AdvisorFailed,
     AdvisorRetried,
     AdvisorSpoke,
-    BoardState,
     BriefDrafted,
     BriefFailed,
     BriefRequested,
@@ -27,10 +23,9 @@ from moot.flows.board import (
     QuestionsDrafted,
     QuestionsFailed,
     RecordRequested,
-    Step,
 )
+from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import AskPersona
-from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
@@ -38,53 +33,12 @@ from moot.surfaces.cli.terminal import bill
 
 if TYPE_CHECKING:
     from moot.errors import MootError
-    from moot.flows.board import Advisor, Brief
-    from moot.flows.flow import AskPerson, Event, ModelEffect
+    from moot.flows.board_events import Brief
+    from moot.flows.board_state import Advisor
+    from moot.flows.flow import Event, ModelEffect
 
 UNWRAPPED = 10_000
 DRAFTS = {QUESTIONS: "The probing questions are being drafted", BRIEF: "The brief is being written"}
-
-
-# -- asking --------------------------------------------------------------------------------------
-
-
-class BoardPerson:
-    """Reads lines. An empty line is an answer where the flow offers one, and leaves where it may be left."""
-
-    def __init__(self) -> None:
-        self._prompt: Any = None
-
-    async def answer(self, ask: AskPerson, problem: str | None) -> str:
-        if self._prompt is None:
-            from prompt_toolkit import PromptSession
-            from prompt_toolkit.output import create_output
-
-            self._prompt = PromptSession(output=create_output(sys.stderr))
-        screen.say()
-        if problem:
-            screen.say(sentence(problem))
-        screen.say(_begin(ask.expects), "bold")
-        for option in ask.options:
-            screen.say(f"  [{option.key or 'Enter'}] {option.label}", "dim")
-        may_be_empty = any(option.key == "" for option in ask.options)
-        leaves = ask.optional and not may_be_empty
-        screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
-        while True:
-            try:
-                typed = str(await self._prompt.prompt_async("> "))
-            except EOFError:
-                raise Left from None
-            except KeyboardInterrupt:
-                raise Left(interrupted=True) from None
-            if typed.strip() or may_be_empty:
-                return typed
-            if leaves:
-                raise Left
-
-
-def _begin(expects: str) -> str:
-    asked = f"{expects[:1].upper()}{expects[1:]}"
-    return asked if asked.endswith(("?", "?)", ")")) else f"{asked}?"
 
 
 # -- waiting -------------------------------------------------------------------------------------
@@ -226,11 +180,11 @@ class BoardNarrator:
                 self._tell_brief()
             case BriefRequested():
                 self._tell_brief()
-            case BriefFailed(kind, message, raw):
+            case BriefFailed(kind, message, raw, wait):
                 screen.say(raw)
-                self._tell_failure(kind, message)
-            case QuestionsFailed(kind, message) | ChallengeWithdrawn(_, kind, message):
-                self._tell_failure(kind, message)
+                self._tell_failure(kind, message, wait)
+            case QuestionsFailed(kind, message, wait) | ChallengeWithdrawn(_, kind, message, wait):
+                self._tell_failure(kind, message, wait)
             case RecordRequested(file):
                 self._export(file)
         self._waiting.show()
@@ -277,7 +231,8 @@ class BoardNarrator:
     def _tell(self, advisor: Advisor) -> None:
         failure = advisor.failure
         if failure is not None:
-            self._tell_failure(failure.kind, f"{advisor.member.name} did not answer. {failure.message}")
+            told = f"{advisor.member.name} did not answer. {failure.message}"
+            self._tell_failure(failure.kind, told, failure.retry_after)
             return
         assert advisor.text is not None
         assert advisor.spoken is not None
@@ -293,8 +248,9 @@ class BoardNarrator:
         if state.step is Step.REVIEW and state.brief_read:
             self.tell_brief()
 
-    def _tell_failure(self, kind: str, message: str) -> None:
-        screen.say(f"\n{sentence(message)} {NEXT_STEPS.get(kind, '')}".rstrip())
+    def _tell_failure(self, kind: str, message: str, wait: float | None) -> None:
+        advice = f"Try again in {wait:.0f} s." if wait and wait >= 1 else NEXT_STEPS.get(kind, "")
+        screen.say(f"\n{sentence(message)} {advice}".rstrip())
 
     def _write(self, text: str) -> None:
         self._out.write(text)

@@ -25,7 +25,8 @@ TINY = (
 
 
 class TerminalPerson:
-    """Reads lines. An empty line leaves an optional question; Ctrl-D leaves any; Ctrl-C interrupts."""
+    """Reads lines. An empty line is an answer where the flow offers one, and leaves where it may be left;
+    Ctrl-D leaves anywhere; Ctrl-C interrupts."""
 
     def __init__(self) -> None:
         self._prompt: Any = None
@@ -36,11 +37,15 @@ class TerminalPerson:
             from prompt_toolkit.output import create_output
 
             self._prompt = PromptSession(output=create_output(sys.stderr))
+        may_be_empty = any(option.key == "" for option in ask.options)
+        leaves = ask.optional and not may_be_empty
+        screen.say()
         if problem:
-            screen.say(problem)
+            screen.say(sentence(problem))
+        screen.say(_asked(ask.expects), "bold")
         for option in ask.options:
-            screen.say(f"  [{option.key}] {option.label}")
-        screen.say(f"{_begin(ask)} {_way_out(ask)}", "dim")
+            screen.say(f"  [{option.key or 'Enter'}] {option.label}", "dim")
+        screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
         while True:
             try:
                 typed = str(await self._prompt.prompt_async("> "))
@@ -48,18 +53,15 @@ class TerminalPerson:
                 raise Left from None
             except KeyboardInterrupt:
                 raise Left(interrupted=True) from None
-            if typed.strip():
+            if typed.strip() or may_be_empty:
                 return typed
-            if ask.optional:
+            if leaves:
                 raise Left
 
 
-def _begin(ask: AskPerson) -> str:
-    return f"{ask.expects[0].upper()}{ask.expects[1:]}?"
-
-
-def _way_out(ask: AskPerson) -> str:
-    return "(Enter alone to leave)" if ask.optional else "(Ctrl-D to leave)"
+def _asked(expects: str) -> str:
+    asked = f"{expects[:1].upper()}{expects[1:]}"
+    return asked if asked.endswith(("?", ")")) else f"{asked}?"
 
 
 class Narrator:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import secrets
 import socket
 from typing import TYPE_CHECKING
@@ -30,7 +32,21 @@ async def serve(moot: Moot, host: str, port: int, grace: float, ready: Callable[
         app, log_level="warning", lifespan="on", server_header=False, timeout_graceful_shutdown=3
     )
     server = _Server(config, lambda: ready(f"http://{shown}:{port}/" + (f"?token={token}" if token else "")))
-    await server.serve(sockets=[listening])
+    getting_ready = asyncio.create_task(_get_ready(moot))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        await asyncio.gather(getting_ready, return_exceptions=True)
+
+
+async def _get_ready(moot: Moot) -> None:
+    """Loads what the first word would wait for, and takes all that was loaded out of the garbage collector's
+    rounds: going through everything takes a tenth of a second, in which nobody is told anything. For the
+    same reason it goes through everything less often than it would by itself."""
+    await moot.warm_up()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 class _Server(uvicorn.Server):

@@ -1,6 +1,6 @@
 """What travels over HTTP: payloads, limits, names. The page's types follow from these.
 
-camelCase outside, snake_case inside, translated here and nowhere else.
+camelCase outside, snake_case inside, translated here and nowhere else. What the streams tell is in `events`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from moot.flows.board import (
+from moot.flows.board_events import (
     MAX_ANSWER,
     MAX_ANSWERS,
     MAX_CHALLENGE,
     MAX_CHALLENGES,
     MAX_DECISION,
     MAX_MEMBERS,
-    Advisor,
-    Answer,
-    BoardState,
-    Member,
+    Mode,
 )
-from moot.flows.flow import Spoken
-from moot.frames import usage
+from moot.flows.board_state import Step
+from moot.personas import Contribution
 
 MAX_BODY = 1 << 20
 MAX_CONTENT = 10_000
@@ -83,7 +80,7 @@ class SessionRequest(Payload):
     decision: Decision
     answers: Answers = []
     panel: Id = "board"
-    mode: Literal["independent", "sequential"] = "independent"
+    mode: Mode = "independent"
 
 
 class ChallengeRequest(Payload):
@@ -132,7 +129,7 @@ class PersonaOut(Payload):
     id: str
     name: str
     role: str
-    contribution_type: str
+    contribution_type: Contribution
     rubric: dict[str, Scored]
 
 
@@ -143,7 +140,7 @@ class PersonasOut(Payload):
 class QuestionOut(Payload):
     id: str
     question: str
-    hint: str | None = None
+    hint: str | None
 
 
 class QuestionsOut(Payload):
@@ -200,10 +197,18 @@ class TotalOut(Payload):
 
 
 class MemberOut(Payload):
+    """An advisor as the session's log has it."""
+
     id: str
     name: str
     role: str
     contribution_type: str
+
+
+class ExchangeOut(Payload):
+    challenge_text: str
+    reply_content: str
+    is_reply_complete: bool
 
 
 class ResponseOut(Payload):
@@ -212,7 +217,7 @@ class ResponseOut(Payload):
     content: str
     is_complete: bool
     error: str | None
-    challenges: list[Exchanged]
+    challenges: list[ExchangeOut]
     usage: UsageOut | None
 
 
@@ -220,10 +225,10 @@ class SessionBody(Payload):
     id: str
     decision: str
     answers: list[Answered]
-    mode: Literal["independent", "sequential"]
+    mode: Mode
     model: str
     tiny: bool
-    step: str
+    step: Step
     personas: list[MemberOut]
     responses: list[ResponseOut]
     brief: BriefBody | None
@@ -243,11 +248,13 @@ class SessionOut(Payload):
 class SessionSummary(Payload):
     id: str
     decision: str
-    step: str
+    step: Step
     persona_count: int
     complete_count: int
     challenge_count: int
     has_brief: bool
+    live: bool
+    """Whether this process is at work on it now."""
     model: str
     created_at: str
     updated_at: str
@@ -255,58 +262,3 @@ class SessionSummary(Payload):
 
 class SessionsOut(Payload):
     sessions: list[SessionSummary]
-
-
-# -- from state to payload -----------------------------------------------------------------------
-
-
-def answers_of(answers: list[Answered]) -> tuple[Answer, ...]:
-    return tuple(Answer(answered.question, answered.answer) for answered in answers)
-
-
-def exchanges_of(exchanges: list[Exchanged]) -> tuple[tuple[str, str], ...]:
-    """Only what is complete: a reply that broke off was never given."""
-    return tuple(
-        (one.challenge_text, one.reply_content)
-        for one in exchanges
-        if one.is_reply_complete and one.reply_content.strip()
-    )
-
-
-def member(advisor: Member) -> MemberOut:
-    return MemberOut(
-        id=advisor.id, name=advisor.name, role=advisor.role, contribution_type=advisor.contribution
-    )
-
-
-def response(advisor: Advisor) -> ResponseOut:
-    return ResponseOut(
-        persona_id=advisor.member.id,
-        persona_name=advisor.member.name,
-        content=advisor.text or "",
-        is_complete=advisor.text is not None,
-        error=advisor.failure.message if advisor.failure else None,
-        challenges=[
-            Exchanged.model_construct(
-                challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True
-            )
-            for e in advisor.replied
-        ],
-        usage=UsageOut.model_validate(usage(advisor.spoken)) if advisor.spoken else None,
-    )
-
-
-def total(bills: tuple[Spoken, ...]) -> TotalOut:
-    """The cost of everything whose price is known; None where no price is."""
-    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
-    return TotalOut(
-        input_tokens=sum(bill.input_tokens for bill in bills),
-        output_tokens=sum(bill.output_tokens for bill in bills),
-        cost_usd=sum(costs) if costs else None,
-    )
-
-
-def brief_body(state: BoardState) -> BriefBody | None:
-    import msgspec
-
-    return None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief))

@@ -1,0 +1,67 @@
+"""The page's wire types, from the server's OpenAPI document. Pure.
+
+Knows as much of JSON Schema as the document uses, and stops at anything else rather than guess.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Schema = dict[str, Any]
+
+NOTE = "/** Written by docs/generate.py from the server's OpenAPI document: change it, run `make docs`. */\n"
+
+LIMITS = {
+    "decision": ("SessionRequest", "decision", "maxLength"),
+    "answers": ("SessionRequest", "answers", "maxItems"),
+    "answer": ("Answered", "answer", "maxLength"),
+    "challenge": ("ChallengeRequest", "challengeText", "maxLength"),
+    "challenges": ("ChallengeRequest", "priorChallenges", "maxItems"),
+}
+"""Those that the page's fields observe while somebody types."""
+
+
+def wire_types(document: Schema) -> str:
+    schemas = document["components"]["schemas"]
+    limits = ", ".join(
+        f"{name}: {schemas[model]['properties'][field][keyword]}"
+        for name, (model, field, keyword) in LIMITS.items()
+    )
+    parts = [NOTE, *(_declaration(name, schemas[name]) for name in sorted(schemas))]
+    return "\n".join([*parts, f"export const LIMITS = {{ {limits} }} as const;\n"])
+
+
+def _declaration(name: str, schema: Schema) -> str:
+    said = schema.get("description", "")
+    comment = f"/** {' '.join(said.split())} */\n" if said else ""
+    if "properties" not in schema:
+        return f"{comment}export type {name} = {_type(schema)};\n"
+    required = schema.get("required", ())
+    fields = "".join(
+        f"  readonly {field}{'' if field in required else '?'}: {_type(value)};\n"
+        for field, value in schema["properties"].items()
+    )
+    return f"{comment}export interface {name} {{\n{fields}}}\n"
+
+
+def _type(schema: Schema) -> str:
+    match schema:
+        case {"$ref": str(target)}:
+            return target.rsplit("/", 1)[-1]
+        case {"anyOf": some} | {"oneOf": some}:
+            return " | ".join(_type(one) for one in some)
+        case {"const": value}:
+            return json.dumps(value)
+        case {"enum": values}:
+            return " | ".join(json.dumps(value) for value in values)
+        case {"type": "array", "items": items}:
+            inner = _type(items)
+            return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            return f"Readonly<Record<string, {_type(values)}>>"
+        case {"type": "integer"}:
+            return "number"
+        case {"type": "string" | "number" | "boolean" | "null" as plain}:
+            return str(plain)
+    raise ValueError(f"no TypeScript is known for {schema}")

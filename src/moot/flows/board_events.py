@@ -1,0 +1,190 @@
+"""What can happen on a board, and the brief that comes out of it: plain values, as a log keeps them.
+
+Knows names, fields and limits. When something may happen, and what follows from it, the flow decides.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from moot.flows.flow import Event, Spoken
+
+MAX_DECISION = 5_000
+MAX_CHALLENGE = 2_000
+MAX_CHALLENGES = 10
+MAX_ANSWERS = 10
+MAX_ANSWER = 1_000
+MAX_MEMBERS = 20
+MAX_FILE_NAME = 1_000
+RECORD_ENDINGS = (".md", ".json", ".html")
+
+Mode = Literal["independent", "sequential"]
+
+
+# -- the brief -----------------------------------------------------------------------------------
+
+
+class Consensus(msgspec.Struct, frozen=True):
+    areas: tuple[str, ...]
+    strength: Literal["strong", "moderate", "weak"]
+
+
+class Tension(msgspec.Struct, frozen=True):
+    between: tuple[str, ...]
+    issue: str
+    implication: str
+
+
+class Recommendation(msgspec.Struct, frozen=True):
+    summary: str
+    confidence: Literal["high", "moderate", "low"]
+    conditions: tuple[str, ...]
+
+
+class Brief(msgspec.Struct, frozen=True, rename="camel"):
+    consensus: Consensus
+    tensions: tuple[Tension, ...]
+    blind_spots: tuple[str, ...]
+    recommendation: Recommendation
+
+
+# -- what happens --------------------------------------------------------------------------------
+
+
+class Member(msgspec.Struct, frozen=True):
+    """An advisor as the session knows it, so that a record stays readable when a file is renamed."""
+
+    id: str
+    name: str
+    role: str
+    contribution: str
+
+
+class Question(msgspec.Struct, frozen=True):
+    id: str
+    question: str
+    hint: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    question: str
+    answer: str
+
+
+class DecisionPresented(Event, frozen=True):
+    """`members` are in speaking order. `model` is the session's: challenges and brief keep to it."""
+
+    decision: str
+    members: tuple[Member, ...]
+    mode: Mode
+    model: str
+
+
+class QuestionsDrafted(Event, frozen=True):
+    questions: tuple[Question, ...]
+    spoken: Spoken
+
+
+class QuestionsFailed(Event, frozen=True):
+    kind: str
+    message: str
+    retry_after: float | None = None
+
+
+class QuestionAnswered(Event, frozen=True):
+    """One probing question, in its turn; an empty answer skips it."""
+
+    question: str
+    answer: str
+
+
+class BoardConvened(Event, frozen=True):
+    answers: tuple[Answer, ...] = ()
+
+
+class AdvisorSpoke(Event, frozen=True):
+    persona: str
+    text: str
+    spoken: Spoken
+
+
+class AdvisorFailed(Event, frozen=True):
+    persona: str
+    kind: str
+    message: str
+    retry_after: float | None = None
+
+
+class AdvisorRetried(Event, frozen=True):
+    persona: str
+
+
+class ChallengeMade(Event, frozen=True):
+    persona: str
+    text: str
+
+
+class ChallengeReplied(Event, frozen=True):
+    persona: str
+    text: str
+    spoken: Spoken
+
+
+class ChallengeWithdrawn(Event, frozen=True):
+    """The person went on before the reply was whole, or the reply failed: as if it had not been made.
+    `kind` and `message` say why, where it failed."""
+
+    persona: str
+    kind: str = ""
+    message: str = ""
+    retry_after: float | None = None
+
+
+class AdvisorPassed(Event, frozen=True):
+    """The person has heard enough of this advisor, and turns to the next."""
+
+    persona: str
+
+
+class BriefRequested(Event, frozen=True):
+    """Somebody wants to read the brief, or wants a failed one tried again."""
+
+
+class BriefDrafted(Event, frozen=True):
+    brief: Brief
+    spoken: Spoken
+
+
+class BriefFailed(Event, frozen=True):
+    kind: str
+    message: str
+    raw: str = ""
+    retry_after: float | None = None
+
+
+class RecordRequested(Event, frozen=True):
+    """Somebody wants the record in a file."""
+
+    file: str
+
+
+BoardEvent = (
+    DecisionPresented
+    | QuestionsDrafted
+    | QuestionsFailed
+    | QuestionAnswered
+    | BoardConvened
+    | AdvisorSpoke
+    | AdvisorFailed
+    | AdvisorRetried
+    | ChallengeMade
+    | ChallengeReplied
+    | ChallengeWithdrawn
+    | AdvisorPassed
+    | BriefRequested
+    | BriefDrafted
+    | BriefFailed
+    | RecordRequested
+)

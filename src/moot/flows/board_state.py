@@ -1,0 +1,135 @@
+"""Where a board session stands: everything here is derived from what has happened.
+
+Knows what has been said and what follows from that at once, such as the step or whether the brief is stale.
+Which event leads where, the flow decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from moot.errors import InvalidInput
+from moot.flows.board_events import (
+    AdvisorFailed,
+    Answer,
+    Brief,
+    BriefFailed,
+    Member,
+    Mode,
+    Question,
+    QuestionsFailed,
+)
+from moot.flows.flow import Spoken
+
+
+class Step(StrEnum):
+    UNOPENED = "unopened"
+    QUESTIONS = "questions"
+    ANSWERS = "answers"
+    ADVISORS = "advisors"
+    BRIEF = "brief"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A challenge and its reply; at most one in a session is without its reply, and it is the latest."""
+
+    challenge: str
+    reply: str | None = None
+    spoken: Spoken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advisor:
+    member: Member
+    text: str | None = None
+    spoken: Spoken | None = None
+    failure: AdvisorFailed | None = None
+    attempts: int = 1
+    exchanges: tuple[Exchange, ...] = ()
+    passed: bool = False
+
+    @property
+    def settled(self) -> bool:
+        return self.text is not None or self.failure is not None
+
+    @property
+    def replied(self) -> tuple[Exchange, ...]:
+        """Only what is complete."""
+        return tuple(exchange for exchange in self.exchanges if exchange.reply is not None)
+
+    @property
+    def challenged(self) -> bool:
+        """Whether a challenge waits for its reply."""
+        return len(self.replied) < len(self.exchanges)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    decision: str = ""
+    mode: Mode = "independent"
+    model: str = ""
+    questions: tuple[Question, ...] | None = None
+    questions_failure: QuestionsFailed | None = None
+    answered: tuple[Answer, ...] = ()
+    """One for each probing question that has had its turn, skipped ones too."""
+    convened: bool = False
+    answers: tuple[Answer, ...] = ()
+    advisors: tuple[Advisor, ...] = ()
+    brief: Brief | None = None
+    brief_basis: int = 0
+    brief_failure: BriefFailed | None = None
+    brief_requested: bool = False
+    brief_read: bool = False
+    challenges_made: int = 0
+    bills: tuple[Spoken, ...] = ()
+
+    @property
+    def step(self) -> Step:
+        if not self.decision:
+            return Step.UNOPENED
+        if not self.convened:
+            return Step.QUESTIONS if self.questions is None else Step.ANSWERS
+        if not all(advisor.settled for advisor in self.advisors):
+            return Step.ADVISORS
+        first_is_due = self.brief is None and self.brief_failure is None and self.contributions > 0
+        return Step.BRIEF if first_is_due or self.brief_requested else Step.REVIEW
+
+    @property
+    def contributions(self) -> int:
+        """Everything that a brief is made from: first views and replies."""
+        return sum((advisor.text is not None) + len(advisor.replied) for advisor in self.advisors)
+
+    @property
+    def turns(self) -> int:
+        return self.contributions
+
+    @property
+    def brief_stale(self) -> bool:
+        return self.brief is not None and self.brief_basis != self.contributions
+
+    @property
+    def next_question(self) -> Question | None:
+        rest = (self.questions or ())[len(self.answered) :]
+        return rest[0] if rest else None
+
+    @property
+    def floor(self) -> Advisor | None:
+        """Whom the person hears out next, on their way to the brief."""
+        unheard = (a for a in self.advisors if a.text is not None and not a.passed)
+        return None if self.brief_read else next(unheard, None)
+
+    def advisor(self, persona: str) -> Advisor:
+        for advisor in self.advisors:
+            if advisor.member.id == persona:
+                return advisor
+        raise InvalidInput("personaId", f"{persona[:80]!r} is not an advisor of this session")
+
+    def with_advisor(self, changed: Advisor) -> BoardState:
+        advisors = tuple(changed if a.member.id == changed.member.id else a for a in self.advisors)
+        return replace(self, advisors=advisors)
+
+    def without_open_exchange(self) -> BoardState:
+        return replace(self, advisors=tuple(replace(a, exchanges=a.replied) for a in self.advisors))

@@ -1,0 +1,109 @@
+"""HTTP below the SDKs: aiohttp, whose parser is compiled, behind the interface that their clients ask for.
+
+The body of a response can be read the ordinary way, or, through an extension, from aiohttp's own reader: four
+asynchronous generators between a token and its reader cost more than decoding it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import cast
+
+import aiohttp
+import httpx2
+
+CONTENT = "moot.content"
+"""The extension of a response that holds its `aiohttp.StreamReader`."""
+
+
+class Transport(httpx2.AsyncBaseTransport):
+    """Heeds the environment's proxies and certificates, as the SDKs' own transports do."""
+
+    def __init__(self, max_connections: int) -> None:
+        self._max_connections = max_connections
+        self._ssl = httpx2.create_ssl_context()
+        self._made: aiohttp.ClientSession | None = None
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._made is None:
+            connector = aiohttp.TCPConnector(limit=self._max_connections, ssl=self._ssl)
+            self._made = aiohttp.ClientSession(
+                connector=connector,
+                auto_decompress=False,
+                trust_env=True,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # The SDKs set every header themselves.
+                skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
+            )
+        return self._made
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        limits = request.extensions.get("timeout", {})
+        # Not aiohttp's own limit for reading: it sets a timer for every piece that arrives.
+        timeout = aiohttp.ClientTimeout(connect=limits.get("pool"), sock_connect=limits.get("connect"))
+        patience = limits.get("read")
+        body = await request.aread()
+        with _translated():
+            async with asyncio.timeout(patience):
+                response = await self._session().request(
+                    request.method,
+                    str(request.url),
+                    headers=request.headers,
+                    data=body or None,
+                    allow_redirects=False,
+                    timeout=timeout,
+                )
+        return httpx2.Response(
+            status_code=response.status,
+            headers=response.raw_headers,
+            stream=_Body(response, patience),
+            request=request,
+            extensions={"http_version": b"HTTP/1.1", CONTENT: response.content},
+        )
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+            self._made = None
+
+
+def content(response: httpx2.Response) -> aiohttp.StreamReader:
+    return cast("aiohttp.StreamReader", response.extensions[CONTENT])
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse, patience: float | None) -> None:
+        self._response = response
+        self._patience = patience
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            with _translated():
+                async with asyncio.timeout(self._patience):
+                    chunk = await self._response.content.readany()
+            if not chunk:
+                return
+            yield chunk
+
+    async def aclose(self) -> None:
+        # A connection in the middle of a reply is closed by this, one at its end is kept for the next.
+        self._response.release()
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """The SDKs know the names that httpx2 has for what goes wrong."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise httpx2.ConnectTimeout(str(error)) from error
+    except TimeoutError as error:
+        raise httpx2.ReadTimeout(str(error)) from error
+    except aiohttp.InvalidURL as error:
+        raise httpx2.UnsupportedProtocol(str(error)) from error
+    except aiohttp.ClientConnectorError as error:
+        raise httpx2.ConnectError(str(error)) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise httpx2.ReadError(str(error)) from error

@@ -1,0 +1,86 @@
+"""What /openapi.json says beyond what follows from the routes: refusals, streams, files.
+
+OpenAPI 3.2, because that is the first version with a word for streams: `itemSchema` describes one event of
+`text/event-stream`, and its `data`, which is a string, says with `contentSchema` what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import FastAPI
+
+from moot.surfaces.web import events, wire
+
+Answers = dict[int | str, dict[str, Any]]
+
+PROBLEMS: Answers = {
+    code: {"model": wire.Problem, "description": text}
+    for code, text in {
+        400: "Something in the request cannot be taken; the sentence names the field.",
+        401: "The server is open to a network and wants its token.",
+        403: "The request comes from another site.",
+        404: "There is no such session.",
+        409: "The session is not at a point where that is possible.",
+        413: "The body is larger than 1 MiB.",
+        429: "The model's provider asks to wait; Retry-After says how long, where it is known.",
+        500: "Something failed on this side.",
+        503: "No model can be reached, or its key is refused.",
+    }.items()
+}
+
+EXPORT: Answers = {
+    200: {
+        "description": "The record of the session.",
+        "content": {
+            "text/markdown": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+            "text/html": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+def problems(*codes: int) -> Answers:
+    return {code: PROBLEMS[code] for code in (400, 401, *codes, 500)}
+
+
+def stream_of(event: Literal["SessionEvent", "ChallengeEvent"]) -> Answers:
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"#/components/schemas/{event}"},
+    }
+    item = {
+        "type": "object",
+        "required": ["data"],
+        "properties": {"id": {"type": "string", "pattern": "^[0-9]+$"}, "data": data},
+    }
+    return {
+        200: {
+            "description": f"Server-sent events; the data of each is a {event}.",
+            "content": {"text/event-stream": {"itemSchema": item}},
+        }
+    }
+
+
+class DescribedApp(FastAPI):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.openapi_version = "3.2.0"
+
+    def openapi(self) -> dict[str, Any]:
+        """With the events, and without the status that FastAPI says of every route that takes something:
+        ours is 400."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    operation["responses"].pop("422", None)
+            schemas = document["components"]["schemas"]
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+            # What both know is left as FastAPI describes it.
+            document["components"]["schemas"] = dict(sorted((events.schemas() | schemas).items()))
+        assert self.openapi_schema is not None
+        return self.openapi_schema

@@ -1,0 +1,127 @@
+"""A board's state as what travels, and what a client says was said as the board knows it. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from moot.flows.board_events import Answer, Member
+from moot.flows.board_state import Advisor, BoardState, Step
+from moot.flows.flow import Spoken
+from moot.frames import usage
+from moot.personas import Persona
+from moot.surfaces.web import wire
+
+
+class Kept(Protocol):
+    """The head of a stored session."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def updated_at(self) -> datetime: ...
+
+
+def answers_of(answers: list[wire.Answered]) -> tuple[Answer, ...]:
+    return tuple(Answer(answered.question, answered.answer) for answered in answers)
+
+
+def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]:
+    """Only what is complete: a reply that broke off was never given."""
+    return tuple(
+        (one.challenge_text, one.reply_content)
+        for one in exchanges
+        if one.is_reply_complete and one.reply_content.strip()
+    )
+
+
+def member(advisor: Member) -> wire.MemberOut:
+    return wire.MemberOut(
+        id=advisor.id, name=advisor.name, role=advisor.role, contribution_type=advisor.contribution
+    )
+
+
+def response(advisor: Advisor) -> wire.ResponseOut:
+    return wire.ResponseOut(
+        persona_id=advisor.member.id,
+        persona_name=advisor.member.name,
+        content=advisor.text or "",
+        is_complete=advisor.text is not None,
+        error=advisor.failure.message if advisor.failure else None,
+        challenges=[
+            wire.ExchangeOut(challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True)
+            for e in advisor.replied
+        ],
+        usage=wire.UsageOut.model_validate(usage(advisor.spoken)) if advisor.spoken else None,
+    )
+
+
+def total(bills: tuple[Spoken, ...]) -> wire.TotalOut:
+    """The cost of everything whose price is known; None where no price is."""
+    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
+    return wire.TotalOut(
+        input_tokens=sum(bill.input_tokens for bill in bills),
+        output_tokens=sum(bill.output_tokens for bill in bills),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def brief_body(state: BoardState) -> wire.BriefBody | None:
+    return None if state.brief is None else wire.BriefBody.model_validate(msgspec.to_builtins(state.brief))
+
+
+def persona(known: Persona) -> wire.PersonaOut:
+    return wire.PersonaOut(
+        id=known.id,
+        name=known.name,
+        role=known.role,
+        contribution_type=known.contribution,
+        rubric={
+            to_camel(name): wire.Scored(score=dimension.score, note=dimension.note)
+            for name, dimension in known.rubric.dimensions()
+        },
+    )
+
+
+def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary:
+    return wire.SessionSummary(
+        id=kept.id,
+        decision=state.decision,
+        step=state.step,
+        persona_count=len(state.advisors),
+        complete_count=sum(a.text is not None for a in state.advisors),
+        challenge_count=sum(len(a.replied) for a in state.advisors),
+        has_brief=state.brief is not None,
+        live=live,
+        model=state.model,
+        created_at=kept.created_at.isoformat(),
+        updated_at=kept.updated_at.isoformat(),
+    )
+
+
+def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event_id: int) -> wire.SessionBody:
+    return wire.SessionBody(
+        id=kept.id,
+        decision=state.decision,
+        answers=[wire.Answered(question=a.question, answer=a.answer) for a in state.answers],
+        mode=state.mode,
+        model=state.model,
+        tiny=tiny,
+        step=state.step,
+        personas=[member(a.member) for a in state.advisors],
+        responses=[response(a) for a in state.advisors],
+        brief=brief_body(state),
+        brief_stale=state.brief_stale,
+        brief_error=state.brief_failure.message if state.brief_failure else None,
+        usage=total(state.bills),
+        # What has not been told to its end is worth listening to, whoever is at work on it.
+        live=live or state.step in (Step.ADVISORS, Step.BRIEF),
+        last_event_id=last_event_id,
+        created_at=kept.created_at.isoformat(),
+        updated_at=kept.updated_at.isoformat(),
+    )

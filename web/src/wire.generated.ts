@@ -1,0 +1,282 @@
+/** Written by docs/generate.py from the server's OpenAPI document: change it, run `make docs`. */
+
+export interface Answered {
+  readonly question: string;
+  readonly answer: string;
+}
+
+export interface BriefBody {
+  readonly consensus: ConsensusOut;
+  readonly tensions: readonly TensionOut[];
+  readonly blindSpots: readonly string[];
+  readonly recommendation: RecommendationOut;
+}
+
+export interface BriefComplete {
+  readonly type: "brief_complete";
+  readonly brief: BriefBody;
+}
+
+export interface BriefError {
+  readonly type: "brief_error";
+  readonly message: string;
+}
+
+export interface BriefOut {
+  readonly brief: BriefBody;
+}
+
+export interface BriefRequest {
+  readonly decision: string;
+  readonly answers?: readonly Answered[];
+  readonly responses: readonly Responded[];
+  readonly sessionId?: string | null;
+}
+
+export interface BriefStart {
+  readonly type: "brief_start";
+}
+
+export type ChallengeEvent = ChallengeReplyToken | ChallengeReplyComplete | StreamError;
+
+export interface ChallengeReplyComplete {
+  readonly type: "challenge_reply_complete";
+  readonly usage: UsageOut;
+}
+
+export interface ChallengeReplyToken {
+  readonly type: "challenge_reply_token";
+  readonly token: string;
+}
+
+export interface ChallengeRequest {
+  readonly personaId: string;
+  readonly decision: string;
+  readonly answers?: readonly Answered[];
+  readonly initialResponse: string;
+  readonly priorChallenges: readonly Exchanged[];
+  readonly challengeText: string;
+  readonly sessionId?: string | null;
+}
+
+export interface ConsensusOut {
+  readonly areas: readonly string[];
+  readonly strength: "strong" | "moderate" | "weak";
+}
+
+export type Contribution = "integrator" | "challenger" | "sense-checker";
+
+export interface ExchangeOut {
+  readonly challengeText: string;
+  readonly replyContent: string;
+  readonly isReplyComplete: boolean;
+}
+
+export interface Exchanged {
+  readonly challengeText: string;
+  readonly replyContent: string;
+  readonly isReplyComplete?: boolean;
+}
+
+/** Nothing is under way: the stream ends here. Without an id, because it is not part of the session. */
+export interface Idle {
+  readonly type: "idle";
+}
+
+/** An advisor as the session's log has it. */
+export interface MemberOut {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly contributionType: string;
+}
+
+export interface ModelOut {
+  readonly model: string;
+  readonly tiny: boolean;
+  readonly reason: string;
+  readonly advice: string;
+}
+
+export interface PersonaComplete {
+  readonly type: "persona_complete";
+  readonly personaId: string;
+  readonly usage: UsageOut;
+}
+
+export interface PersonaError {
+  readonly type: "persona_error";
+  readonly personaId: string;
+  readonly message: string;
+}
+
+export interface PersonaOut {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly contributionType: Contribution;
+  readonly rubric: Readonly<Record<string, Scored>>;
+}
+
+/** A second one for the same persona means that it begins again: what it had said before is void. */
+export interface PersonaStart {
+  readonly type: "persona_start";
+  readonly personaId: string;
+  readonly personaName: string;
+  readonly role: string;
+}
+
+export interface PersonaToken {
+  readonly type: "persona_token";
+  readonly personaId: string;
+  readonly token: string;
+}
+
+export interface PersonasOut {
+  readonly personas: readonly PersonaOut[];
+}
+
+/** Every answer that is no success. */
+export interface Problem {
+  readonly error: string;
+}
+
+export interface QuestionOut {
+  readonly id: string;
+  readonly question: string;
+  readonly hint: string | null;
+}
+
+export interface QuestionsOut {
+  readonly questions: readonly QuestionOut[];
+}
+
+export interface QuestionsRequest {
+  readonly decision: string;
+}
+
+export interface RecommendationOut {
+  readonly summary: string;
+  readonly confidence: "high" | "moderate" | "low";
+  readonly conditions: readonly string[];
+}
+
+export interface Responded {
+  readonly personaId: string;
+  readonly personaName?: string;
+  readonly content: string;
+  readonly isComplete?: boolean;
+  readonly challenges?: readonly Exchanged[];
+}
+
+export interface ResponseOut {
+  readonly personaId: string;
+  readonly personaName: string;
+  readonly content: string;
+  readonly isComplete: boolean;
+  readonly error: string | null;
+  readonly challenges: readonly ExchangeOut[];
+  readonly usage: UsageOut | null;
+}
+
+export interface RetryRequest {
+  readonly personaId: string;
+}
+
+export interface Scored {
+  readonly score: number;
+  readonly note: string;
+}
+
+export interface SessionBody {
+  readonly id: string;
+  readonly decision: string;
+  readonly answers: readonly Answered[];
+  readonly mode: "independent" | "sequential";
+  readonly model: string;
+  readonly tiny: boolean;
+  readonly step: Step;
+  readonly personas: readonly MemberOut[];
+  readonly responses: readonly ResponseOut[];
+  readonly brief: BriefBody | null;
+  readonly briefStale: boolean;
+  readonly briefError: string | null;
+  readonly usage: TotalOut;
+  readonly live: boolean;
+  readonly lastEventId: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Every advisor has spoken or failed, and so has the brief. */
+export interface SessionComplete {
+  readonly type: "session_complete";
+}
+
+export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | Idle | StreamError;
+
+export interface SessionOut {
+  readonly session: SessionBody;
+}
+
+export interface SessionRequest {
+  readonly decision: string;
+  readonly answers?: readonly Answered[];
+  readonly panel?: string;
+  readonly mode?: "independent" | "sequential";
+}
+
+export interface SessionStart {
+  readonly type: "session_start";
+  readonly sessionId: string;
+  readonly personaCount: number;
+  readonly model: string;
+  readonly tiny: boolean;
+}
+
+export interface SessionSummary {
+  readonly id: string;
+  readonly decision: string;
+  readonly step: Step;
+  readonly personaCount: number;
+  readonly completeCount: number;
+  readonly challengeCount: number;
+  readonly hasBrief: boolean;
+  readonly live: boolean;
+  readonly model: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface SessionsOut {
+  readonly sessions: readonly SessionSummary[];
+}
+
+export type Step = "unopened" | "questions" | "answers" | "advisors" | "brief" | "review";
+
+export interface StreamError {
+  readonly type: "error";
+  readonly message: string;
+}
+
+export interface TensionOut {
+  readonly between: readonly string[];
+  readonly issue: string;
+  readonly implication: string;
+}
+
+export interface TotalOut {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number | null;
+}
+
+export interface UsageOut {
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number | null;
+  readonly durationMs: number;
+}
+
+export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10 } as const;
