@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -45,10 +45,52 @@ class GatewaySettings(_Section):
     stall_seconds: float = Field(default=120.0, gt=0)
 
 
+class ReviewSettings(_Section):
+    """Who reviews changes."""
+
+    engine: Literal["auto", "codex", "claude", "model"] = "auto"
+
+
+class Workflow(_Section):
+    """How often and how long reviewers and coding agents are tried."""
+
+    script_retries: int = Field(default=2, ge=0, le=10)
+    retry_delay_secs: float = Field(default=5.0, ge=0, le=600)
+    timeout_secs: float = Field(default=1800.0, gt=0)
+    max_rounds: int = Field(default=3, ge=1, le=20)
+
+
+class ModelsByComplexity(_Section):
+    """An engine's models, for changes of each complexity. Empty: the engine's own choice."""
+
+    low: str = ""
+    medium: str = ""
+    high: str = ""
+    critical: str = ""
+
+    def select_model(self, complexity: str) -> str:
+        return str(getattr(self, complexity))
+
+
+class Implementing(_Section):
+    """Who carries out tasks, and what shows that they were. `command` is a program with its arguments: the
+    task comes on its standard input."""
+
+    agent: Literal["auto", "codex", "claude", "command"] = "auto"
+    command: list[str] = []
+    test: str = ""
+
+
 class Settings(_Section):
     """One file's content."""
 
     models: Models = Models()
+    review: ReviewSettings = ReviewSettings()
+    workflow: Workflow = Workflow()
+    codex: ModelsByComplexity = ModelsByComplexity()
+    claude: ModelsByComplexity = ModelsByComplexity()
+    model: ModelsByComplexity = ModelsByComplexity()
+    implement: Implementing = Implementing()
     providers: dict[str, ProviderSettings] = {}
     local: Local = Local()
     gateway: GatewaySettings = GatewaySettings()
@@ -64,8 +106,24 @@ class Config(BaseModel):
     workspace_file: str = "moot.toml"
     user_file: str = "config.toml"
 
+    @property
+    def both(self) -> Settings:
+        """Every setting from the workspace's file where that has it, else from the user's."""
+        return _over(self.user, self.workspace)
+
 
 _ONLY_THE_USERS = ("providers", "local", "gateway")
+
+
+_S = TypeVar("_S", bound=BaseModel)
+
+
+def _over(below: _S, above: _S) -> _S:
+    said = {}
+    for name in above.model_fields_set:
+        old, new = getattr(below, name), getattr(above, name)
+        said[name] = _over(old, new) if isinstance(new, BaseModel) else new
+    return below.model_copy(update=said)
 
 
 def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
@@ -79,6 +137,12 @@ def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
                 f"[{section}] belongs into your own configuration, {user_file}: "
                 "a repository may not choose servers, keys or weights for you",
             )
+    if settings.implement.command or settings.implement.agent == "command":
+        raise ConfigInvalid(
+            workspace_file,
+            f"implement.command belongs into your own configuration, {user_file}: "
+            "a repository may not choose which program runs",
+        )
     return Config(
         workspace=settings,
         user=parse(user_text, user_file),

@@ -9,6 +9,8 @@
     │   ├── AlreadyThere           it exists and would have been overwritten
     │   ├── IllegalMove            the flow cannot take this event in this state
     │   ├── SessionMoved           another process has carried the session on in the meantime
+    │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
+    │   ├── UncommittedWork        a commit would take along what somebody else has not committed
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
     │   └── ConfigInvalid          moot.toml or a model name makes no sense
     ├── ModelMisbehaved        the model's move: asked again, then shown
@@ -24,11 +26,16 @@
     │   ├── ProviderDown           408, 409, 5xx, 529 (carries Retry-After)
     │   ├── KeyRefused             401, 403, or no key at all
     │   ├── RequestRejected        400, 404, 413, 422: sending it again cannot help
-    │   └── NoLocalModel           no weights, or weights that do not load
+    │   ├── NoLocalModel           no weights, or weights that do not load
+    │   ├── ReviewerMissing        the reviewing program is not installed, or cannot be started
+    │   ├── ReviewerTimedOut       it was stopped because it took too long
+    │   └── ReviewerCrashed        it ended without having finished
     └── WorkspaceDamaged       a file has to be mended by hand; it is left as it is
         ├── FileDamaged            does not parse (names file and line)
         ├── PersonaInvalid         a persona or panel file with a bad field
         ├── LockTimeout            another process holds the file
+        ├── Busy                   another process works on the change (says which)
+        ├── GitRefused             git would not commit
         └── StoreFailed            the database of sessions cannot be read or written
 
 Errors carry data. Their text says what happened and to what; what to do next is for a surface to
@@ -105,6 +112,18 @@ class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")
         self.session = session
+
+
+class ProposalInvalid(UserMistake):
+    def __init__(self, change_id: str, findings: tuple[str, ...]) -> None:
+        super().__init__(f"Change '{change_id}' is not ready for a review:\n  " + "\n  ".join(findings))
+        self.change_id = change_id
+        self.findings = findings
+
+
+class UncommittedWork(UserMistake):
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The workspace has uncommitted work: {problem}")
 
 
 class AnswersExhausted(UserMistake):
@@ -212,6 +231,18 @@ class NoLocalModel(ProviderFailed):
     pass
 
 
+class ReviewerMissing(ProviderFailed):
+    pass
+
+
+class ReviewerTimedOut(ProviderFailed):
+    retriable = True
+
+
+class ReviewerCrashed(ProviderFailed):
+    retriable = True
+
+
 # -- a damaged workspace -------------------------------------------------------------------------
 
 
@@ -235,6 +266,11 @@ class PersonaInvalid(FileDamaged):
         self.field = field
 
 
+class GitRefused(WorkspaceDamaged):
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"git refused: {problem}")
+
+
 class StoreFailed(WorkspaceDamaged):
     def __init__(self, database: str, problem: str) -> None:
         super().__init__(f"the sessions in {database} cannot be used: {problem}")
@@ -247,3 +283,20 @@ class LockTimeout(WorkspaceDamaged):
         super().__init__(f"{file} is held by another process (waited {seconds:g} s)")
         self.file = file
         self.seconds = seconds
+
+
+class Busy(WorkspaceDamaged):
+    """`since` is an ISO 8601 time in UTC. Who holds the change is not always known."""
+
+    def __init__(
+        self, change: str, doing: str = "used", pid: int | None = None, host: str = "", since: str = ""
+    ) -> None:
+        who = "another process" if pid is None else f"process {pid}"
+        where = f" on {host}" if host else ""
+        when = f" since {since[11:19]} UTC" if since else ""
+        super().__init__(f"Change '{change}' is being {doing} by {who}{where}{when}")
+        self.change = change
+        self.doing = doing
+        self.pid = pid
+        self.host = host
+        self.since = since

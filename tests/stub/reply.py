@@ -64,7 +64,7 @@ class Refusal:
 
 
 class Wire(Protocol):
-    """What server.py needs of a wire format. The modules anthropic_wire and openai_wire are the two."""
+    """What server.py needs of a wire format: the modules anthropic_wire, openai_wire and responses_wire."""
 
     PING: bytes
     GARBAGE: bytes

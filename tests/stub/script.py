@@ -94,7 +94,7 @@ class Recorded:
     """One request as it arrived. `headers` has lower-case names; `time` is time.monotonic()."""
 
     number: int
-    wire: Literal["anthropic", "openai"]
+    wire: Literal["anthropic", "openai", "responses"]
     path: str
     headers: Mapping[str, str]
     body: Body
@@ -113,7 +113,7 @@ class Recorded:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return tuple(tool_name(tool) for tool in self.body.get("tools") or ())
+        return tuple(name for tool in self.body.get("tools") or () for name in tool_names(tool))
 
     @property
     def said(self) -> str:
@@ -127,6 +127,13 @@ Match = str | Callable[[Recorded], bool]
 
 def tool_name(tool: Mapping[str, Any]) -> str:
     return str(tool.get("function", tool).get("name", ""))
+
+
+def tool_names(tool: Mapping[str, Any]) -> tuple[str, ...]:
+    """The name of a tool, or `namespace__name` of each that is in a namespace."""
+    if tool.get("type") != "namespace":
+        return (tool_name(tool),)
+    return tuple(f"{tool['name']}__{tool_name(inner)}" for inner in tool.get("tools") or ())
 
 
 def _strings(value: Any) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.stub import anthropic_wire, openai_wire
+from tests.stub import anthropic_wire, openai_wire, responses_wire
 from tests.stub.exchange import Exchange
 from tests.stub.reply import Wire
 from tests.stub.script import Answer, Behaviour, Match, Recorded
@@ -41,7 +41,7 @@ class StubServer:
         """Whether Ollama's own addresses are answered."""
         self.requests: list[Recorded] = []
         self.probes: list[str] = []
-        """Paths of the other requests: lists of models, Ollama's addresses, unknown ones."""
+        """Paths of the other requests: lists of models, counts, Ollama's addresses, unknown ones."""
         self.open_streams = 0
         self.max_open_streams = 0
         self.completed = 0
@@ -142,8 +142,10 @@ class StubServer:
         app = web.Application(client_max_size=256 * 2**20)
         app.router.add_post("/v1/messages", self._handler(anthropic_wire))
         app.router.add_post("/v1/chat/completions", self._handler(openai_wire))
+        app.router.add_post("/v1/responses", self._handler(responses_wire))
         app.router.add_get("/__stub__/state", self._show_state)
-        app.router.add_get("/{path:.*}", self._probed)
+        app.router.add_post("/v1/messages/count_tokens", self._counted)
+        app.router.add_route("*", "/{path:.*}", self._probed)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port)
@@ -160,6 +162,12 @@ class StubServer:
 
     async def _show_state(self, _: web.Request) -> web.Response:
         return web.json_response(self.state())
+
+    async def _counted(self, http: web.Request) -> web.Response:
+        with self._lock:
+            self.probes.append(http.path)
+        request = anthropic_wire.record(0, http.path, {}, json.loads(await http.read()), 0)
+        return web.json_response({"input_tokens": max(1, len(request.said.split()))})
 
     async def _probed(self, http: web.Request) -> web.Response:
         with self._lock:

@@ -118,18 +118,18 @@ async def _no_stall(seconds: float) -> AsyncIterator[Callable[[], None]]:
         last = loop.time()
 
     def look() -> None:
-        nonlocal timer
         if loop.time() - last >= seconds:
             limit.reschedule(loop.time())
         else:
-            timer = loop.call_at(last + seconds, look)
+            timers.append(loop.call_at(last + seconds, look))
+            del timers[0]
 
-    timer = loop.call_at(last + seconds, look)
     async with asyncio.timeout(None) as limit:
+        timers = [loop.call_at(last + seconds, look)]
         try:
             yield moved
         finally:
-            timer.cancel()
+            timers[0].cancel()
 
 
 def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:

@@ -15,7 +15,9 @@ and the kind of line break; in the timestamp, line breaks are spaces.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,7 +31,8 @@ END = "<!-- review:end -->"
 
 _START = re.compile(r"<!--\s*review:start\s*-->", re.IGNORECASE)
 _END = re.compile(r"<!--\s*review:end\s*-->", re.IGNORECASE)
-_VERDICT = re.compile(r"[*_ \t]*verdict[*_ \t]*:(?P<value>.*)", re.IGNORECASE)
+# ASCII, because without it "ı" is taken for an "i" where case does not matter.
+_VERDICT = re.compile(r"[*_ \t]*verdict[*_ \t]*:(?P<value>.*)", re.IGNORECASE | re.ASCII)
 _REVIEWED = re.compile(r"[*_ \t]*reviewed[*_ \t]*:(?:\*\*|__)?(?P<value>.*)", re.IGNORECASE)
 _ISSUE = re.compile(r"issue\s*#?\d+\b", re.IGNORECASE)
 _FIELD = re.compile(
@@ -167,57 +170,93 @@ def verdict(text: str) -> Verdict | None:
 
 
 def read(block: Block) -> Review:
+    """Raises InvalidInput if the verdict or a severity cannot be read, or belongs to no issue."""
     document = markdown.parse(block.raw)
     stated = _verdict(document)
+    fields = tuple(_fields(document))
+    starts = [field.start for field in fields]
+    unplaced = {field.start for field in fields if field.name == "severity"}
     issues: list[Issue] = []
     summary = reviewed = ""
     for section in markdown.sections(block.raw):
         title = section.heading.title
+        here = fields[bisect_left(starts, section.body) : bisect_left(starts, section.end)]
         if _ISSUE.match(title):
-            issues.append(_issue(document, title, section))
+            issues.append(_issue(title, here))
         elif title.casefold() == "summary":
             body = LINE_BREAK.sub("\n", block.raw[section.body : section.end])
             summary, reviewed = _summary(body)
+        else:
+            continue
+        unplaced.difference_update(field.start for field in here)
+    if unplaced:
+        raise InvalidInput("issues", "a severity stands under no '#### Issue 1' heading")
     return Review(stated, tuple(issues), summary, reviewed)
 
 
 def as_verdict(written: str) -> Verdict:
     """Case, bold marks and `_`, `-` or space between the words do not matter."""
-    name = _FORMATTING.sub("_", written).strip("_").upper()
+    name = _name(written)
     if name not in Verdict.__members__:
         raise InvalidInput("verdict", f"{written.strip()[:80]!r} is none of {', '.join(Verdict)}")
     return Verdict[name]
 
 
 def as_severity(written: str, field: str = "severity") -> Severity:
-    name = _FORMATTING.sub("_", written).strip("_").upper()
+    name = _name(written)
     if name not in Severity.__members__:
         raise InvalidInput(field, f"{written.strip()[:80]!r} is none of {', '.join(Severity)}")
     return Severity[name]
 
 
+def _name(written: str) -> str:
+    name = _FORMATTING.sub("_", written).strip("_")
+    # Beyond ASCII, lookalikes have these letters for capitals: "ı", "ſ".
+    return name.upper() if name.isascii() else name
+
+
 def _verdict(document: Document) -> Verdict:
-    """Only the first line of an outermost paragraph counts: no code span or comment can reach it."""
-    lines = [block.content.split("\n")[0] for block in document.blocks() if block.kind == "paragraph_open"]
-    stated = {as_verdict(found["value"]) for line in lines if (found := _VERDICT.match(line))}
-    if not stated:
+    """Only the first line of an outermost paragraph states it: no code span or comment can reach it. The
+    lines below such a first line may repeat the verdict, but not deny it."""
+    paragraphs = [block.content.split("\n") for block in document.blocks() if block.kind == "paragraph_open"]
+    if not any(_VERDICT.match(lines[0]) for lines in paragraphs):
         raise InvalidInput("verdict", "the review has no '**Verdict**:' line")
+    found = (_VERDICT.match(line) for lines in paragraphs for line in lines)
+    stated = {as_verdict(line["value"]) for line in found if line}
     if len(stated) > 1:
         raise InvalidInput("verdict", f"the review states several: {', '.join(sorted(stated))}")
     return stated.pop()
 
 
-def _issue(document: Document, title: str, section: markdown.Section) -> Issue:
-    fields: dict[str, str] = {}
+@dataclass(frozen=True, slots=True)
+class _Field:
+    start: int
+    name: str
+    value: str
+
+
+def _fields(document: Document) -> Iterator[_Field]:
     for token in document.tokens:
         if token.type != "list_item_open" or token.level != 1 or token.map is None:
             continue
         start, end = (document.starts[line] for line in token.map)
-        if section.body <= start < section.end and (found := _FIELD.match(document.text[start:end])):
+        if found := _FIELD.match(document.text[start:end]):
             value = re.sub(r"\n {1,2}", "\n", LINE_BREAK.sub("\n", found["value"]))
-            fields.setdefault(found["name"].lower(), _unguarded(value))
-    severity = as_severity(fields.pop("severity", ""), f"{title.lower()}: severity")
-    return Issue(severity, fields.pop("description", ""), **fields)
+            yield _Field(start, found["name"].lower(), _unguarded(value))
+
+
+def _issue(title: str, fields: tuple[_Field, ...]) -> Issue:
+    where = f"{title.lower()}: severity"
+    severities = {as_severity(field.value, where) for field in fields if field.name == "severity"}
+    if len(severities) > 1:
+        raise InvalidInput(where, f"the issue states several: {', '.join(sorted(severities))}")
+    first = {field.name: field.value for field in reversed(fields)}
+    return Issue(
+        severities.pop() if severities else as_severity("", where),
+        first.get("description", ""),
+        first.get("location", ""),
+        first.get("recommendation", ""),
+    )
 
 
 def _summary(body: str) -> tuple[str, str]:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from moot.errors import ConfigInvalid, InvalidInput, MootError, NotFound, UnsafePath
+from moot.errors import (
+    AlreadyThere,
+    ConfigInvalid,
+    IllegalMove,
+    InvalidInput,
+    MootError,
+    NotFound,
+    ProposalInvalid,
+    UnsafePath,
+)
+from moot.surfaces.cli.running import called_as
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -25,19 +35,32 @@ NEXT_STEPS = {
     "PersonaInvalid": "Mend the file by hand; `moot personas new ID` writes one that works.",
     "LockTimeout": "Wait for the other process to finish, then try again.",
     "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
+    "UncommittedWork": "Commit or stash it first.",
+    "Busy": "Wait for it to finish, or end that process.",
+    "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
+    "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
+    "ReviewerCrashed": "Try again, or choose another reviewer with --engine.",
     "SessionMoved": "Take it up again to see what was added: the same command with --resume.",
 }
 """By the name of the error's class, because logs keep that name."""
 
 
 def next_step(error: MootError) -> str:
-    if isinstance(error, NotFound):
-        known = ", ".join(error.known)
-        return f"There is: {known}." if known else _LISTS.get(error.kind, "")
+    match error:
+        case NotFound():
+            known = ", ".join(error.known)
+            return f"There is: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
+        case ProposalInvalid():
+            return f'Run `{called_as()} proposal {error.change_id} "…"` first, or mend the files by hand.'
+        case IllegalMove(allowed=allowed) if allowed:
+            return f"Possible now: {', '.join(allowed)}."
+        case AlreadyThere(kind="change"):
+            return f"Revise it with `{called_as()} reproposal {error.name}`, or choose another id."
     return NEXT_STEPS.get(type(error).__name__, "")
 
 
 _LISTS = {
+    "change": "See `{moot} changes` for those that there are.",
     "session": "See `moot sessions` for those that there are.",
     "board session": "See `moot sessions` for those that there are.",
     "ask session": "See `moot sessions` for those that there are.",

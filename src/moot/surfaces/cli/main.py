@@ -9,11 +9,18 @@ import typer
 from moot import __version__
 from moot.surfaces.cli.ask import ask
 from moot.surfaces.cli.board import board
+from moot.surfaces.cli.challenge import challenge
+from moot.surfaces.cli.changes import archive, changes
 from moot.surfaces.cli.doctor import doctor
+from moot.surfaces.cli.implement import implement
+from moot.surfaces.cli.mcp import mcp
 from moot.surfaces.cli.models import models
 from moot.surfaces.cli.personas import personas
+from moot.surfaces.cli.proposal import proposal, reproposal
+from moot.surfaces.cli.running import call_as
 from moot.surfaces.cli.serve import serve
 from moot.surfaces.cli.sessions import sessions
+from moot.surfaces.cli.validate import validate_challenge, validate_proposal
 
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
@@ -51,9 +58,24 @@ app.command()(board)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)
+app.command()(proposal)
+app.command()(challenge)
+app.command()(reproposal)
+app.command()(implement)
+app.command()(archive)
+app.command("validate-proposal")(validate_proposal)
+app.command("validate-challenge")(validate_challenge)
+app.command()(changes)
+app.command()(mcp)
 app.add_typer(personas, name="personas")
 app.add_typer(models, name="models")
 
 
 def main() -> None:
     app()
+
+
+def agentd() -> None:
+    """The same program under another name: changes are in agentd/changes."""
+    call_as("agentd")
+    app(prog_name="agentd")

@@ -35,6 +35,19 @@ AnswersOption = Annotated[
 ]
 
 
+_called_as = "moot"
+
+
+def called_as() -> str:
+    """The program's name as the user typed it."""
+    return _called_as
+
+
+def call_as(name: str) -> None:
+    global _called_as  # noqa: PLW0603
+    _called_as = name
+
+
 def run(
     command: Callable[[Moot], Awaitable[int]],
     *,
@@ -51,7 +64,8 @@ def run(
     from moot.surfaces.cli import failures, screen
 
     async def whole() -> int:
-        async with opened(Options(workspace, model, database)) as moot:
+        options = Options(workspace, model, database, agentd=called_as() == "agentd")
+        async with opened(options) as moot:
             return await command(moot)
 
     for stream in (sys.stdout, sys.stderr):

@@ -1,0 +1,294 @@
+"""The challenge of a change: a reviewer reads it and appends a review, whose verdict moves the change on.
+
+Whoever reviews, the block is written by `append_review` and read back from proposal.md: what a reviewer says
+besides is never searched for a verdict. A run that was killed after the review had been appended is not paid
+for twice: the next one takes that review up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from moot.changes import Changes, Tell, title_of
+from moot.errors import (
+    FileDamaged,
+    IllegalMove,
+    MootError,
+    ProviderFailed,
+    ReviewerCrashed,
+    ReviewerMissing,
+)
+from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
+from moot.gateway import names, prices
+from moot.gateway.names import Speaker
+from moot.model_reviewer import ModelReviewer
+from moot.prompting import change as prompts
+from moot.review_tools import ReviewTools
+from moot.reviewers import find
+from moot.reviewers.protocol import Job, Outcome, Reviewer, Tokens
+from moot.speech import Usage
+from moot.texts import findings, review_block, tasks
+from moot.texts.findings import Matched
+from moot.texts.review_block import Block, Review, Severity, Verdict
+from moot.workspace import change_state, survey
+from moot.workspace.change_state import Call, ChangeState, Data, SessionTokens
+from moot.workspace.changes import ChangeFolder
+from moot.workspace.claim import claimed
+
+if TYPE_CHECKING:
+    from moot.config import Settings
+
+ENGINES = ("auto", "codex", "claude", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged:
+    """What a challenge led to. `taken_up` says that an earlier run had the review made."""
+
+    change_id: str
+    review: Review
+    matched: Matched
+    phase: Phase
+    engine: str = ""
+    model: str = ""
+    taken_up: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.review.verdict
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        return review_block.count(self.review)
+
+
+@dataclass(frozen=True, slots=True)
+class Argued:
+    """A loop of challenges and revisions: the last challenge, how many there were, and why it stopped."""
+
+    last: Challenged
+    rounds: int
+    stopped: str
+
+
+class Challenging:
+    def __init__(
+        self, changes: Changes, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._changes = changes
+        self._moot = changes.moot
+        self._sleep = sleep
+
+    @property
+    def _settings(self) -> Settings:
+        return self._moot.config.both
+
+    # -- one challenge -----------------------------------------------------------------------
+
+    async def challenge(self, change_id: str, engine: str, tell: Tell) -> Challenged:
+        folder = self._changes.folders.open(change_id)
+        with claimed(folder.path, "challenged"):
+            waiting = folder.unrecorded_review()
+            if waiting is not None:
+                tell("an earlier run ended before its review was recorded; that is done now")
+                return self._recorded(folder, None, taken_up=True)
+            state = folder.state()
+            _may_be_challenged(Phase(state.phase))
+            self._changes.valid(folder)
+            self._write_agents_file(folder)
+            level = self._complexity(folder)
+            reviewer, job = await self._reviewer(folder, engine, level, tell)
+            tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
+            outcome = await self._attempted(folder, reviewer, job, tell)
+            return self._recorded(folder, (reviewer.name, outcome))
+
+    async def _attempted(
+        self, folder: ChangeFolder, reviewer: Reviewer, job: Job, tell: Tell
+    ) -> Outcome | None:
+        """The first attempt that leaves a review. None: it left one, and failed afterwards."""
+        settings = self._settings.workflow
+        before = _blocks(folder)
+        for attempt in range(1, settings.script_retries + 2):
+            began = time.monotonic()
+            try:
+                outcome = await reviewer.review(job, tell)
+                if len(_blocks(folder)) == len(before):
+                    raise ReviewerCrashed(reviewer.name, "ended without appending a review")
+            except (MootError, asyncio.CancelledError) as failed:
+                took = round((time.monotonic() - began) * 1000)
+                kind = "interrupted" if isinstance(failed, asyncio.CancelledError) else type(failed).__name__
+                folder.record_call(Call("challenge", _named(reviewer, job), 0, 0, None, took, kind))
+                if not isinstance(failed, MootError):
+                    raise
+                if len(_blocks(folder)) > len(before):
+                    tell(f"{reviewer.name} failed after its review had been appended: {failed}")
+                    return None
+                retriable = isinstance(failed, ProviderFailed) and failed.retriable
+                if not retriable or attempt > settings.script_retries:
+                    raise
+                tell(f"{failed}; once more in {settings.retry_delay_secs:g} s")
+                # What failed may have been the resumed session itself.
+                job = replace(job, resume=None, tokens_before=Tokens())
+                await self._sleep(settings.retry_delay_secs)
+            else:
+                folder.record_call(await self._call(reviewer, job, outcome))
+                return outcome
+        raise AssertionError("the loop ends by returning or raising")
+
+    async def _call(self, reviewer: Reviewer, job: Job, outcome: Outcome) -> Call:
+        model = outcome.model or _named(reviewer, job)
+        cost = outcome.cost_usd
+        if cost is None and reviewer.name == "codex":
+            # It says what it has used, but not what that costs.
+            used = Usage(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
+            cost = await asyncio.to_thread(prices.cost_usd, "openai", model, used)
+        return Call(
+            "challenge", model, outcome.tokens_in, outcome.tokens_out, cost, outcome.duration_ms, "ok"
+        )
+
+    def _recorded(
+        self, folder: ChangeFolder, by: tuple[str, Outcome | None] | None, *, taken_up: bool = False
+    ) -> Challenged:
+        """Reads the verdict from the last complete block and moves the change on."""
+        reviews = self._changes.reviews(folder)
+        if not reviews:
+            raise FileDamaged(f"{folder.id}/proposal.md", "the review that was appended is no longer there")
+        last = reviews[-1]
+        phase = moved(_challengeable(Phase(folder.state().phase)), of_verdict(last.verdict))
+        engine, outcome = by or ("", None)
+        block = _blocks(folder)[-1].raw
+        before = folder.state()
+
+        def noted(data: Data) -> None:
+            change_state.note_review(data, block, last.verdict, engine)
+            data.update(phase=str(phase), last_action="challenge")
+            if outcome is not None and outcome.session_id is not None:
+                used = _session_tokens(before, outcome)
+                change_state.note_session(data, engine, outcome.session_id, used)
+
+        folder.update_state(noted)
+        matched = findings.match(reviews[-2] if len(reviews) > 1 else None, last)
+        return Challenged(folder.id, last, matched, phase, engine, outcome.model if outcome else "", taken_up)
+
+    # -- set-up ------------------------------------------------------------------------------
+
+    def _complexity(self, folder: ChangeFolder) -> Complexity:
+        return complexity(len(folder.specs()), len(tasks.tasks(folder.tasks() or "")))
+
+    def _write_agents_file(self, folder: ChangeFolder) -> None:
+        """A hand-written one is not replaced."""
+        texts = self._changes.texts(folder)
+        state = folder.state()
+        seen = survey.look(self._moot.workspace.root)
+        written = folder.agents()
+        if written is not None and not written.startswith(prompts.GENERATED):
+            return
+        folder.write_agents(
+            prompts.agents_file(
+                texts,
+                phase=state.phase,
+                iteration=state.iteration,
+                title=title_of(texts),
+                issues=self._changes.open_issues(folder),
+                tree=survey.tree(seen),
+            )
+        )
+
+    async def _reviewer(
+        self, folder: ChangeFolder, engine: str, level: Complexity, tell: Tell
+    ) -> tuple[Reviewer, Job]:
+        settings = self._settings
+        wanted = settings.review.engine if engine == "auto" else engine
+        reviewer: Reviewer | None = None
+        for name in ("codex", "claude") if wanted == "auto" else (wanted,):
+            if name != "model" and (reviewer := find(name, self._moot.env)) is not None:
+                break
+        if reviewer is None and wanted in ("codex", "claude"):
+            raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
+        if reviewer is None:
+            reviewer = await self._model_reviewer(folder, settings.model.select_model(level), tell)
+        state = folder.state()
+        same = state.session_engine == reviewer.name and state.session_id
+        by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
+        root = self._moot.workspace.root
+        return reviewer, Job(
+            folder=folder.path,
+            workspace_root=root,
+            change_id=folder.id,
+            instructions=prompts.review(folder.id),
+            model=by_complexity[reviewer.name].select_model(level) or None,
+            resume=state.session_id if same else None,
+            tokens_before=_tokens(state) if same else Tokens(),
+            timeout=settings.workflow.timeout_secs,
+            mcp_command=self._mcp_command(folder),
+        )
+
+    def _mcp_command(self, folder: ChangeFolder) -> tuple[str, ...]:
+        agentd = ("--agentd",) if self._moot.agentd else ()
+        root = str(self._moot.workspace.root)
+        return (sys.executable, "-m", "moot", "mcp", "--workspace", root, "--change", folder.id, *agentd)
+
+    async def _model_reviewer(self, folder: ChangeFolder, wanted: str, tell: Tell) -> ModelReviewer:
+        gateway = self._moot.gateway
+        model = gateway.named(names.parse(wanted)) if wanted else await gateway.model(Speaker("reviewer"))
+        tools = ReviewTools(folder, self._moot.workspace.root, change_state.now, tell)
+        return ModelReviewer(model, tools, self._changes.texts(folder))
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    async def argue(self, change_id: str, engine: str, tell: Tell) -> Argued:
+        """Challenges and revises in turn, until the change is approved or rejected, or as many rounds as
+        are allowed have not brought the High issues down."""
+        most = self._settings.workflow.max_rounds
+        highs: list[int] = []
+        while True:
+            last = await self.challenge(change_id, engine, tell)
+            highs.append(last.counts[Severity.HIGH])
+            if last.verdict is not Verdict.NEEDS_REVISION:
+                return Argued(last, len(highs), "")
+            if findings.stuck(highs, most):
+                why = f"{most} reviews in a row did not find fewer High issues ({_row(highs[-most:])})"
+                return Argued(last, len(highs), why)
+            tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
+            await self._changes.repropose(change_id, "", tell)
+
+
+def _tokens(state: ChangeState) -> Tokens:
+    return Tokens(state.session_tokens.tokens_in, state.session_tokens.tokens_out)
+
+
+def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
+    """What the reviewer's session has used up in all its runs."""
+    goes_on = before.session_id == outcome.session_id
+    earlier = before.session_tokens if goes_on else SessionTokens()
+    return SessionTokens(earlier.tokens_in + outcome.tokens_in, earlier.tokens_out + outcome.tokens_out)
+
+
+def _row(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _blocks(folder: ChangeFolder) -> tuple[Block, ...]:
+    return review_block.blocks(folder.proposal() or "")
+
+
+def _named(reviewer: Reviewer, job: Job) -> str:
+    return job.model or reviewer.name
+
+
+def _may_be_challenged(phase: Phase) -> None:
+    moved(phase, of_verdict(Verdict.NEEDS_REVISION))
+
+
+def _challengeable(phase: Phase) -> Phase:
+    """A review that came while the change was elsewhere counts as if it had been waiting for it."""
+    try:
+        _may_be_challenged(phase)
+    except IllegalMove:
+        return Phase.PROPOSED
+    return phase

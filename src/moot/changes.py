@@ -1,0 +1,273 @@
+"""Changes of a workspace: drafted, checked, revised, put away. Challenging and building them is next door.
+
+A change is its files. Whatever a command was doing when it was killed, the files say where the change stands,
+and the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moot.errors import AlreadyThere, InvalidInput, MootError, NotFound, ProposalInvalid
+from moot.flows.change import Move, Phase, moved
+from moot.gateway.names import Speaker
+from moot.prompting import change as prompts
+from moot.texts import markdown, proposal, review_block, tasks
+from moot.texts.proposal import Finding, ProposalDraft
+from moot.texts.review_block import Review, Severity
+from moot.workspace import survey
+from moot.workspace.change_state import Call, Validation
+from moot.workspace.changes import ChangeFolder, ChangeFolders
+from moot.workspace.claim import claimed
+from moot.workspace.paths import Root, valid_id
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+    from moot.speech import Reply, Request
+
+Tell = Callable[[str], None]
+"""Told what is going on, a line at a time."""
+
+DESCRIPTION_LIMIT = 20_000
+_MENTIONS = 40
+_EXCERPT_LINES = 60
+_LARGEST_EXCERPT = 1 << 20
+_TREE_LIMIT = 6_000
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A change and where it stands. `problem` says why that cannot be told."""
+
+    id: str
+    phase: str = ""
+    iteration: int = 0
+    verdict: str = ""
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+    tasks_done: int = 0
+    tasks: int = 0
+    updated_at: str = ""
+    cost_usd: float | None = None
+    problem: str = ""
+
+
+class Changes:
+    def __init__(self, moot: Moot) -> None:
+        self.moot = moot
+        self.folders = ChangeFolders(moot.workspace)
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def texts(self, folder: ChangeFolder) -> prompts.ChangeTexts:
+        """What there is, without reviews; what is missing is empty."""
+        return prompts.ChangeTexts(
+            folder.id,
+            review_block.outside(folder.proposal() or "").strip(),
+            folder.specs(),
+            folder.tasks() or "",
+        )
+
+    def findings(self, folder: ChangeFolder) -> tuple[Finding, ...]:
+        """Everything that is wrong with a change's own files. Needs no model."""
+        written = folder.proposal()
+        if written is None:
+            return (Finding("proposal.md", 1, "error", "the file is missing"),)
+        specs = folder.specs()
+        found = list(proposal.check_proposal(written))
+        if not specs:
+            found.append(Finding("specs", 1, "error", "there is no specification"))
+        for name, text in specs.items():
+            found += proposal.check_spec(text, name)
+        boxes = folder.tasks()
+        if boxes is None:
+            found.append(Finding("tasks.md", 1, "error", "the file is missing"))
+        else:
+            found += proposal.check_tasks(boxes)
+        return tuple(found)
+
+    def valid(self, folder: ChangeFolder) -> None:
+        """Raises what is wrong; what is only doubtful is let pass."""
+        errors = tuple(f for f in self.findings(folder) if f.level == "error")
+        folder.record_validation(Validation("proposal", not errors, len(errors)))
+        if errors:
+            raise ProposalInvalid(folder.id, tuple(f"{f.file}:{f.line}: {f.message}" for f in errors))
+
+    def reviews(self, folder: ChangeFolder) -> list[Review]:
+        """All complete reviews, oldest first; one that cannot be read raises."""
+        return [review_block.read(block) for block in review_block.blocks(folder.proposal() or "")]
+
+    def open_issues(self, folder: ChangeFolder) -> tuple[review_block.Issue, ...]:
+        reviews = self.reviews(folder)
+        return reviews[-1].issues if reviews else ()
+
+    def standings(self) -> list[Standing]:
+        return [self.standing(folder) for folder in self.folders.all()]
+
+    def standing(self, folder: ChangeFolder) -> Standing:
+        """One that cannot be read does not hide the others."""
+        try:
+            state = folder.state()
+            boxes = tasks.tasks(folder.tasks() or "")
+            reviews = self.reviews(folder)
+        except MootError as error:
+            return Standing(folder.id, problem=str(error))
+        counts = review_block.count(reviews[-1]) if reviews else dict.fromkeys(Severity, 0)
+        return Standing(
+            folder.id,
+            state.phase,
+            state.iteration,
+            str(state.verdict or ""),
+            counts[Severity.HIGH],
+            counts[Severity.MEDIUM],
+            counts[Severity.LOW],
+            sum(task.done for task in boxes),
+            len(boxes),
+            state.updated_at,
+            state.totals.cost_usd,
+        )
+
+    # -- drafting ----------------------------------------------------------------------------
+
+    async def propose(self, change_id: str, description: str, tell: Tell) -> ChangeFolder:
+        """Drafts a new change. A proposal that is there and can be used is left alone; one that cannot be
+        used is material for the new one, and kept."""
+        valid_id(change_id, "change id")
+        description = _described(description)
+        folder = self._opened_or_created(change_id)
+        with claimed(folder.path, "proposed"):
+            written = folder.proposal()
+            if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
+                raise AlreadyThere("change", change_id, folder.path)
+            moved(Phase(folder.state().phase), Move.PROPOSE)
+            tell("looks at the workspace")
+            request = prompts.draft(change_id, _with_earlier(description, written), self._seen(description))
+            draft = await self._drafted(folder, "proposal", request, tell)
+            if written is not None:
+                tell(f"keeps the earlier text in {folder.keep_earlier(_files(folder))}")
+            self._write(folder, draft, Move.PROPOSE, "proposal")
+            self.valid(folder)
+        return folder
+
+    async def repropose(self, change_id: str, wishes: str, tell: Tell) -> ChangeFolder:
+        """Revises a change from the open issues of its last review. Every review stays as it is."""
+        folder = self.folders.open(change_id)
+        with claimed(folder.path, "revised"):
+            moved(Phase(folder.state().phase), Move.REPROPOSE)
+            issues = self.open_issues(folder)
+            if not issues and not wishes.strip():
+                raise InvalidInput(
+                    "reproposal", "the last review left no issue open: say what should be different"
+                )
+            texts = self.texts(folder)
+            tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
+            request = prompts.redraft(texts, issues, wishes.strip(), self._seen(texts.proposal))
+            draft = await self._drafted(folder, "reproposal", request, tell)
+            folder.keep_earlier(_files(folder))
+            self._write(folder, draft, Move.REPROPOSE, "reproposal")
+            self.valid(folder)
+        return folder
+
+    async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
+        model = await self.moot.gateway.model(Speaker("proposer"))
+        tell(f"{model.name} drafts")
+        try:
+            drafted = await model.draft(request, ProposalDraft)
+        except MootError as error:
+            folder.record_call(Call(step, str(model.name), 0, 0, None, 0, outcome=type(error).__name__))
+            raise
+        folder.record_call(call(step, drafted.reply))
+        return drafted.value
+
+    def _write(self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str) -> None:
+        """The proposal last: a change that was not finished has none, and is drafted again."""
+        specs: dict[str, str] = {}
+        for spec in draft.specs:
+            specs[proposal.spec_file_name(spec, specs)] = proposal.render_spec(spec)
+        folder.write_specs(specs, remove_others=True)
+        folder.write_tasks(proposal.render_tasks(draft))
+        folder.update_proposal(lambda old: proposal.with_reviews(proposal.render_proposal(draft), old or ""))
+        phase = moved(Phase(folder.state().phase), move)
+        rounds = folder.state().iteration + (move is Move.REPROPOSE)
+        folder.update_state(lambda data: data.update(phase=str(phase), last_action=action, iteration=rounds))
+        folder.record_checksums(_files(folder))
+
+    def _opened_or_created(self, change_id: str) -> ChangeFolder:
+        try:
+            return self.folders.open(change_id)
+        except NotFound:
+            return self.folders.create(change_id)
+
+    def _seen(self, about: str) -> str:
+        """What a drafter has to know of the workspace: its shape, and the places that this is about."""
+        root = self.moot.workspace.root
+        seen = survey.look(root)
+        words = sorted({word for word in _WORD.findall(about) if not word.islower() or "_" in word})
+        parts = [f"Files:\n{survey.tree(seen)[:_TREE_LIMIT]}"]
+        if seen.manifests:
+            parts.append(f"Manifests: {', '.join(seen.manifests)}")
+        if seen.readme:
+            parts.append(f"The README begins:\n{seen.readme}")
+        for name in survey.named_files(seen, about)[:5]:
+            parts.append(f'<file name="{name}">\n{_beginning(root, name)}\n</file>')
+        found = survey.mentions(root, seen, words, _MENTIONS)
+        if found:
+            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found))
+        return "\n\n".join(parts)
+
+    # -- putting away ------------------------------------------------------------------------
+
+    def archive(self, change_id: str) -> Path:
+        """Moves a change to the archive. Nothing of it is merged anywhere."""
+        folder = self.folders.open(change_id)
+        with claimed(folder.path, "archived"):
+            phase = moved(Phase(folder.state().phase), Move.ARCHIVE)
+            folder.update_state(lambda data: data.update(phase=str(phase), last_action="archive"))
+        return self.folders.archive(folder)
+
+
+def call(step: str, reply: Reply) -> Call:
+    usage = reply.usage
+    return Call(
+        step, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, reply.duration_ms, "ok"
+    )
+
+
+def _files(folder: ChangeFolder) -> tuple[str, ...]:
+    return ("proposal.md", *folder.specs(), "tasks.md")
+
+
+def _beginning(root: Path, name: str) -> str:
+    try:
+        text = Root(root).read_text(name, _LARGEST_EXCERPT)
+    except (MootError, OSError) as error:
+        return f"({error})"
+    return "\n".join(text.splitlines()[:_EXCERPT_LINES])
+
+
+def title_of(texts: prompts.ChangeTexts) -> str:
+    """The first heading of a proposal, or its id."""
+    found = [heading for heading in markdown.headings(texts.proposal) if heading.level == 1]
+    return found[0].title if found else texts.change_id
+
+
+def _described(description: str) -> str:
+    description = description.strip()
+    if not description:
+        raise InvalidInput("description", "say in a sentence or two what should change, and why")
+    if len(description) > DESCRIPTION_LIMIT:
+        raise InvalidInput("description", f"has {len(description)} characters; at most {DESCRIPTION_LIMIT}")
+    return description
+
+
+def _with_earlier(description: str, written: str | None) -> str:
+    if not written or not written.strip():
+        return description
+    earlier = review_block.outside(written).strip()
+    return f"{description}\n\nThis is there already, and is to be made whole:\n\n{earlier}"

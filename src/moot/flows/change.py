@@ -1,0 +1,102 @@
+"""The phases of a change, and what leads from one to another.
+
+Knows the table below, which verdict is which move, and how complex a change counts as. Refuses to know files,
+reviewers and models. A change begins as `PROPOSED`: it has no phase before it is proposed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from moot.errors import IllegalMove
+from moot.texts.review_block import Verdict
+
+
+class Phase(StrEnum):
+    PROPOSED = "proposed"
+    CHALLENGED = "challenged"
+    IMPLEMENTING = "implementing"
+    COMPLETE = "complete"
+    ARCHIVED = "archived"
+    REJECTED = "rejected"
+
+
+class Move(StrEnum):
+    PROPOSE = "propose"
+    APPROVE = "approve"
+    NEED_REVISION = "need_revision"
+    REJECT = "reject"
+    REPROPOSE = "repropose"
+    IMPLEMENT = "implement"
+    FINISH = "finish"
+    ARCHIVE = "archive"
+
+
+TRANSITIONS: dict[tuple[Phase, Move], Phase] = {
+    (Phase.PROPOSED, Move.PROPOSE): Phase.PROPOSED,
+    (Phase.PROPOSED, Move.APPROVE): Phase.CHALLENGED,
+    (Phase.PROPOSED, Move.NEED_REVISION): Phase.PROPOSED,
+    (Phase.PROPOSED, Move.REJECT): Phase.REJECTED,
+    (Phase.PROPOSED, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.CHALLENGED, Move.APPROVE): Phase.CHALLENGED,
+    (Phase.CHALLENGED, Move.NEED_REVISION): Phase.PROPOSED,
+    (Phase.CHALLENGED, Move.REJECT): Phase.REJECTED,
+    (Phase.CHALLENGED, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.CHALLENGED, Move.IMPLEMENT): Phase.IMPLEMENTING,
+    (Phase.IMPLEMENTING, Move.IMPLEMENT): Phase.IMPLEMENTING,
+    (Phase.IMPLEMENTING, Move.FINISH): Phase.COMPLETE,
+    (Phase.COMPLETE, Move.ARCHIVE): Phase.ARCHIVED,
+    # A rejected change needs a person (R3): they revise it, or put it away.
+    (Phase.REJECTED, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.REJECTED, Move.ARCHIVE): Phase.ARCHIVED,
+}
+
+COMMANDS: dict[Move, str] = {
+    Move.PROPOSE: "proposal",
+    Move.APPROVE: "challenge",
+    Move.NEED_REVISION: "challenge",
+    Move.REJECT: "challenge",
+    Move.REPROPOSE: "reproposal",
+    Move.IMPLEMENT: "implement",
+    Move.FINISH: "implement",
+    Move.ARCHIVE: "archive",
+}
+"""What a person types to make the move, or to have it made."""
+
+_MOVES = {
+    Verdict.APPROVED: Move.APPROVE,
+    Verdict.NEEDS_REVISION: Move.NEED_REVISION,
+    Verdict.REJECTED: Move.REJECT,
+}
+
+
+def moved(phase: Phase, move: Move) -> Phase:
+    """Raises IllegalMove, which speaks of commands."""
+    if (phase, move) not in TRANSITIONS:
+        raise IllegalMove(COMMANDS[move], phase, commands(phase))
+    return TRANSITIONS[phase, move]
+
+
+def commands(phase: Phase) -> tuple[str, ...]:
+    """Those that are possible in the phase."""
+    return tuple(dict.fromkeys(COMMANDS[move] for at, move in TRANSITIONS if at is phase))
+
+
+def of_verdict(verdict: Verdict) -> Move:
+    return _MOVES[verdict]
+
+
+class Complexity(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+def complexity(spec_files: int, task_boxes: int) -> Complexity:
+    score = spec_files + task_boxes
+    if score <= 4:
+        return Complexity.LOW
+    if score <= 10:
+        return Complexity.MEDIUM
+    return Complexity.HIGH if score <= 20 else Complexity.CRITICAL

@@ -1,0 +1,85 @@
+"""A configured model as reviewer, with the same three tools in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from moot.errors import DraftInvalid, ReplyEmpty, ReviewerTimedOut
+from moot.gateway.model import Model
+from moot.prompting import change as prompts
+from moot.review_tools import ReviewInput, ReviewTools
+from moot.reviewers.protocol import Job, Outcome
+from moot.speech import ModelSaid, Reply, Request, ToolFault, UserSaid
+
+
+class ModelReviewer:
+    """A model that has no use of tools, as the embedded one, gets the files in its prompt and answers by
+    schema; the block is written by `append_review` all the same."""
+
+    name = "model"
+
+    def __init__(self, model: Model, tools: ReviewTools, texts: prompts.ChangeTexts) -> None:
+        self._model = model
+        self._tools = tools
+        self._texts = texts
+
+    async def review(self, job: Job, progress: Callable[[str], None]) -> Outcome:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(job.timeout):
+                local = self._model.name.is_local
+                reply = await (self._by_schema(progress) if local else self._with_tools(job))
+        except TimeoutError as error:
+            raise ReviewerTimedOut(self.name, f"no review within {job.timeout:g} s") from error
+        took = round((time.monotonic() - began) * 1000)
+        if reply is None:
+            return Outcome(None, str(self._model.name), 0, 0, None, took, "")
+        usage = reply.usage
+        return Outcome(
+            None, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, took, reply.text
+        )
+
+    async def _with_tools(self, job: Job) -> Reply | None:
+        request = Request(
+            system=job.instructions,
+            messages=(UserSaid(f"Review the change `{job.change_id}`."),),
+            max_tokens=prompts.REVIEW_TOKENS,
+            temperature=prompts.REVIEW_TEMPERATURE,
+            tools=self._tools.tools(),
+        )
+        try:
+            return await self._model.stream(request)
+        except ReplyEmpty:
+            # It had nothing to add to its review; whether there is one is seen in the file.
+            return None
+
+    def _append(self, given: ReviewInput) -> None:
+        self._tools.append_review(given.verdict, given.issues, given.summary)
+
+    async def _by_schema(self, progress: Callable[[str], None]) -> Reply:
+        """A review that contradicts itself is returned once, with the reason."""
+        progress("reads the change's files in its prompt")
+        request = prompts.review_without_tools(self._texts, small=self._model.small)
+        drafted = await self._model.draft(request, ReviewInput)
+        try:
+            self._append(drafted.value)
+        except ToolFault as refused:
+            told = drafted.reply.text
+            again = Request(
+                system=request.system,
+                messages=(
+                    *request.messages,
+                    ModelSaid(told),
+                    UserSaid(f"That review cannot be taken: {refused}. Give it again, corrected."),
+                ),
+                max_tokens=request.max_tokens,
+                temperature=request.temperature,
+            )
+            drafted = await self._model.draft(again, ReviewInput)
+            try:
+                self._append(drafted.value)
+            except ToolFault as twice:
+                raise DraftInvalid("review", str(twice), drafted.reply.text) from twice
+        return drafted.reply

@@ -1,0 +1,408 @@
+"""The three tools of a reviewer: read a file, list a folder, append the review.
+
+Knows which files a reviewer may see (the change's own, and around it the workspace's code, to read only) and
+what a review must be to be taken (R4). It writes nothing but a review, and nowhere but at the end of the
+change's proposal. Refuses to know who the reviewer is and how it calls: the same tools serve a model in this
+process and a client of the MCP server. Everything that a reviewer names or says is untrusted; whatever is
+refused is a `ToolFault`, in words that the reviewer can act on and that name no path of the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, StoreFailed, UnsafePath
+from moot.speech import Tool, ToolFault
+from moot.texts import review_block
+from moot.texts.frontmatter import LINE_BREAK
+from moot.texts.review_block import Issue, Review, Severity, as_severity, as_verdict
+from moot.workspace.changes import ChangeFolder
+from moot.workspace.paths import Root
+from moot.workspace.text_folder import LARGEST_FILE
+
+MAX_LINES = 2_000
+MAX_CHARACTERS = 40_000
+"""Of one reading: about ten thousand tokens, which is what clients pass on to their model unshortened."""
+MAX_ENTRIES = 1_000
+MAX_ISSUES = 100
+
+WORKSPACE = "@"
+"""Paths below this name are the workspace's; all others are the change's."""
+
+# What a model's provider should not be sent, whatever a proposal says about reading it.
+_PRIVATE = (".git", ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa", "id_dsa",
+            "id_ecdsa", "id_ed25519", ".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc")  # fmt: skip
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_ABSOLUTE = re.compile(r"(?<![\w.:/~@-])/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
+
+
+# -- what goes in --------------------------------------------------------------------------------
+
+
+def _tolerant(read: Callable[[str], str]) -> BeforeValidator:
+    """Case and marks around a word do not matter; that it is one of the words does."""
+
+    def validated(written: Any) -> Any:
+        if not isinstance(written, str):
+            return written
+        try:
+            return str(read(written))
+        except InvalidInput as refused:
+            raise ValueError(refused.problem) from None
+
+    return BeforeValidator(validated)
+
+
+FileName = Annotated[
+    str,
+    Field(
+        description="A file of the change, such as 'proposal.md', 'tasks.md' or 'specs/login.md'. "
+        "With '@/' in front, a file of the workspace, such as '@/src/app.py'."
+    ),
+]
+FolderName = Annotated[
+    str, Field(description="A folder of the change; '@' is the workspace, '@/src' a folder in it.")
+]
+Offset = Annotated[int, Field(ge=1, description="The line to begin with, counted from 1.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LINES, description="How many lines at most.")]
+VerdictGiven = Annotated[
+    Literal["APPROVED", "NEEDS_REVISION", "REJECTED"],
+    _tolerant(as_verdict),
+    Field(
+        description="APPROVED: no High issue. NEEDS_REVISION: a High issue, or several Medium ones, that can "
+        "be fixed. REJECTED: the design itself is flawed and needs major rework."
+    ),
+]
+SummaryGiven = Annotated[
+    str, Field(max_length=10_000, description="The findings in a few sentences; never empty.")
+]
+
+
+class IssueGiven(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    severity: Annotated[
+        Literal["High", "Medium", "Low"],
+        _tolerant(as_severity),
+        Field(
+            description="High: must be fixed before implementation. Medium: should be addressed. "
+            "Low: a minor improvement."
+        ),
+    ]
+    description: Annotated[str, Field(max_length=4_000, description="What is wrong, and why it matters.")]
+    location: Annotated[str, Field(max_length=1_000, description="The file and section affected.")]
+    recommendation: Annotated[str, Field(max_length=4_000, description="What to do about it.")]
+
+
+IssuesGiven = Annotated[
+    list[IssueGiven], Field(max_length=MAX_ISSUES, description="Every issue found; empty if there is none.")
+]
+
+
+class ReadFile(BaseModel):
+    path: FileName
+    offset: Offset = 1
+    limit: Limit = MAX_LINES
+
+
+class ListDirectory(BaseModel):
+    path: FolderName = "."
+
+
+class ReviewInput(BaseModel):
+    verdict: VerdictGiven
+    issues: IssuesGiven
+    summary: SummaryGiven
+
+
+# -- what comes out ------------------------------------------------------------------------------
+
+
+class _Out(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class FileContent(_Out):
+    """Whole lines of a file."""
+
+    path: str
+    text: str
+    offset: int = Field(description="The number of the first line given.")
+    lines: int = Field(description="How many lines the whole file has.")
+    next_offset: int | None = Field(description="Where to go on reading; null at the end.")
+    truncated: bool = Field(description="Whether there is more, or a line was cut.")
+
+
+class Listed(_Out):
+    name: str
+    kind: Literal["file", "folder", "other"]
+
+
+class Listing(_Out):
+    path: str
+    entries: tuple[Listed, ...]
+    truncated: bool = Field(description=f"Whether there are more than these {MAX_ENTRIES:,}.")
+
+
+class Appended(_Out):
+    """What was written to proposal.md: the verdict, and how many issues of each severity."""
+
+    verdict: Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
+    high: int
+    medium: int
+    low: int
+
+
+DESCRIPTIONS = {
+    "read_file": (
+        "Read a text file of the change under review, or, with '@/' in front of its path, of the workspace "
+        f"that it is about. Gives at most {MAX_LINES:,} lines or {MAX_CHARACTERS:,} characters at a time; "
+        "where the result is truncated, go on at its next_offset."
+    ),
+    "list_directory": (
+        "List a folder of the change under review ('.' is the change itself, 'specs' has its "
+        "specifications), or, with '@' or '@/…', of the workspace that it is about."
+    ),
+    "append_review": (
+        "Append your review to the change's proposal.md. Call it exactly once, when you have read all: "
+        "this, and not what you say, is the review. A verdict that contradicts the issues is refused with "
+        "the reason; correct it and call again."
+    ),
+}
+
+
+# -- the tools -----------------------------------------------------------------------------------
+
+
+class ReviewTools:
+    """The tools on one change. One object is one run: it remembers what was appended in it."""
+
+    def __init__(
+        self, folder: ChangeFolder, workspace_root: Path, now: Callable[[], str], log: Callable[[str], None]
+    ) -> None:
+        """`now` stamps a review; `log` is told each thing that the reviewer does."""
+        self._folder = folder
+        self._workspace_root = workspace_root
+        # Resolved once: a change's folder that is swapped for a link later leads nowhere.
+        self._change = Root(folder.path)
+        self._workspace = Root(workspace_root)
+        self._now = now
+        self._log = log
+        self._appended: set[tuple[str, Review]] = set()
+        self._appending = threading.Lock()
+
+    def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
+        with self._told():
+            root, below = self._place(path)
+            try:
+                text = root.read_text(below, LARGEST_FILE)
+            except NotFound:
+                raise ToolFault(f"There is no file {path[:200]!r}. {self._hint()}") from None
+        content = _excerpt(path, text, offset, limit)
+        last = content.offset + content.text.count("\n")
+        self._log(f"read {path}, lines {content.offset}–{last} of {content.lines}")
+        return content
+
+    def list_directory(self, path: FolderName = ".") -> Listing:
+        with self._told():
+            root, below = self._place(path or ".")
+            try:
+                found = root.list(below)
+            except NotFound:
+                raise ToolFault(f"There is no folder {path[:200]!r}. {self._hint()}") from None
+        shown = [e for e in found if root is self._change or not _is_private(e.name)]
+        self._log(f"listed {path}")
+        entries = tuple(Listed(name=entry.name, kind=entry.kind) for entry in shown[:MAX_ENTRIES])
+        return Listing(path=path, entries=entries, truncated=len(shown) > MAX_ENTRIES)
+
+    def append_review(self, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven) -> Appended:
+        """Appends a review; one that contradicts itself, or was just appended, is refused."""
+        with self._told(), self._appending:
+            review = Review(
+                as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), ""
+            )
+            refused = _refused(review)
+            if refused:
+                raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
+            proposal = self._folder.proposal()
+            if proposal is None:
+                raise ToolFault("The review was not appended: the change has no proposal.md any more.")
+            # What stands outside the reviews: the same review of a text that has changed is a new one.
+            reviewed = "\n".join(line for line in review_block.outside(proposal).split("\n") if line.strip())
+            if (reviewed, review) in self._appended:
+                raise ToolFault("This review was appended already: you are done, do not append it again.")
+            stamped = Review(review.verdict, review.issues, review.summary, self._now())
+            self._folder.append_review(stamped)
+            self._appended.add((reviewed, review))
+        counts = review_block.count(review)
+        high, medium, low = (counts[severity] for severity in Severity)
+        self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
+        return Appended(verdict=review.verdict.value, high=high, medium=medium, low=low)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The same three for a model in this process."""
+
+        async def read(given: ReadFile) -> str:
+            content = await asyncio.to_thread(self.read_file, given.path, given.offset, given.limit)
+            return _as_text(content)
+
+        async def listed(given: ListDirectory) -> str:
+            listing = await asyncio.to_thread(self.list_directory, given.path)
+            more = "\n(and more)" if listing.truncated else ""
+            return (
+                "\n".join(f"{e.name}{'/' * (e.kind == 'folder')}" for e in listing.entries) + more
+                or "(empty)"
+            )
+
+        async def append(given: ReviewInput) -> str:
+            done = await asyncio.to_thread(self.append_review, given.verdict, given.issues, given.summary)
+            return f"Appended: {done.verdict}, {done.high} High, {done.medium} Medium, {done.low} Low."
+
+        takes: dict[str, tuple[type[BaseModel], Any]] = {
+            "read_file": (ReadFile, read),
+            "list_directory": (ListDirectory, listed),
+            "append_review": (ReviewInput, append),
+        }
+        return tuple(Tool(name, DESCRIPTIONS[name], shape, run) for name, (shape, run) in takes.items())
+
+    def _place(self, path: str) -> tuple[Root, str]:
+        """Which root a path is below, and where."""
+        if path != WORKSPACE and not path.startswith(f"{WORKSPACE}/"):
+            return self._change, path
+        below = path[len(WORKSPACE) :].lstrip("/") or "."
+        # Where it really leads: a link with an innocent name must not stand for a private file.
+        real = self._workspace.resolve(below)
+        if any(map(_is_private, real.relative_to(self._workspace.real).parts)):
+            raise ToolFault(f"{path[:200]!r} is private and cannot be read. Review without it.")
+        return self._workspace, below
+
+    def _hint(self) -> str:
+        names: list[str] = []
+        try:
+            for entry in self._change.list():
+                if entry.name == "specs" and entry.kind == "folder":
+                    names += [f"specs/{spec.name}" for spec in self._change.list("specs")]
+                elif not entry.name.startswith("."):
+                    names.append(entry.name)
+        except (UnsafePath, NotFound):
+            return "The change's folder is not there any more."
+        return f"The change has: {', '.join(names[:50]) or 'no files'}. '@/…' reads the workspace's files."
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Whatever goes wrong, in words for the reviewer."""
+        try:
+            yield
+        except ToolFault as fault:
+            self._log(f"was refused: {fault}")
+            raise
+        except (MootError, OSError) as error:
+            told = in_words(error, self._workspace_root)
+            self._log(f"was refused: {told}")
+            raise ToolFault(told) from error
+
+
+def in_words(error: MootError | OSError, workspace_root: Path) -> str:
+    """An error as a sentence for a model or a client: without any path of the machine."""
+    match error:
+        case OSError():
+            return f"The file cannot be used: {(error.strerror or 'the system refused').lower()}."
+        case StoreFailed():
+            text = f"the sessions cannot be used: {error.problem}"
+        case NotFound(known=known) if known:
+            text = f"{error}. There is: {', '.join(known)}"
+        case FileDamaged():
+            text = f"{error}; a person has to mend it"
+        case _:
+            text = str(error)
+    if isinstance(error, InvalidInput | UnsafePath):
+        # These two give back what was named, which is the client's own text.
+        text = _below(text, workspace_root)
+    else:
+        text = without_paths(text, workspace_root)
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def without_paths(text: str, workspace_root: Path) -> str:
+    """Paths in the workspace become relative to it; of all others, the name is left."""
+    return _ABSOLUTE.sub(r"\1", _below(text, workspace_root))
+
+
+def _below(text: str, workspace_root: Path) -> str:
+    for root in {str(workspace_root), os.path.realpath(workspace_root)}:
+        text = text.replace(f"{root}/", "")
+    return text
+
+
+def _is_private(name: str) -> bool:
+    return any(fnmatchcase(name.lower(), pattern) for pattern in _PRIVATE)
+
+
+def _excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
+    lines = LINE_BREAK.split(text)
+    if not lines[-1]:
+        lines.pop()
+    if offset > max(len(lines), 1):
+        raise ToolFault(f"{path[:200]!r} has {len(lines)} lines: offset={offset} is behind its end.")
+    taken: list[str] = []
+    room = MAX_CHARACTERS
+    for line in lines[offset - 1 : offset - 1 + limit]:
+        if len(line) >= room:
+            if not taken:
+                taken.append(line[:room])
+            break
+        taken.append(line)
+        room -= len(line) + 1
+    behind = offset + len(taken)
+    cut = bool(taken) and len(taken[-1]) < len(lines[behind - 2])
+    rest = behind <= len(lines)
+    return FileContent(
+        path=path,
+        text="\n".join(taken),
+        offset=offset,
+        lines=len(lines),
+        next_offset=behind if rest else None,
+        truncated=rest or cut,
+    )
+
+
+def _as_text(content: FileContent) -> str:
+    if not content.truncated:
+        return content.text or "(empty)"
+    go_on = f"go on with offset={content.next_offset}" if content.next_offset else "a line was too long"
+    last = content.offset + content.text.count("\n")
+    return f"{content.text}\n\n[lines {content.offset}–{last} of {content.lines}; {go_on}]"
+
+
+def _issue(given: IssueGiven) -> Issue:
+    return Issue(
+        as_severity(given.severity),
+        given.description.strip(),
+        given.location.strip(),
+        given.recommendation.strip(),
+    )
+
+
+def _refused(review: Review) -> list[str]:
+    """Every reason at once, so that one correction is enough."""
+    reasons = list(review_block.contradictions(review))
+    fields = {"the summary": review.summary}
+    for number, issue in enumerate(review.issues, start=1):
+        if not issue.description:
+            reasons.append(f"issue {number} has no description")
+        texts = (issue.description, issue.location, issue.recommendation)
+        fields[f"issue {number}"] = "".join(texts)
+    for name, text in fields.items():
+        if found := _CONTROL.search(text):
+            reasons.append(f"{name} contains the control character U+{ord(found[0]):04X}")
+    return reasons

@@ -1,0 +1,29 @@
+"""Programs that review a change: Codex and Claude Code, as the person has installed and configured them.
+
+Knows how they are started, watched and ended. Knows nothing of what a review says or of where it is kept:
+they write it through moot's MCP server.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+
+from moot.errors import NotFound
+from moot.reviewers.claude import Claude
+from moot.reviewers.codex import Codex
+from moot.reviewers.protocol import Job, Outcome, Progress, Reviewer, Tokens
+
+__all__ = ["ENGINES", "Job", "Outcome", "Progress", "Reviewer", "Tokens", "find"]
+
+_MAKERS: Mapping[str, type[Codex | Claude]] = {"codex": Codex, "claude": Claude}
+ENGINES = tuple(_MAKERS)
+"""In the order in which they are looked for."""
+
+
+def find(name: str, env: Mapping[str, str]) -> Reviewer | None:
+    """The reviewer of that name, or None if its program is not on the path. It runs with `env`."""
+    if name not in _MAKERS:
+        raise NotFound("reviewer", name, ENGINES)
+    program = shutil.which(name, path=env.get("PATH"))
+    return None if program is None else _MAKERS[name](program, env)

@@ -1,0 +1,174 @@
+"""Claude Code as a reviewer: `claude -p --output-format stream-json` with moot's MCP server.
+
+Knows Claude Code's options and events. The person's own login and configuration hold; set here are the MCP
+server (and no other), what may be used without asking, that nothing else may, and, if given, the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from moot.reviewers.process import Ended, run
+from moot.reviewers.protocol import (
+    BEGINS_ANEW,
+    SERVER,
+    TOOLS,
+    Event,
+    Job,
+    Outcome,
+    Progress,
+    Tokens,
+    count,
+    doing,
+    failure,
+    part,
+    parts,
+    refused,
+    shown,
+)
+
+_PREFIX = f"mcp__{SERVER}__"
+_OWN_TOOLS = ("Read", "Grep", "Glob")
+"""Of Claude Code's own: the code is to be looked at and searched, and nothing is to be written or run."""
+_SERVER_STARTS_WITHIN_MS = "60000"
+_STATUSES = {"authentication_failed": 401, "rate_limit": 429}
+
+
+class Claude:
+    name = "claude"
+
+    def __init__(self, program: str, env: Mapping[str, str]) -> None:
+        self._program = program
+        # Claude Code otherwise begins while the server is still starting, and then without its tools.
+        self._env = {**env, "MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": _SERVER_STARTS_WITHIN_MS}
+
+    async def review(self, job: Job, progress: Progress) -> Outcome:
+        heard, ended = await self._attempt(job, job.session, progress)
+        if heard.session is None and job.session is not None:
+            heard, ended = await self._attempt(job, None, progress)
+        result = heard.result
+        if result is None:
+            raise failure(self.name, ended.last_words or "it ended without a result")
+        if result.get("is_error") is not False:
+            raise _failure(result, heard.status)
+        _check_denials(result)
+        used = _used(result)
+        cost = result.get("total_cost_usd")
+        return Outcome(
+            session_id=heard.session,
+            model=heard.model,
+            tokens_in=used.read,
+            tokens_out=used.written,
+            tokens_cached=used.cached,
+            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+            duration_ms=ended.duration_ms,
+            said=str(result.get("result", "")),
+        )
+
+    async def _attempt(self, job: Job, session: str | None, progress: Progress) -> tuple[_Heard, Ended]:
+        heard = _Heard(job, progress)
+        ended = await run(
+            self.name,
+            (self._program, *_arguments(job, session)),
+            text=job.instructions,
+            cwd=job.workspace_root,
+            env=self._env,
+            timeout=job.timeout,
+            hear=heard.hear,
+        )
+        return heard, ended
+
+
+def _arguments(job: Job, session: str | None) -> list[str]:
+    server = {"type": "stdio", "command": job.mcp_command[0], "args": list(job.mcp_command[1:])}
+    arguments = ["-p", "--output-format=stream-json", "--verbose"]
+    arguments += ["--strict-mcp-config", f"--mcp-config={json.dumps({'mcpServers': {SERVER: server}})}"]
+    arguments += [f"--tools={','.join(_OWN_TOOLS)}", "--permission-mode=dontAsk"]
+    arguments.append(f"--allowedTools={','.join(_PREFIX + tool for tool in TOOLS)}")
+    if job.model is not None:
+        arguments.append(f"--model={job.model}")
+    if session is not None:
+        arguments.append(f"--resume={session}")
+    return arguments
+
+
+class _Heard:
+    """What the events of one run add up to."""
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self._job = job
+        self._progress = progress
+        self._used_by_id: dict[object, str] = {}
+        self.session: str | None = None
+        self.model = job.model or "default"
+        self.status: int | None = None
+        self.result: Event | None = None
+
+    def hear(self, event: Event) -> None:
+        match event.get("type"), event.get("subtype"):
+            case "system", "init":
+                self.session = str(event.get("session_id"))
+                self.model = str(event.get("model", self.model))
+                if self._job.resume not in (None, self.session):
+                    self._progress(BEGINS_ANEW)
+                _check_server(event)
+            case "system", "api_retry":
+                self._progress(f"tries again: {shown(event.get('error', 'an error'))}")
+            case "assistant", _:
+                self.status = _STATUSES.get(str(event.get("error")))
+                for block in parts(part(event, "message"), "content"):
+                    self._hear_use(block)
+            case "user", _:
+                for block in parts(part(event, "message"), "content"):
+                    self._hear_answer(block)
+            case "result", _:
+                self.result = event
+
+    def _hear_use(self, block: Event) -> None:
+        if block.get("type") != "tool_use":
+            return
+        tool, given = str(block.get("name")), part(block, "input")
+        if tool.startswith(_PREFIX):
+            ours = tool.removeprefix(_PREFIX)
+            self._used_by_id[block.get("id")] = ours
+            self._progress(doing(ours, given))
+        elif tool == "Read":
+            self._progress(doing("read_file", {"path": given.get("file_path", "a file")}))
+        elif tool in _OWN_TOOLS:
+            self._progress(f"searches for {shown(given.get('pattern', 'something'))}")
+
+    def _hear_answer(self, block: Event) -> None:
+        tool = self._used_by_id.get(block.get("tool_use_id"))
+        if tool is not None and block.get("is_error") is True:
+            self._progress(refused(tool))
+
+
+def _check_server(init: Event) -> None:
+    """A review without its tools would cost money and end well, with nothing to show for it."""
+    for server in parts(init, "mcp_servers"):
+        if server.get("name") == SERVER and server.get("status") == "connected":
+            return
+    raise failure(Claude.name, "it could not start moot's MCP server")
+
+
+def _check_denials(result: Event) -> None:
+    denied = [str(denial.get("tool_name")) for denial in parts(result, "permission_denials")]
+    ours = sorted({tool.removeprefix(_PREFIX) for tool in denied if tool.startswith(_PREFIX)})
+    if ours:
+        raise failure(Claude.name, f"its settings forbid {', '.join(ours)}")
+
+
+def _used(result: Event) -> Tokens:
+    """Of all models that had a part in it, which is what the cost is of."""
+    each = [part(part(result, "modelUsage"), model) for model in part(result, "modelUsage")]
+    cached = sum(count(usage, "cacheReadInputTokens") for usage in each)
+    fresh = sum(count(usage, "inputTokens") + count(usage, "cacheCreationInputTokens") for usage in each)
+    return Tokens(cached + fresh, sum(count(usage, "outputTokens") for usage in each), cached)
+
+
+def _failure(result: Event, status: int | None) -> Exception:
+    """`subtype` is not looked at: it says "success" of failed calls, too."""
+    told = result.get("errors")
+    problem = "; ".join(map(str, told)) if isinstance(told, list) and told else str(result.get("result", ""))
+    return failure(Claude.name, problem, count(result, "api_error_status") or status)

@@ -1,0 +1,146 @@
+"""What a reviewing program is asked to do, and what it reports. Plain values and words.
+
+Knows no program and starts none. The review itself is not here: a reviewer appends it through the tools of
+moot's MCP server, and the change's proposal.md is where it is read from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from moot.errors import (
+    KeyRefused,
+    ProviderDown,
+    ProviderFailed,
+    RateLimited,
+    RequestRejected,
+    ReviewerCrashed,
+)
+
+SERVER = "moot_review"
+"""The name of the MCP server within a reviewer. Not "moot": a person may have that one configured already,
+and a program that merges configurations would make one server of the two."""
+TOOLS = ("read_file", "list_directory", "append_review")
+BEGINS_ANEW = "its earlier session is gone: it begins a new one"
+
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SHOWN = 80
+_EXPLAINED = 500
+
+Event = Mapping[str, Any]
+Progress = Callable[[str], None]
+"""Told what the reviewer does, in words such as "reads proposal.md". It must not block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """`read` counts all input; `cached` says how much of it came from the provider's prompt cache."""
+
+    read: int = 0
+    written: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One review. `resume` is the session of an earlier one; `tokens_before` is what that session had used
+    by then. `timeout` is in seconds, for everything."""
+
+    folder: Path
+    workspace_root: Path
+    change_id: str
+    instructions: str
+    model: str | None
+    resume: str | None
+    timeout: float
+    mcp_command: tuple[str, ...]
+    tokens_before: Tokens = Tokens()
+
+    @property
+    def session(self) -> str | None:
+        """The session to resume. Something that is no session's id is never put on a command line: it comes
+        from a file that anybody may have written, and could be an option."""
+        return self.resume if self.resume is not None and _SESSION_ID.fullmatch(self.resume) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A review that ended well. Tokens and cost are this run's alone; a session other than `Job.resume` is a
+    new one. `cost_usd` is None where the program does not say."""
+
+    session_id: str | None
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    duration_ms: int
+    said: str
+    tokens_cached: int = 0
+
+
+class Reviewer(Protocol):
+    """Cancelling `review` ends the program and everything that it started."""
+
+    name: str
+
+    async def review(self, job: Job, progress: Progress) -> Outcome: ...
+
+
+def doing(tool: str, arguments: Event) -> str:
+    """The use of one of the three tools, in words."""
+    match tool:
+        case "read_file":
+            return f"reads {shown(arguments.get('path', 'a file'))}"
+        case "list_directory":
+            path = shown(arguments.get("path", "."))
+            return f"lists {'the change' if path == '.' else path}"
+        case "append_review":
+            return "appends its review"
+        case _:
+            return f"uses {shown(tool)}"
+
+
+def refused(tool: str) -> str:
+    return "is asked to correct its review" if tool == "append_review" else f"{shown(tool)} failed"
+
+
+def shown(text: object, limit: int = _SHOWN) -> str:
+    """Foreign text on one line of bounded length, without anything that a terminal would act on."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def failure(reviewer: str, problem: str, status: int | None = None) -> ProviderFailed:
+    """What a reviewer's own account of its failure means. `status` is the HTTP status that it met."""
+    match status:
+        case 401 | 403:
+            kind: type[ProviderFailed] = KeyRefused
+        case 400 | 404 | 413 | 422:
+            kind = RequestRejected
+        case 429:
+            kind = RateLimited
+        case int() if status >= 500:
+            kind = ProviderDown
+        case _:
+            kind = ReviewerCrashed
+    return kind(reviewer, shown(problem, _EXPLAINED) or "it ended without a word", status=status)
+
+
+def part(event: Event, key: str) -> Event:
+    """The object at a key, or an empty one: programs change their events from version to version."""
+    value = event.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def parts(event: Event, key: str) -> list[Event]:
+    value = event.get(key)
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def count(event: Event, key: str) -> int:
+    value = event.get(key)
+    return value if isinstance(value, int) else 0

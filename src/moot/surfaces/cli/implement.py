@@ -1,0 +1,74 @@
+"""`moot implement`: an approved change is handed to a coding agent, task by task."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moot.surfaces.cli.proposal import ChangeArgument
+from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+
+class Agent(StrEnum):
+    AUTO = "auto"
+    CODEX = "codex"
+    CLAUDE = "claude"
+    COMMAND = "command"
+
+
+def implement(
+    change_id: ChangeArgument,
+    agent: Annotated[
+        Agent, typer.Option(help="Who does the work; command is the one in your configuration.")
+    ] = Agent.AUTO,
+    test: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Run after every task; it has to succeed.")
+    ] = "",
+    commit: Annotated[bool, typer.Option("--commit", help="Commit after every task.")] = False,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Have an approved change built, task by task. Without a coding agent, say what to hand over."""
+
+    async def command(moot: Moot) -> int:
+        from moot.changes import Changes
+        from moot.implementing import Implementing
+        from moot.surfaces.cli import screen
+        from moot.surfaces.cli.progress import Progress
+
+        implementing = Implementing(Changes(moot), agent=agent, test=test, commit=commit)
+        with Progress(f"Implement '{change_id}'") as tell:
+            built = await implementing.implement(change_id, tell)
+        if as_json:
+            screen.show_json(
+                {
+                    "change": change_id,
+                    "phase": built.phase,
+                    "done": list(built.done),
+                    "left": list(built.left),
+                    "problem": built.problem or None,
+                    "handover": built.handover or None,
+                }
+            )
+        elif built.handover:
+            screen.show(built.handover)
+            screen.say("No coding agent was found. Hand the text above to one, or do it yourself: tick the")
+            screen.say(f"boxes in tasks.md as you go, then: {called_as()} implement {change_id}")
+        else:
+            for task in built.done:
+                screen.show(f"done  {task}")
+            for task in built.left:
+                screen.show(f"open  {task}")
+            if built.problem:
+                screen.say(built.problem)
+                screen.say(f"Mend that, then go on with: {called_as()} implement {change_id}", "dim")
+            elif not built.left:
+                screen.say(f"All tasks are done. Put it away with: {called_as()} archive {change_id}", "dim")
+        return 1 if built.handover or built.problem else 0
+
+    run(command, workspace=workspace, as_json=as_json)

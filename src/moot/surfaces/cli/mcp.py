@@ -1,0 +1,72 @@
+"""`moot mcp`: the tools of moot for other agents, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moot.surfaces.cli.running import DatabaseOption, ModelOption, WorkspaceOption, call_as, run
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+PORT = 8643
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Over HTTP on loopback, not stdin and stdout.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help=f"With --http: where to listen (default: {PORT}); 0 takes a free one.", min=0, max=65535
+        ),
+    ] = None,
+    change: Annotated[
+        str | None,
+        typer.Option("--change", metavar="ID", help="Only the review tools, and only on this change."),
+    ] = None,
+    agentd: Annotated[bool, typer.Option("--agentd", hidden=True)] = False,
+    model: ModelOption = None,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Serve moot's tools to other agents, over MCP.
+
+    claude mcp add moot -- moot mcp
+    """
+    if port is not None and not http:
+        raise typer.BadParameter("is for --http; stdin and stdout have no port", param_hint="--port")
+
+    if agentd:
+        # For a reviewer's configuration, which can name options but not the program that was called.
+        call_as("agentd")
+
+    async def command(moot: Moot) -> int:
+        import logging
+        import signal
+
+        from moot.surfaces.cli import screen
+        from moot.surfaces.mcp.server import create_server
+
+        # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
+        logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+        server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"))
+        if http:
+            from moot.surfaces.mcp.serving import serve_http
+
+            await serve_http(
+                server,
+                PORT if port is None else port,
+                lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
+            )
+        else:
+            # The package waits for stdin in a thread, which only the client can end. So Ctrl-C ends the
+            # process at once: what was complete is saved, and every model's stream ends with it.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            await server.run_stdio_async()
+        return 0
+
+    run(command, workspace=workspace, model=model, database=database)

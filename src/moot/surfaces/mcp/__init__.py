@@ -1,0 +1,1 @@
+"""moot as a server of the Model Context Protocol."""

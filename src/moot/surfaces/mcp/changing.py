@@ -1,0 +1,146 @@
+"""Changes over MCP: which there are, where each stands, what is wrong with it, and a new one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mcp.server.mcpserver.context import Context
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, Field
+
+from moot.changes import DESCRIPTION_LIMIT, Changes, Standing
+from moot.review_tools import without_paths
+from moot.surfaces.mcp.reviewing import READS, ChangeId
+from moot.surfaces.mcp.working import Progress, to_its_end
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp.server.mcpserver import MCPServer
+
+    from moot.application import Moot
+
+_CREATES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+class ChangeOut(BaseModel):
+    """Where a change stands. The counts are those of its latest review."""
+
+    change_id: str
+    phase: str = Field(description="proposed, challenged, implementing, complete, archived or rejected")
+    iteration: int
+    verdict: str | None = Field(description="APPROVED, NEEDS_REVISION or REJECTED; null before any review")
+    high: int
+    medium: int
+    low: int
+    tasks_done: int
+    tasks: int
+    updated_at: str
+    cost_usd: float | None
+    problem: str | None = Field(description="Why the change cannot be read, where that is so.")
+
+
+class ChangesOut(BaseModel):
+    changes: list[ChangeOut]
+
+
+class FindingOut(BaseModel):
+    file: str
+    line: int
+    level: Literal["error", "warning"]
+    message: str
+
+
+class ValidationOut(BaseModel):
+    change_id: str
+    valid: bool = Field(description="Whether there is no error; warnings do not count.")
+    findings: list[FindingOut]
+
+
+NewChangeId = Annotated[
+    str, Field(description="Lower-case letters, digits and hyphens, such as 'add-login'; at most 64.")
+]
+Description = Annotated[
+    str,
+    Field(
+        max_length=DESCRIPTION_LIMIT,
+        description="What should change and why, in the words of whoever wants it.",
+    ),
+]
+
+
+def add(server: MCPServer[Any], moot: Moot) -> None:
+    changes = Changes(moot)
+    root = moot.workspace.root
+
+    def list_changes() -> ChangesOut:
+        return ChangesOut(changes=[_out(standing, root) for standing in changes.standings()])
+
+    def get_change(change_id: ChangeId) -> ChangeOut:
+        return _out(changes.standing(changes.folders.open(change_id)), root)
+
+    def validate_change(change_id: ChangeId) -> ValidationOut:
+        found = changes.findings(changes.folders.open(change_id))
+        return ValidationOut(
+            change_id=change_id,
+            valid=all(finding.level != "error" for finding in found),
+            findings=[
+                FindingOut(file=one.file, line=one.line, level=one.level, message=one.message)
+                for one in found
+            ],
+        )
+
+    async def create_change(
+        change_id: NewChangeId, description: Description, context: Context[Any, Any]
+    ) -> ChangeOut:
+        async with Progress(context) as progress:
+            folder = await to_its_end(changes.propose(change_id, description, progress.tell))
+        return _out(changes.standing(folder), root)
+
+    server.add_tool(
+        list_changes,
+        title="List the changes",
+        description="List the workspace's changes and where each stands: phase, verdict, open issues, tasks.",
+        annotations=READS,
+    )
+    server.add_tool(
+        get_change,
+        title="Where a change stands",
+        description="Where one change stands: its phase, the verdict and issue counts of its latest review, "
+        "and how many of its tasks are done.",
+        annotations=READS,
+    )
+    server.add_tool(
+        validate_change,
+        title="Check a change's files",
+        description="Check a change's proposal, specifications and tasks for what is missing or malformed, "
+        "each finding with file and line. No model is asked.",
+        annotations=READS,
+    )
+    server.add_tool(
+        create_change,
+        title="Draft a new change",
+        description="Draft a new change from a description: a proposal, specifications and tasks, written by "
+        "a model that has looked at the workspace. Takes a minute or two. Review it afterwards with "
+        "append_review, or have it challenged.",
+        annotations=_CREATES,
+    )
+
+
+def _out(standing: Standing, root: Path) -> ChangeOut:
+    return ChangeOut(
+        change_id=standing.id,
+        phase=standing.phase,
+        iteration=standing.iteration,
+        verdict=standing.verdict or None,
+        high=standing.high,
+        medium=standing.medium,
+        low=standing.low,
+        tasks_done=standing.tasks_done,
+        tasks=standing.tasks,
+        updated_at=standing.updated_at,
+        cost_usd=standing.cost_usd,
+        problem=without_paths(standing.problem, root) or None,
+    )

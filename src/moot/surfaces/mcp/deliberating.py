@@ -1,0 +1,200 @@
+"""The board and its advisors over MCP: a whole session without a person, kept like any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import msgspec
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, Field
+
+from moot.boards import opened_boards
+from moot.flows.ask import MAX_QUESTION
+from moot.flows.board_events import MAX_ANSWER, MAX_DECISION, Answer
+from moot.runner import Left
+from moot.surfaces.mcp.working import Progress, to_its_end
+from moot.surfaces.web.wire import BriefBody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.mcpserver import MCPServer
+
+    from moot.application import Moot
+    from moot.engine import Live
+    from moot.flows.board_state import Advisor, BoardState
+
+MAX_CONTEXT = 5_000
+
+_ASKS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+class AdvisorOut(BaseModel):
+    persona: str
+    name: str
+    view: str | None = Field(description="What the advisor said; null if not asked for, or if there is none.")
+    error: str | None = Field(description="Why the advisor did not answer, where that is so.")
+
+
+class BoardOut(BaseModel):
+    session_id: str = Field(description="`moot board --resume ID` goes on with it.")
+    model: str
+    advisors: list[AdvisorOut]
+    brief: BriefBody | None
+    brief_error: str | None
+
+
+class AnswerOut(BaseModel):
+    session_id: str = Field(description="`moot ask --resume ID` goes on with it.")
+    persona: str
+    model: str
+    answer: str
+
+
+Decision = Annotated[
+    str, Field(min_length=1, max_length=MAX_DECISION, description="What is to be decided, as a question.")
+]
+BoardContext = Annotated[
+    str,
+    Field(
+        max_length=MAX_CONTEXT,
+        description="What the advisors have to know: facts, constraints, options. They know nothing else.",
+    ),
+]
+Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the eight advisors.")]
+Views = Annotated[bool, Field(description="Whether to give back each advisor's view in full.")]
+PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strategist'.")]
+QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
+
+
+def add(server: MCPServer[Any], moot: Moot) -> None:
+    async def convene_board(
+        decision: Decision,
+        call: Context[Any, Any],
+        context: BoardContext = "",
+        panel: Panel = "board",
+        include_views: Views = False,
+    ) -> BoardOut:
+        async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
+            board = await to_its_end(_board(moot, decision, context, panel, progress.tell))
+        return _board_out(*board, views=include_views)
+
+    async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
+        return await to_its_end(_answer(moot, persona, question))
+
+    server.add_tool(
+        convene_board,
+        title="Convene the board",
+        description="Put a decision before a board of advisors with different perspectives. Each gives a "
+        "view; none sees another's; you get a brief with where they agree, their tensions, blind spots and a "
+        "recommendation. Takes a minute or two. For decisions that are hard to take back; not for facts.",
+        annotations=_ASKS,
+    )
+    server.add_tool(
+        ask_persona,
+        title="Ask one persona",
+        description="Ask one persona a question and get its answer. An unknown persona is answered with the "
+        "list of those that there are.",
+        annotations=_ASKS,
+    )
+
+
+# -- the board -----------------------------------------------------------------------------------
+
+
+async def _board(
+    moot: Moot, decision: str, context: str, panel: str, tell: Callable[[str], None]
+) -> tuple[str, BoardState]:
+    async with opened_boards(moot, grace=0) as boards:
+        live = await boards.convene(decision, known(context), panel, "independent")
+        assert live.session is not None
+        async for frames in boards.engine.stream(live, after=0):
+            for frame in frames:
+                _tell(msgspec.json.decode(frame.body), live, tell)
+        return live.session.id, live.state
+
+
+def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:
+    match frame:
+        case {"type": "persona_complete", "personaId": persona}:
+            tell(f"{live.state.advisor(persona).member.name} has spoken")
+        case {"type": "persona_error", "personaId": persona}:
+            tell(f"{live.state.advisor(persona).member.name} did not answer")
+        case {"type": "brief_complete" | "brief_error"}:
+            tell("The brief is written" if live.state.brief else "The brief could not be written")
+        case {"type": "error", "message": message}:
+            raise ToolError(message)
+
+
+def _board_out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
+    if not state.contributions:
+        reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
+        raise ToolError(f"None of the advisors answered: {'; '.join(reasons)}. The session is {session_id}.")
+    return BoardOut(
+        session_id=session_id,
+        model=state.model,
+        advisors=[_advisor_out(advisor, views=views) for advisor in state.advisors],
+        brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
+        brief_error=None if state.brief_failure is None else state.brief_failure.message,
+    )
+
+
+def _advisor_out(advisor: Advisor, *, views: bool) -> AdvisorOut:
+    return AdvisorOut(
+        persona=advisor.member.id,
+        name=advisor.member.name,
+        view=advisor.text if views else None,
+        error=None if advisor.failure is None else advisor.failure.message,
+    )
+
+
+def known(context: str) -> tuple[Answer, ...]:
+    """The context as what was answered beforehand, in pieces that an answer can hold: each ends at white
+    space in its second half, so that ten pieces are always enough."""
+    pieces: list[str] = []
+    rest = context.strip()
+    while rest:
+        end = len(rest)
+        if end > MAX_ANSWER:
+            breaks = (rest.rfind(space, MAX_ANSWER // 2, MAX_ANSWER) for space in ("\n\n", "\n", " "))
+            end = next((place for place in breaks if place > 0), MAX_ANSWER)
+        pieces.append(rest[:end])
+        rest = rest[end:].strip()
+    question = "What does the board have to know?"
+    return tuple(
+        Answer(question if number == 1 else f"{question} (part {number})", piece)
+        for number, piece in enumerate(pieces, start=1)
+    )
+
+
+# -- one persona ---------------------------------------------------------------------------------
+
+
+class _Nobody:
+    """There is no person: the conversation rests where one would be asked."""
+
+    async def answer(self, *_: object) -> NoReturn:
+        raise Left
+
+
+class _Deaf:
+    def began(self, *_: object) -> None: ...
+    def said(self, *_: object) -> None: ...
+    def waits(self, *_: object) -> None: ...
+    def happened(self, *_: object) -> None: ...
+
+
+async def _answer(moot: Moot, persona: str, question: str) -> AnswerOut:
+    conversation = await moot.new_ask(persona, question, _Nobody(), _Deaf())
+    state = await conversation.runner.run()
+    session_id = conversation.session.id
+    if state.failure is not None:
+        raise ToolError(f"{state.failure.message}. The session is {session_id}.")
+    *_, said = state.conversation
+    return AnswerOut(
+        session_id=session_id, persona=state.persona, model=conversation.model, answer=said.content
+    )

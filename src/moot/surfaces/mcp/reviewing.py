@@ -1,0 +1,73 @@
+"""The review tools over MCP: of one change, or of whichever change is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from moot.review_tools import (
+    DESCRIPTIONS,
+    MAX_LINES,
+    Appended,
+    FileContent,
+    FileName,
+    FolderName,
+    IssuesGiven,
+    Limit,
+    Listing,
+    Offset,
+    ReviewTools,
+    SummaryGiven,
+    VerdictGiven,
+)
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+# The same review again is refused, and nothing that is there is ever changed.
+APPENDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+_TITLES = {
+    "read_file": ("Read a file of a change", READS),
+    "list_directory": ("List a folder of a change", READS),
+    "append_review": ("Append a review to a change", APPENDS),
+}
+
+ChangeId = Annotated[str, Field(description="The change's id, as list_changes gives it.")]
+
+
+def add_confined(server: MCPServer[Any], tools: ReviewTools) -> None:
+    _add(server, tools.read_file, tools.list_directory, tools.append_review)
+
+
+def add(server: MCPServer[Any], tools_of: Callable[[str], ReviewTools]) -> None:
+    def read_file(
+        change_id: ChangeId, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES
+    ) -> FileContent:
+        return tools_of(change_id).read_file(path, offset, limit)
+
+    def list_directory(change_id: ChangeId, path: FolderName = ".") -> Listing:
+        return tools_of(change_id).list_directory(path)
+
+    def append_review(
+        change_id: ChangeId, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven
+    ) -> Appended:
+        return tools_of(change_id).append_review(verdict, issues, summary)
+
+    _add(server, read_file, list_directory, append_review)
+
+
+def _add(server: MCPServer[Any], *functions: Callable[..., Any]) -> None:
+    # Plain functions: the package runs them in threads, so that none that waits for a lock stops the others.
+    for function in functions:
+        name = function.__name__
+        title, annotations = _TITLES[name]
+        server.add_tool(function, title=title, description=DESCRIPTIONS[name], annotations=annotations)

@@ -1,0 +1,105 @@
+"""The MCP server: which tools there are, and what a client is told when one fails.
+
+A server for one change has the three review tools and nothing else: a reviewer can touch no other change.
+Any other server has all tools, and the review tools take the change's id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from pydantic import ValidationError
+
+from moot import __version__
+from moot.errors import MootError
+from moot.review_tools import ReviewTools, in_words
+from moot.speech import ToolFault
+from moot.surfaces.mcp import reviewing
+from moot.workspace.change_state import now
+from moot.workspace.changes import ChangeFolders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcp.server.mcpserver.context import Context
+    from mcp_types import CallToolResult, InputRequiredResult
+
+    from moot.application import Moot
+
+_REVIEWING = (
+    "A change is a folder with proposal.md, specs/*.md and tasks.md. To review it, list it, read all of "
+    "these files, compare them with each other and with the code (paths that begin with '@/' are the "
+    "workspace's), then call append_review once. Its input is the review; what you say besides is not kept."
+)
+_ONE = f"moot: the review of the change '{{change}}'. {_REVIEWING}"
+_ALL = (
+    "moot: argue it before you build it. convene_board puts a decision before a board of advisors and "
+    "gives back their brief; ask_persona asks one of them. create_change drafts a change (a proposal with "
+    "specifications and tasks) from a description; list_changes, get_change and validate_change tell where "
+    f"changes stand. {_REVIEWING}"
+)
+
+
+class Server(MCPServer[Any]):
+    """Tells a client what went wrong in one sentence: what it can correct, it can read."""
+
+    def __init__(self, root: Path, instructions: str) -> None:
+        # Warnings and worse go to stderr. What the tools do is told there by moot itself.
+        super().__init__(
+            "moot", title="moot", instructions=instructions, version=__version__, log_level="WARNING"
+        )
+        self._root = root
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            match error.__cause__:
+                case ValidationError() as invalid if not isinstance(error, UnexpectedToolError):
+                    raise ToolError(_not_accepted(invalid)) from invalid
+                case ToolFault() | ToolError() as told:
+                    raise ToolError(str(told)) from told
+                case MootError() as failed:
+                    raise ToolError(in_words(failed, self._root)) from failed
+            # A mistake of ours: the client is told that much, and stderr the rest.
+            raise
+
+
+def create_server(moot: Moot, change: str | None, log: Callable[[str], None]) -> Server:
+    """`change` confines the server to that change, which must be there."""
+    folders = ChangeFolders(moot.workspace)
+    root = moot.workspace.root
+    runs: dict[str, ReviewTools] = {}
+
+    def tools_of(change_id: str) -> ReviewTools:
+        # Opened on every call, because changes come and go; kept, because a run remembers its reviews.
+        folder = folders.open(change_id)
+        return runs.setdefault(change_id, ReviewTools(folder, root, now, log))
+
+    if change is not None:
+        server = Server(root, _ONE.format(change=change))
+        reviewing.add_confined(server, tools_of(change))
+    else:
+        # Not for a reviewer, who waits for the server to start and needs none of it.
+        from moot.surfaces.mcp import changing, deliberating
+
+        server = Server(root, _ALL)
+        reviewing.add(server, tools_of)
+        changing.add(server, moot)
+        deliberating.add(server, moot)
+    return server
+
+
+def _not_accepted(invalid: ValidationError) -> str:
+    """At most five problems, each as `field: what is wrong`."""
+    problems = [
+        f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg'].removeprefix('Value error, ')}"
+        for problem in invalid.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+    return f"Input not accepted: {'; '.join(problems[:5])}{more}."

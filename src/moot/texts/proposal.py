@@ -1,0 +1,301 @@
+"""The files of a change: what they have to contain (checks), and how a draft becomes them.
+
+Knows the sections that proposal.md, a spec and tasks.md need, and that every field of a draft is untrusted:
+whatever a model writes in it, it begins no heading, no HTML and no review block, and leaves no fence open, so
+that what `render_*` makes of fields with words in them always passes `check_*`. Refuses to know where files
+are and who reads the findings.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from moot.errors import InvalidInput
+from moot.texts import frontmatter, markdown, review_block, tasks
+from moot.texts.frontmatter import LINE_BREAK
+from moot.texts.review_block import Block, Review
+
+PROPOSAL_SECTIONS = ("Summary", "Why", "What Changes", "Impact")
+SPEC_SECTIONS = ("Overview", "Acceptance Criteria")
+
+Level = Literal["error", "warning"]
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_MARKER = re.compile(r"<!--\s*review:(?P<which>start|end)\s*-->", re.IGNORECASE)
+_SCENARIO = re.compile(r"scenario\s*:", re.IGNORECASE)
+# Possessive, so that the marks of a bare "**WHEN**" are not taken for the text behind it.
+_STEP = re.compile(
+    r"^[ \t]*+[*_]*+(?P<word>when|then)(?![^\W_])[*_]*+:?+[*_]*+[ \t]*+\S", re.IGNORECASE | re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`line` counts from 1; what is missing altogether is missing in line 1."""
+
+    file: str
+    line: int
+    level: Level
+    message: str
+
+
+# -- checking ------------------------------------------------------------------------------------
+
+
+def check_proposal(text: str, file: str = "proposal.md") -> tuple[Finding, ...]:
+    return tuple(_check_sections(review_block.outside(text), file, PROPOSAL_SECTIONS))
+
+
+def check_spec(text: str, file: str) -> tuple[Finding, ...]:
+    return (*_check_sections(text, file, SPEC_SECTIONS), *_check_scenarios(text, file))
+
+
+def check_tasks(text: str, file: str = "tasks.md") -> tuple[Finding, ...]:
+    if tasks.tasks(text):
+        return ()
+    return (Finding(file, 1, "error", "there is no task: a line that begins with '- [ ] '"),)
+
+
+def _check_sections(text: str, file: str, titles: Sequence[str]) -> Iterator[Finding]:
+    content = _without_headings_and_comments(text)
+    sections = markdown.sections(text)
+    for title in titles:
+        named = [section for section in sections if section.heading.title.casefold() == title.casefold()]
+        fitting = [section for section in named if section.heading.level == 2]
+        if not named:
+            yield Finding(file, 1, "error", f"the section '## {title}' is missing")
+        elif not fitting:
+            yield Finding(file, named[0].heading.line, "error", f"write this heading as '## {title}'")
+        elif not any(content[section.body : section.end].strip() for section in fitting):
+            yield Finding(file, fitting[0].heading.line, "error", f"the section '## {title}' is empty")
+        for again in fitting[1:]:
+            yield Finding(file, again.heading.line, "warning", f"the section '## {title}' is there twice")
+
+
+def _check_scenarios(text: str, file: str) -> Iterator[Finding]:
+    document = markdown.parse(text)
+    steps: dict[str, list[int]] = {"WHEN": [], "THEN": []}
+    for token in document.tokens:
+        if token.type == "inline" and token.map is not None:
+            for found in _STEP.finditer(token.content):
+                steps[found["word"].upper()].append(document.starts[token.map[0]])
+    sections = markdown.sections(text)
+    for criteria in sections:
+        if criteria.heading.level != 2 or criteria.heading.title.casefold() != "acceptance criteria":
+            continue
+        scenarios = [section for section in sections if criteria.body <= section.start < criteria.end]
+        scenarios = [section for section in scenarios if _SCENARIO.match(section.heading.title)]
+        if not scenarios:
+            yield Finding(file, criteria.heading.line, "error", "no '### Scenario:' is below this heading")
+        for scenario in scenarios:
+            for word, starts in steps.items():
+                if bisect_left(starts, scenario.body) == bisect_left(starts, scenario.end):
+                    yield Finding(file, scenario.heading.line, "error", f"the scenario has no {word}")
+
+
+def _without_headings_and_comments(text: str) -> str:
+    """Blanks in their place: every offset stays."""
+    document = markdown.parse(text)
+    pieces, at = [], 0
+    for block in document.blocks():
+        is_comment = block.kind == "html_block" and not _COMMENT.sub("", block.content).strip()
+        if is_comment or block.kind == "heading_open":
+            start, end = document.starts[block.first], document.starts[block.behind]
+            pieces += [text[at:start], " " * (end - start)]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+# -- checking reviews ----------------------------------------------------------------------------
+
+
+def check_reviews(text: str, file: str = "proposal.md") -> tuple[Finding, ...]:
+    """What is wrong with an earlier review is a warning: the last complete one decides."""
+    blocks = review_block.blocks(text)
+    last = blocks[-1].line if blocks else 1
+    found = [*_check_markers(text)]
+    for block in blocks:
+        found += _check_review(block)
+    if not blocks:
+        found.append((1, "error", "there is no complete review"))
+    return tuple(
+        Finding(file, line, level if line >= last else "warning", message)
+        for line, level, message in sorted(found, key=lambda each: each[0])
+    )
+
+
+_Found = tuple[int, Level, str]
+
+
+def _check_markers(text: str) -> Iterator[_Found]:
+    for block in markdown.parse(review_block.outside(text)).blocks():
+        marker = _MARKER.search(block.content) if block.kind == "html_block" else None
+        if marker is None:
+            continue
+        if marker[0] != block.content.strip():
+            yield block.first + 1, "warning", "a review marker within other HTML does not count"
+        elif marker["which"].lower() == "start":
+            yield block.first + 1, "error", "the review that begins here is cut off: it has no end marker"
+        else:
+            yield block.first + 1, "error", "no review begins above this end marker"
+
+
+def _check_review(block: Block) -> Iterator[_Found]:
+    headings = markdown.headings(block.raw)
+    try:
+        review = review_block.read(block)
+    except InvalidInput as error:
+        named = [heading.line for heading in headings if error.field.startswith(f"{heading.title.lower()}: ")]
+        yield block.line + (named[0] if named else 1) - 1, "error", str(error)
+        return
+    for problem in review_block.contradictions(review):
+        yield block.line, "error", problem
+    for written, level, title in (("## Review", 2, "review"), ("### Issues", 3, "issues")):
+        if not any(each.level == level and each.title.casefold() == title for each in headings):
+            yield block.line, "warning", f"the review has no heading '{written}'"
+    if not review.reviewed:
+        yield block.line, "warning", "the review has no '**Reviewed**:' line with its time"
+    yield from ((block.line, level, problem) for level, problem in _unsaid(review))
+
+
+def _unsaid(review: Review) -> Iterator[tuple[Level, str]]:
+    for number, issue in enumerate(review.issues, start=1):
+        if not issue.description:
+            yield "error", f"issue {number} has no description"
+        if not issue.location:
+            yield "warning", f"issue {number} has no location"
+        if not issue.recommendation:
+            yield "warning", f"issue {number} has no recommendation"
+
+
+# -- drafts --------------------------------------------------------------------------------------
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Texts = Annotated[list[_Text], Field(min_length=1)]
+
+
+class ScenarioDraft(BaseModel):
+    title: _Text
+    when: _Texts
+    then: _Texts
+
+
+class SpecDraft(BaseModel):
+    name: _Text
+    overview: _Text
+    requirements: list[_Text]
+    scenarios: Annotated[list[ScenarioDraft], Field(min_length=1)]
+
+
+class ProposalDraft(BaseModel):
+    title: _Text
+    summary: _Text
+    why: _Text
+    what_changes: _Texts
+    impact: _Text
+    specs: list[SpecDraft]
+    tasks: _Texts
+
+
+def render_proposal(draft: ProposalDraft) -> str:
+    changes = "\n".join(re.sub(r"\n(?=.)", "\n  ", f"- {_prose(change)}") for change in draft.what_changes)
+    bodies = (_prose(draft.summary), _prose(draft.why), changes, _prose(draft.impact))
+    sections = (f"## {title}\n\n{body}" for title, body in zip(PROPOSAL_SECTIONS, bodies, strict=True))
+    return _joined(f"# {_line(draft.title)}", *sections)
+
+
+def render_spec(spec: SpecDraft) -> str:
+    parts = [f"# Specification: {_line(spec.name)}", f"## Overview\n\n{_prose(spec.overview)}"]
+    if spec.requirements:
+        parts.append("## Requirements")
+        numbered = enumerate(spec.requirements, start=1)
+        parts += (f"### R{number}\n\n{_prose(requirement)}" for number, requirement in numbered)
+    parts.append("## Acceptance Criteria")
+    for scenario in spec.scenarios:
+        steps = [f"- **WHEN** {_line(step)}" for step in scenario.when]
+        steps += [f"- **THEN** {_line(step)}" for step in scenario.then]
+        parts.append(f"### Scenario: {_line(scenario.title)}\n\n" + "\n".join(steps))
+    return _joined(*parts)
+
+
+def render_tasks(draft: ProposalDraft) -> str:
+    return _joined("# Tasks", "\n".join(f"- [ ] {_line(task)}" for task in draft.tasks))
+
+
+def spec_file_name(spec: SpecDraft, taken: Collection[str]) -> str:
+    """A name in the folder of specs, and none of those taken, whatever their case."""
+    plain = unicodedata.normalize("NFKD", spec.name).encode("ascii", "ignore").decode().lower().strip()
+    plain = plain.removesuffix(".md").removeprefix("specs/")
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or "spec"
+    used = {name.casefold() for name in taken}
+    name, number = f"{slug}.md", 2
+    while name in used:
+        name, number = f"{slug}-{number}.md", number + 1
+    return name
+
+
+_FENCE = re.compile(r"(?P<backticks>`{3,})[^`]*|(?P<tildes>~{3,}).*")
+_STRUCTURE = re.compile(r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|<[a-z/!?]|`{3}|~{3}|=+$|-+$)", re.IGNORECASE)
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(value: str) -> str:
+    return _disarmed(" ".join(value.split()))
+
+
+def _prose(value: str) -> str:
+    """Paragraphs, lists, tables, and code in fences at the margin; all else that would be structure gets a
+    backslash. A fence that is left open is closed."""
+    lines = []
+    fence = ""
+    for line in (line.rstrip() for line in LINE_BREAK.split(value.strip())):
+        if fence:
+            lines.append(line)
+            if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}}", line):
+                fence = ""
+        elif opening := _FENCE.fullmatch(line):
+            lines.append(line)
+            fence = opening["backticks"] or opening["tildes"]
+        else:
+            lines.append(_STRUCTURE.sub(r"\1\\", line))
+    return _disarmed("\n".join([*lines, fence] if fence else lines))
+
+
+def _disarmed(value: str) -> str:
+    """In code too: other readers of the block may not know what a fence is."""
+    return re.sub(r"<!(?=--\s*review\s*:)", r"<\\!", value, flags=re.IGNORECASE)
+
+
+# -- a new text with the old reviews ---------------------------------------------------------------
+
+
+def with_reviews(new_text: str, old_text: str) -> str:
+    """The new text, below it every complete review of the old one, byte for byte and in order. Reviews in
+    the new text are left out: they are copies of the old ones, or no reviewer wrote them."""
+    text = new_text
+    # Without what is inside it, a start marker and an end marker can become a block of their own.
+    while found := review_block.blocks(text):
+        for block in reversed(found):
+            text = text[: block.start] + text[block.end :]
+    kept = [block.raw for block in review_block.blocks(old_text)]
+    if not kept:
+        return text
+    eol = markdown.line_ending(text)
+    if frontmatter.is_left_open(text):
+        # A "---" in a review would end it, and make front matter of everything above.
+        text = text.replace("---", f"{eol}---", 1)
+    room = markdown.append_block(text, "x").removesuffix(f"x{eol}")
+    if kept[0].startswith(" "):
+        # Below a list, an indented marker would be part of the list.
+        room += f"<!-- -->{eol}{eol}"
+    return room + f"{eol}{eol}".join(kept) + eol

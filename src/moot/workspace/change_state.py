@@ -1,0 +1,286 @@
+"""What STATE.yaml says of a change: a mapping ⇄ values, and the entries that are added to it.
+
+Knows the fields, which of them other tools may leave out, and how totals come from calls. Refuses to know the
+file and what a phase or a verdict leads to. Fields that are not known here are left alone.
+
+The `note_…` functions change the mapping in place, so that several of them make one write. A list that is
+still empty is replaced by a new one: what has been read as `[]` would go on as one ever longer line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from moot.errors import InvalidInput
+from moot.texts import review_block
+from moot.texts.frontmatter import LINE_BREAK
+from moot.texts.review_block import Verdict
+
+SCHEMA_VERSION = "2.0"
+PHASES = ("proposed", "challenged", "implementing", "complete", "archived", "rejected")
+
+_KNOWN_MAJOR = 2
+# Sums of prices in binary fractions have digits that nobody was charged for.
+_COST_DIGITS = 10
+
+Data = MutableMapping[str, Any]
+
+
+def now() -> str:
+    """The one clock of the files of a change."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Unfit(Exception):
+    """A field says what it cannot say; the name and line of the file are for the caller to add."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+# -- what a field can say ------------------------------------------------------------------------
+
+
+def _spelled(value: Any) -> Any:
+    """A number that somebody has not quoted, as the text that it was meant to be."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(getattr(value, "literal", value)) if is_number else value
+
+
+def _phase(value: str) -> str:
+    if value not in PHASES:
+        raise ValueError(f"{value[:80]!r} is none of {', '.join(PHASES)}")
+    return value
+
+
+def _schema(version: str) -> str:
+    major = version.partition(".")[0]
+    if not (major.isascii() and major.isdigit()):
+        raise ValueError(f"{version[:80]!r} is no version")
+    if int(major[:9]) > _KNOWN_MAJOR:
+        raise ValueError(
+            f"it was written by a newer version (schema {version[:20]}; this one knows {_KNOWN_MAJOR}.x)"
+        )
+    return version
+
+
+def _verdict(value: Any) -> Any:
+    try:
+        return review_block.as_verdict(value) if isinstance(value, str) else value
+    except InvalidInput as error:
+        raise ValueError(error.problem) from None
+
+
+def _counted(value: Any) -> Any:
+    """Another tool lists the findings where this one counts them."""
+    return len(value) if isinstance(value, list) else value
+
+
+_Word = Annotated[str, BeforeValidator(_spelled)]
+_Count = Annotated[int, Field(ge=0, strict=True)]
+_Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Stated = Annotated[Verdict, BeforeValidator(_verdict)]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt with a model or a reviewer, whatever came of it. Without a timestamp it was made now."""
+
+    step: _Word
+    model: _Word = ""
+    tokens_in: _Count = 0
+    tokens_out: _Count = 0
+    cost_usd: _Cost | None = None
+    duration_ms: _Count = 0
+    outcome: _Word = ""
+    timestamp: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """`cost_usd` is the sum of the costs that are known, or None if none is."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = None
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTokens:
+    """What the reviewer's session has used up in all its runs."""
+
+    tokens_in: _Count = 0
+    tokens_out: _Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """One run of the local checks. Without a timestamp it was made now."""
+
+    step: _Word
+    valid: bool = False
+    errors: Annotated[_Count, BeforeValidator(_counted)] = 0
+    warnings: Annotated[_Count, BeforeValidator(_counted)] = 0
+    timestamp: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    hash: _Word
+    validated_at: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReview:
+    hash: _Word
+    verdict: _Stated
+    at: _Word = ""
+    engine: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeState:
+    """`totals` are the sums of `calls`. `reviews` is None where the file has no such field: then another tool
+    has written it."""
+
+    change_id: _Word
+    schema_version: Annotated[_Word, AfterValidator(_schema)] = SCHEMA_VERSION
+    created_at: _Word = ""
+    updated_at: _Word = ""
+    phase: Annotated[_Word, AfterValidator(_phase)] = PHASES[0]
+    iteration: _Count = 1
+    last_action: _Word | None = None
+    session_id: _Word | None = None
+    session_engine: _Word | None = None
+    session_tokens: SessionTokens = SessionTokens()
+    verdict: _Stated | None = None
+    checksums: Mapping[_Word, Checksum] = field(default_factory=dict)
+    validations: tuple[Validation, ...] = ()
+    calls: tuple[Call, ...] = ()
+    totals: Totals = Totals()
+    reviews: tuple[RecordedReview, ...] | None = None
+
+
+_STATE = TypeAdapter(ChangeState)
+
+
+# -- entries to values ---------------------------------------------------------------------------
+
+
+def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
+    """What the mapping says; a field that is missing or null has its first value. Raises Unfit."""
+    fields = {"change_id": change_id} | _without_nulls(data)
+    telemetry = fields.pop("telemetry", {})
+    if not (isinstance(telemetry, Mapping) and isinstance(telemetry.get("totals", {}), Mapping)):
+        raise Unfit("telemetry", "it, or the totals in it, is not a mapping")
+    fields.pop("totals", None)
+    fields["calls"] = telemetry.get("calls", ())
+    try:
+        state = _STATE.validate_python(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, *inside = map(str, first["loc"])
+        problem = first["msg"].removeprefix("Value error, ")
+        where = f"{'.'.join(inside)}: " if inside else ""
+        raise Unfit("telemetry" if name == "calls" else name, where + problem) from None
+    return replace(state, totals=_summed(state.calls))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nulls(inner) for inner in value]
+    return value
+
+
+# -- values to entries ---------------------------------------------------------------------------
+
+
+def begin(data: Data, change_id: str, at: str) -> None:
+    """The fields of a new state, in the order in which people read them."""
+    data.update(
+        change_id=change_id,
+        schema_version=SCHEMA_VERSION,
+        created_at=at,
+        updated_at=at,
+        phase=PHASES[0],
+        iteration=1,
+        last_action=None,
+        session_id=None,
+        verdict=None,
+        checksums={},
+        validations=[],
+        telemetry={"calls": [], "totals": asdict(Totals())},
+        reviews=[],
+    )
+
+
+def note_call(data: Data, call: Call) -> None:
+    telemetry = _opened(data, "telemetry")
+    _add(telemetry, "calls", asdict(replace(call, timestamp=call.timestamp or now())))
+    _opened(telemetry, "totals").update(asdict(read(data, "").totals))
+
+
+def note_validation(data: Data, validation: Validation) -> None:
+    _add(data, "validations", asdict(replace(validation, timestamp=validation.timestamp or now())))
+
+
+def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
+    _opened(data, "checksums")[file] = asdict(checksum)
+
+
+def note_review(data: Data, block: str, verdict: Verdict, engine: str, at: str = "") -> None:
+    """`block` is the review as it stands in proposal.md. Its verdict becomes that of the change."""
+    data["verdict"] = str(verdict)
+    entry = {"hash": review_hash(block), "verdict": str(verdict), "at": at or now(), "engine": engine}
+    _add(data, "reviews", entry)
+
+
+def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:
+    data.update(session_id=session_id, session_engine=engine, session_tokens=asdict(tokens))
+
+
+def review_hash(block: str) -> str:
+    """The same whatever line ends a checkout gives the file."""
+    return text_hash(LINE_BREAK.sub("\n", block))
+
+
+def text_hash(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _summed(calls: Sequence[Call]) -> Totals:
+    costs = [call.cost_usd for call in calls if call.cost_usd is not None]
+    return Totals(
+        calls=len(calls),
+        tokens_in=sum(call.tokens_in for call in calls),
+        tokens_out=sum(call.tokens_out for call in calls),
+        cost_usd=round(math.fsum(costs), _COST_DIGITS) if costs else None,
+        duration_ms=sum(call.duration_ms for call in calls),
+    )
+
+
+def _opened(data: Data, key: str) -> Data:
+    if not data.get(key):
+        data[key] = {}
+    opened: Data = data[key]
+    return opened
+
+
+def _add(data: Data, key: str, entry: dict[str, Any]) -> None:
+    if data.get(key):
+        data[key].append(entry)
+    else:
+        data[key] = [entry]

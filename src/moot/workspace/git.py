@@ -1,0 +1,84 @@
+"""What git knows of a folder: the files that belong to it, and what was done last.
+
+Knows the commands, and that a repository is somebody else's: its settings can name programs to run and
+servers to ask, and neither happens here, except in `commit`, which the person has asked for. Where git has
+nothing to say (it is not installed, there is no repository, it does not trust this one, it takes too long),
+there is no answer, and no error.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from moot.errors import GitRefused
+
+_MOST_BYTES = 64_000_000
+_SECONDS = 20
+
+
+def files(root: Path) -> tuple[list[str], bool] | None:
+    """The names, relative to `root`, of what is tracked or at least not ignored, and whether that is cut off.
+
+    A name that is no text has surrogates in it. Deleted files, links and submodules are among them.
+    """
+    listed = _output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is None:
+        return None
+    if not listed and _is_ignored_from_outside(root):
+        return None
+    # Behind the last NUL there is nothing, or a name that was cut off.
+    names = {os.fsdecode(name) for name in listed.split(b"\0")[:-1]}
+    return sorted(names), len(listed) == _MOST_BYTES
+
+
+def subjects(root: Path, count: int) -> tuple[str, ...]:
+    """The first lines of the latest commits, the last one first."""
+    listed = _output(root, "log", f"--max-count={count}", "--no-show-signature", "--format=%s") or b""
+    return tuple(line for line in listed.decode("utf-8", "replace").split("\n") if line.strip())
+
+
+def changed(root: Path) -> bool:
+    """Whether anything is not committed. Without a repository, nothing is."""
+    return bool(_output(root, "status", "--porcelain", "-z"))
+
+
+def commit(root: Path, message: str) -> None:
+    """Commits everything. What git has against it is an error."""
+    for arguments in (("add", "--all"), ("commit", "--quiet", "--message", message)):
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False, timeout=120
+        )
+        if done.returncode:
+            raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
+
+
+def _is_ignored_from_outside(root: Path) -> bool:
+    """Whether the repository is that of a folder further up, which wants nothing to do with this one."""
+    below_its_top = bool((_output(root, "rev-parse", "--show-prefix") or b"").strip())
+    return below_its_top and _output(root, "check-ignore", "-q", ".") is not None
+
+
+def _output(root: Path, *arguments: str) -> bytes | None:
+    # In a git hook these variables name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    command = ["git", "-C", str(root), "--no-pager", "-c", "core.fsmonitor=false", *arguments]
+    try:
+        # Through a file, so that no more than the limit is ever in memory.
+        with tempfile.TemporaryFile() as output:
+            subprocess.run(
+                command,
+                check=True,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+            )
+            output.seek(0)
+            return output.read(_MOST_BYTES)
+    except (OSError, subprocess.SubprocessError):
+        return None

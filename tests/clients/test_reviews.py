@@ -1,0 +1,154 @@
+"""A real Codex and a real Claude Code review a change through the real MCP server. The model is a stub."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from moot.errors import KeyRefused, ProviderFailed, ReviewerCrashed
+from moot.reviewers import Job, Outcome, Tokens
+from moot.reviewers.protocol import BEGINS_ANEW
+from moot.texts import review_block
+from moot.texts.review_block import Severity, Verdict
+from tests.clients.conftest import Desk
+from tests.stub.script import Behaviour, Spent
+from tests.surfaces.mcp.client import NOT_YET, PROPOSAL
+
+SERVER = "mcp__moot_review__"
+
+
+def uses(tool: str, spent: Spent | None = None, **arguments: object) -> Behaviour:
+    return Behaviour(tool_calls=((f"{SERVER}{tool}", arguments),), usage=spent)
+
+
+def reviewed(desk: Desk, job: Job) -> tuple[Outcome, list[str]]:
+    progress: list[str] = []
+    outcome = asyncio.run(desk.reviewer.review(job, progress.append))
+    return outcome, progress
+
+
+def failed(desk: Desk, job: Job) -> ProviderFailed:
+    with pytest.raises(ProviderFailed) as caught:
+        reviewed(desk, job)
+    return caught.value
+
+
+def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
+    contradiction = NOT_YET | {"verdict": "APPROVED"}
+    desk.stub.script(
+        uses("read_file", Spent(1000, 10), path="proposal.md"),
+        uses("list_directory", Spent(2000, 20, cache_read_tokens=1000), path="specs"),
+        uses("append_review", Spent(3000, 30), **contradiction),
+        uses("append_review", Spent(4000, 40), **NOT_YET),
+        Behaviour(text="I have appended my review.", usage=Spent(5000, 50)),
+    )
+    outcome, progress = reviewed(desk, desk.job())
+    assert progress == [
+        "reads proposal.md",
+        "lists specs",
+        "appends its review",
+        "is asked to correct its review",
+        "appends its review",
+    ]
+    told = [request.said for request in desk.stub.requests]
+    assert "Review the change." in told[0]
+    assert "Users can log in." not in told[0]
+    assert "Users can log in." in told[1]
+    assert "login.md" in told[2]
+    assert "APPROVED" in told[3]
+    assert desk.proposal.startswith(PROPOSAL)
+    (block,) = review_block.blocks(desk.proposal)
+    review = review_block.read(block)
+    assert (review.verdict, review.summary) == (Verdict.NEEDS_REVISION, "Not yet.")
+    assert [issue.severity for issue in review.issues] == [Severity.HIGH]
+    assert outcome.said == "I have appended my review."
+    assert outcome.session_id is not None
+    assert (outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached) == (15000, 150, 1000)
+    assert (outcome.cost_usd is not None) == (desk.reviewer.name == "claude")
+    assert desk.processes() == []
+
+
+def test_a_resumed_session_remembers_and_counts_only_what_is_new(desk: Desk) -> None:
+    desk.stub.script(Behaviour(text="The form has no limit.", usage=Spent(1000, 10)))
+    first, _ = reviewed(desk, desk.job("Look at the form."))
+    assert first.session_id is not None
+    desk.stub.script(
+        uses("append_review", Spent(2000, 20), **NOT_YET), Behaviour(text="Done.", usage=Spent(3000, 30))
+    )
+    before = Tokens(first.tokens_in, first.tokens_out, first.tokens_cached)
+    second, progress = reviewed(desk, desk.job("Look again.", resume=first.session_id, tokens_before=before))
+    asked = desk.stub.requests[1].said
+    assert "Look at the form." in asked
+    assert "The form has no limit." in asked
+    assert "Look again." in asked
+    assert progress == ["appends its review"]
+    assert second.session_id == first.session_id
+    assert (second.tokens_in, second.tokens_out) == (5000, 50)
+    assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
+
+
+def test_a_session_that_is_gone_is_begun_anew(desk: Desk) -> None:
+    gone = "0199a213-81c0-7800-8aa1-bbab2a035a53"
+    desk.stub.script(Behaviour(text="Done.", usage=Spent(1000, 10)))
+    outcome, progress = reviewed(desk, desk.job(resume=gone, tokens_before=Tokens(900, 9)))
+    assert progress == [BEGINS_ANEW]
+    assert outcome.session_id != gone
+    assert (outcome.tokens_in, outcome.tokens_out) == (1000, 10)
+
+
+def test_a_reviewer_cannot_write_to_the_workspace(desk: Desk) -> None:
+    target = desk.workspace / "written"
+    attempts = {
+        "codex": (("exec_command", {"cmd": f"touch {target}"}),),
+        "claude": (
+            ("Write", {"file_path": str(target), "content": "x"}),
+            ("Bash", {"command": f"touch {target}", "description": "Touch"}),
+        ),
+    }
+    desk.stub.script(Behaviour(tool_calls=attempts[desk.reviewer.name]), Behaviour(text="Done."))
+    outcome, _ = reviewed(desk, desk.job())
+    assert outcome.said == "Done."
+    assert len(desk.stub.requests) == 2
+    assert not target.exists()
+
+
+def test_a_server_that_does_not_start_is_no_review(desk: Desk) -> None:
+    problem = failed(desk, desk.job(mcp_command=("/bin/false",)))
+    assert type(problem) is ReviewerCrashed
+    assert "MCP server" in str(problem)
+    assert desk.processes() == []
+
+
+def test_a_server_that_takes_its_time_is_waited_for(desk: Desk) -> None:
+    command = desk.job().mcp_command
+    desk.stub.script(uses("append_review", **NOT_YET), Behaviour(text="Done."))
+    reviewed(desk, desk.job(mcp_command=("/bin/sh", "-c", 'sleep 2; exec "$@"', "sh", *command)))
+    assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
+
+
+def test_a_refused_key_is_said_to_be_one(desk: Desk) -> None:
+    desk.stub.default = Behaviour(status=401)
+    assert type(failed(desk, desk.job())) is KeyRefused
+
+
+def test_a_long_prompt_arrives_whole(desk: Desk) -> None:
+    prompt = "Grüße. " * 40_000 + "That was all."
+    desk.stub.script(Behaviour(text="Done.", usage=Spent(10, 1)))
+    reviewed(desk, desk.job(prompt))
+    assert prompt in desk.stub.requests[0].said
+
+
+def test_cancelling_ends_all_that_was_started(desk: Desk) -> None:
+    desk.stub.default = Behaviour(stall_after=0)
+
+    async def cancelled() -> None:
+        reviewing = asyncio.ensure_future(desk.reviewer.review(desk.job(), lambda _: None))
+        await desk.stub.wait_for(lambda stub: stub.open_streams == 1, timeout=60)
+        assert desk.processes() != []
+        reviewing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reviewing
+
+    asyncio.run(cancelled())
+    desk.stub.wait(lambda stub: stub.clients_left == 1 and desk.processes() == [], timeout=10)

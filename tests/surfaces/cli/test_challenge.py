@@ -1,0 +1,418 @@
+"""Seed scenarios of the challenge through the real command, under both of its names: texts and exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.texts import review_block
+from moot.workspace.documents import YamlDocument
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.surfaces.cli.command import Ended, environment
+
+NAMES = ("moot", "agentd")
+
+PROPOSAL = """\
+# Passkeys
+
+## Summary
+People sign in with a passkey.
+
+## Why
+Passwords get phished.
+
+## What Changes
+- A passkey can be registered in the settings.
+
+## Impact
+Nobody has to change anything.
+"""
+
+SPEC = """\
+# Sign-in
+
+## Overview
+How a person signs in.
+
+## Acceptance Criteria
+
+### Scenario: Known passkey
+- **WHEN** a person uses a registered passkey
+- **THEN** they are signed in
+"""
+
+TASKS = "- [ ] Store public keys\n- [ ] Verify a signature\n"
+
+HIGH = {
+    "severity": "High",
+    "description": "The specification has no scenario for a lost passkey.",
+    "location": "specs/sign-in.md",
+    "recommendation": "Add one.",
+}
+MEDIUM = {**HIGH, "severity": "Medium", "description": "Tasks do not mention the migration of accounts."}
+
+
+class Change:
+    """A workspace with one change, and the command under one of its names."""
+
+    def __init__(self, name: str, folder: Path, stub: StubServer) -> None:
+        self.name = name
+        self.root = folder / "project"
+        self.stub = stub
+        self.path = self.root / name / "changes" / "feat-auth"
+        (self.path / "specs").mkdir(parents=True)
+        self.write("proposal.md", PROPOSAL)
+        self.write("specs/sign-in.md", SPEC)
+        self.write("tasks.md", TASKS)
+        # Where neither Codex nor Claude Code is: the model reviews.
+        tools = folder / "bin"
+        tools.mkdir()
+        (tools / "git").symlink_to("/usr/bin/git")
+        self.env = environment(folder, stub, PATH=str(tools))
+
+    def write(self, name: str, text: str) -> None:
+        (self.path / name).write_text(text, encoding="utf-8")
+
+    def read(self, name: str) -> str:
+        return (self.path / name).read_text(encoding="utf-8")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return YamlDocument.load(self.path / "STATE.yaml").data
+
+    def command(self, *arguments: str) -> list[str]:
+        return [str(Path(sys.executable).parent / self.name), *arguments]
+
+    def run(self, *arguments: str) -> Ended:
+        done = subprocess.run(
+            self.command(*arguments),
+            env=self.env,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def reviewer_says(self, verdict: str, *issues: dict[str, str], summary: str = "Read it all.") -> None:
+        """A model that reads, appends a review and says that it is done."""
+        review = {"verdict": verdict, "issues": list(issues), "summary": summary}
+        self.stub.script(
+            Behaviour(
+                tool_calls=(("read_file", {"path": "proposal.md"}), ("list_directory", {"path": "specs"}))
+            ),
+            Behaviour(tool_calls=(("append_review", review),)),
+            Behaviour(text="Done."),
+        )
+
+
+@pytest.fixture(params=NAMES)
+def change(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer) -> Iterator[Change]:
+    return Change(request.param, tmp_path, stub)
+
+
+@pytest.fixture
+def moot_change(tmp_path: Path, stub: StubServer) -> Change:
+    return Change("moot", tmp_path, stub)
+
+
+# -- the scenarios -------------------------------------------------------------------------------
+
+
+def test_a_challenge_passes(change: Change) -> None:
+    change.reviewer_says("APPROVED")
+    ended = change.run("challenge", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[0] == "APPROVED - Ready for implementation!"
+    written = change.read("proposal.md")
+    assert written.startswith(PROPOSAL)
+    assert review_block.verdict(written) == "APPROVED"
+    assert change.state["phase"] == "challenged"
+    assert change.state["verdict"] == "APPROVED"
+    assert change.state["last_action"] == "challenge"
+    assert "reads" in ended.err or "read proposal.md" in ended.err
+
+
+def test_a_challenge_finds_issues(change: Change) -> None:
+    change.reviewer_says("NEEDS_REVISION", HIGH, MEDIUM)
+    ended = change.run("challenge", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[:2] == [
+        "NEEDS_REVISION - Found 1 HIGH, 1 MEDIUM severity issues",
+        "Issues: 1 high, 1 medium, 0 low (2 new, 0 repeated, 0 resolved)",
+    ]
+    [block] = review_block.blocks(change.read("proposal.md"))
+    assert [issue.description for issue in review_block.read(block).issues] == [
+        HIGH["description"],
+        MEDIUM["description"],
+    ]
+    assert change.state["phase"] == "proposed"
+
+
+def test_a_challenge_rejects(change: Change) -> None:
+    change.reviewer_says("REJECTED", HIGH)
+    ended = change.run("challenge", "feat-auth")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "REJECTED - Fundamental problems")
+    assert change.state["phase"] == "rejected"
+
+
+def test_a_change_that_is_not_there(change: Change) -> None:
+    ended = change.run("challenge", "nonexistent")
+    assert ended.code == 1
+    assert "Change 'nonexistent' not found" in ended.err
+    assert change.stub.requests == []
+
+
+def test_a_proposal_that_lacks_sections(change: Change) -> None:
+    change.write("proposal.md", PROPOSAL.replace("## Why\nPasswords get phished.\n\n", ""))
+    before = change.read("proposal.md")
+    ended = change.run("challenge", "feat-auth")
+    assert ended.code == 1
+    assert "proposal.md:1: " in ended.err
+    assert "Why" in ended.err
+    assert f"{change.name} proposal" in ended.err
+    assert (change.read("proposal.md"), change.stub.requests) == (before, [])
+
+
+def test_a_second_challenge_after_a_reproposal(change: Change) -> None:
+    change.reviewer_says("NEEDS_REVISION", HIGH, MEDIUM)
+    change.run("challenge", "feat-auth")
+    [first] = review_block.blocks(change.read("proposal.md"))
+    change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+    revised = change.run("reproposal", "feat-auth")
+    assert revised.code == 0, revised.err
+    text = change.read("proposal.md")
+    assert "People who lost it get a link." in text
+    assert text.count(first.raw) == 1, "the earlier review, byte for byte"
+    assert (change.state["phase"], change.state["iteration"]) == ("proposed", 2)
+    asked = change.stub.requests[-1].said
+    assert HIGH["description"] in asked
+    change.reviewer_says("APPROVED", {**MEDIUM, "severity": "Low"})
+    again = change.run("challenge", "feat-auth", "--json")
+    assert again.code == 0, again.err
+    assert again.json["verdict"] == "APPROVED"
+    assert again.json["compared"] == {"new": 0, "repeated": 1, "resolved": 1}
+    blocks = review_block.blocks(change.read("proposal.md"))
+    assert [block.raw for block in blocks][0] == first.raw
+    assert len(blocks) == 2
+
+
+DRAFT = {
+    "title": "Passkeys",
+    "summary": "People sign in with a passkey. People who lost it get a link.",
+    "why": "Passwords get phished.",
+    "what_changes": ["A passkey can be registered in the settings."],
+    "impact": "Accounts are migrated.",
+    "specs": [
+        {
+            "name": "sign-in",
+            "overview": "How a person signs in.",
+            "requirements": ["A lost passkey MUST be replaceable."],
+            "scenarios": [{"title": "Lost", "when": ["the passkey is lost"], "then": ["a link is sent"]}],
+        }
+    ],
+    "tasks": ["Store public keys", "Send links"],
+}
+
+
+# -- requirements --------------------------------------------------------------------------------
+
+
+def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_change: Change) -> None:
+    """R1, R5."""
+    moot_change.reviewer_says("APPROVED")
+    moot_change.run("challenge", "feat-auth")
+    first = moot_change.stub.requests[0]
+    assert first.tools == ("read_file", "list_directory", "append_review")
+    assert "AGENTS.md" in first.system
+    agents = moot_change.read("AGENTS.md")
+    for part in ("feat-auth", "proposal.md", "specs/sign-in.md", "tasks.md", "High", "Open issues"):
+        assert part in agents
+    moot_change.write("AGENTS.md", "# My own\n")
+    moot_change.reviewer_says("APPROVED", summary="Again.")
+    moot_change.run("challenge", "feat-auth")
+    assert moot_change.read("AGENTS.md") == "# My own\n", "a hand-written one stays"
+
+
+def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
+    """R7: also one that ends without a review."""
+    settings = "[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n"
+    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.stub.script(Behaviour(text="Looks fine to me. **Verdict**: APPROVED"))
+    moot_change.reviewer_says("APPROVED")
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.code == 0, ended.err
+    calls = moot_change.state["telemetry"]["calls"]
+    assert [(call["step"], call["outcome"]) for call in calls] == [
+        ("challenge", "ReviewerCrashed"),
+        ("challenge", "ok"),
+    ]
+    assert calls[1]["tokens_in"] > 0
+    assert moot_change.state["telemetry"]["totals"]["calls"] == 2
+
+
+def test_words_are_no_verdict(moot_change: Change) -> None:
+    """A reviewer who says APPROVED but appends nothing has not reviewed."""
+    settings = "[workflow]\nscript_retries = 0\n"
+    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.stub.script(Behaviour(text="**Verdict**: APPROVED"))
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.code == 1
+    assert "ended without appending a review" in ended.err
+    assert moot_change.read("proposal.md") == PROPOSAL
+    assert moot_change.state["phase"] == "proposed"
+
+
+def test_a_review_that_contradicts_itself_is_sent_back(moot_change: Change) -> None:
+    """R4."""
+    wrong = {"verdict": "APPROVED", "issues": [HIGH], "summary": "Fine."}
+    moot_change.stub.script(Behaviour(tool_calls=(("append_review", wrong),)))
+    moot_change.reviewer_says("NEEDS_REVISION", HIGH)
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.out.startswith("NEEDS_REVISION")
+    assert len(review_block.blocks(moot_change.read("proposal.md"))) == 1
+    assert "not possible with a High issue" in moot_change.stub.requests[1].said
+
+
+@pytest.mark.parametrize(
+    ("tasks", "model"), [(3, "m-low"), (4, "m-medium"), (10, "m-high"), (20, "m-critical")]
+)
+def test_the_model_is_chosen_by_complexity(moot_change: Change, tasks: int, model: str) -> None:
+    """R6: one specification and so many boxes."""
+    settings = "[model]\n" + "".join(
+        f'{level} = "openai:m-{level}"\n' for level in ("low", "medium", "high", "critical")
+    )
+    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.write("tasks.md", "".join(f"- [ ] Task {number}\n" for number in range(tasks)))
+    moot_change.reviewer_says("APPROVED")
+    assert moot_change.run("challenge", "feat-auth").code == 0
+    assert moot_change.stub.requests[0].model == model
+
+
+@pytest.mark.parametrize(
+    ("verdict", "fail_on", "code"),
+    [
+        ("APPROVED", "needs_revision", 0),
+        ("NEEDS_REVISION", "needs_revision", 3),
+        ("NEEDS_REVISION", "rejected", 0),
+        ("REJECTED", "needs_revision", 3),
+        ("REJECTED", "rejected", 3),
+    ],
+)
+def test_a_verdict_can_be_made_to_count(moot_change: Change, verdict: str, fail_on: str, code: int) -> None:
+    moot_change.reviewer_says(verdict, *([] if verdict == "APPROVED" else [HIGH]))
+    assert moot_change.run("challenge", "feat-auth", "--fail-on", fail_on).code == code
+
+
+# -- what may go wrong ---------------------------------------------------------------------------
+
+
+def test_two_challenges_at_once(moot_change: Change) -> None:
+    moot_change.stub.script(Behaviour(text="…", first_token_delay=600))
+    first = subprocess.Popen(
+        moot_change.command("challenge", "feat-auth"),
+        env=moot_change.env,
+        cwd=moot_change.root,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        _until(lambda: bool(moot_change.stub.requests))
+        second = moot_change.run("challenge", "feat-auth")
+        assert second.code == 1
+        assert f"Change 'feat-auth' is being challenged by process {first.pid}" in second.err
+    finally:
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=30)
+    assert first.returncode == 130, err
+    assert moot_change.state["telemetry"]["calls"][0]["outcome"] == "interrupted"
+    moot_change.reviewer_says("APPROVED")
+    assert moot_change.run("challenge", "feat-auth").code == 0
+
+
+def test_a_review_that_a_killed_run_left_is_taken_up(moot_change: Change) -> None:
+    moot_change.reviewer_says("APPROVED")
+    moot_change.run("challenge", "feat-auth")
+    lost = moot_change.state
+    state = moot_change.path / "STATE.yaml"
+    state.write_text("change_id: feat-auth\nphase: proposed\nreviews: []\n", encoding="utf-8")
+    asked = len(moot_change.stub.requests)
+    ended = moot_change.run("challenge", "feat-auth")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "APPROVED - Ready for implementation!")
+    assert len(moot_change.stub.requests) == asked, "nobody is paid twice"
+    assert moot_change.state["phase"] == lost["phase"] == "challenged"
+
+
+def test_a_phase_that_does_not_allow_it_names_what_does(moot_change: Change) -> None:
+    ended = moot_change.run("implement", "feat-auth")
+    assert ended.code == 1
+    assert "implement is not possible at step 'proposed'" in ended.err
+    assert "Possible now: proposal, challenge, reproposal." in ended.err
+
+
+def test_a_damaged_state_file_is_named_and_left_alone(moot_change: Change) -> None:
+    moot_change.write("STATE.yaml", "phase: [proposed\n")
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.code == 1
+    assert "STATE.yaml" in ended.err
+    assert moot_change.read("STATE.yaml") == "phase: [proposed\n"
+    moot_change.write("STATE.yaml", "schema_version: '9.0'\nphase: proposed\n")
+    assert "newer version" in moot_change.run("challenge", "feat-auth").err
+    assert "newer version" in moot_change.run("changes").out
+
+
+def test_a_proposal_that_is_deleted_in_mid_review(moot_change: Change) -> None:
+    settings = "[workflow]\nscript_retries = 0\n"
+    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    review = {"verdict": "APPROVED", "issues": [], "summary": "Fine."}
+
+    def delete(_: object) -> Behaviour:
+        (moot_change.path / "proposal.md").unlink()
+        return Behaviour(tool_calls=(("append_review", review),))
+
+    moot_change.stub.script(delete, Behaviour(text="It is gone."))
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.code == 1
+    assert "without appending a review" in ended.err
+    assert not (moot_change.path / "proposal.md").exists()
+
+
+def _until(true: Any, seconds: float = 30) -> None:
+    ends = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < ends, "it never became true"
+        time.sleep(0.02)
+
+
+# -- the loop ------------------------------------------------------------------------------------
+
+
+def test_the_loop_stops_when_high_issues_do_not_get_fewer(moot_change: Change) -> None:
+    for number in range(3):
+        moot_change.reviewer_says("NEEDS_REVISION", HIGH, summary=f"Round {number}.")
+        if number < 2:
+            moot_change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+    ended = moot_change.run("challenge", "feat-auth", "--revise")
+    assert ended.code == 0, ended.err
+    assert "Stopped after 3 rounds: 3 reviews in a row did not find fewer High issues (1, 1, 1)." in ended.out
+    assert len(review_block.blocks(moot_change.read("proposal.md"))) == 3
+
+
+def test_the_loop_ends_with_an_approval(moot_change: Change) -> None:
+    moot_change.reviewer_says("NEEDS_REVISION", HIGH)
+    moot_change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+    moot_change.reviewer_says("APPROVED")
+    ended = moot_change.run("challenge", "feat-auth", "--revise", "--json")
+    assert (ended.json["verdict"], ended.json["rounds"], ended.json["stopped"]) == ("APPROVED", 2, None)
+    assert ended.json["compared"] == {"new": 0, "repeated": 0, "resolved": 1}

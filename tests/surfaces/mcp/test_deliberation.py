@@ -1,0 +1,167 @@
+"""The board, a persona and a new change for an agent: through a real server, with models behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from tests.stub.script import Behaviour, Recorded
+from tests.stub.server import StubServer
+from tests.surfaces.cli.command import environment, moot
+from tests.surfaces.mcp.client import over_stdio, refused, serving, used
+from tests.surfaces.web.server import BRIEF, DECISION, a_board
+
+ADVISORS = 8
+
+
+def sessions(folder: Path, stub: StubServer) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = moot("sessions", "--json", env=environment(folder, stub), cwd=folder).json[
+        "sessions"
+    ]
+    return listed
+
+
+# -- the board -----------------------------------------------------------------------------------
+
+
+def test_a_board_gives_its_brief_tells_of_its_progress_and_is_kept(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async def convene() -> Any:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            result = await client.call_tool(
+                "convene_board", {"decision": DECISION, "context": "We are five."}, progress_callback=hear
+            )
+            assert not result.is_error
+            return result.structured_content
+
+    board = asyncio.run(convene())
+    assert board["brief"] == BRIEF
+    assert (board["model"], board["brief_error"]) == ("openai:gpt-5.6", None)
+    assert [(a["persona"], a["view"], a["error"]) for a in board["advisors"][:2]] == [
+        ("the-devil-s-advocate", None, None),
+        ("the-strategist", None, None),
+    ]
+    assert [(done, total) for done, total, _ in told] == [(n, ADVISORS + 1) for n in range(1, ADVISORS + 2)]
+    assert {message for _, _, message in told[:-1]} >= {"The Strategist has spoken", "The Coach has spoken"}
+    assert told[-1][2] == "The brief is written"
+    views = [request for request in stub.requests if request.schema is None]
+    assert len(views) == ADVISORS
+    assert all("We are five." in request.said for request in views)
+    (kept,) = sessions(tmp_path, stub)
+    assert (kept["id"], kept["title"], kept["step"]) == (board["session_id"], DECISION, "review")
+
+
+def test_one_advisor_who_fails_fails_nothing_and_all_of_them_do(stub: StubServer, tmp_path: Path) -> None:
+    def answer(request: Recorded) -> Behaviour:
+        if request.schema is not None:
+            return Behaviour(json_text=json.dumps(BRIEF))
+        if failing == "all" or "You are The Coach" in request.system:
+            return Behaviour(status=401, error_message="no such key")
+        return Behaviour(text="Not yet.")
+
+    stub.default = answer
+    failing = "one"
+
+    async def convene() -> None:
+        nonlocal failing
+        async with over_stdio(tmp_path, stub=stub) as client:
+            board = await used(client, "convene_board", decision=DECISION, include_views=True)
+            assert board["advisors"][1]["view"] == "Not yet."
+            failed = {a["name"]: a["error"] for a in board["advisors"] if a["error"] is not None}
+            assert list(failed) == ["The Coach"]
+            assert "no such key" in failed["The Coach"]
+            failing = "all"
+            said = await refused(client, "convene_board", decision=DECISION)
+            assert said.startswith("None of the advisors answered: ")
+            assert "no such key" in said
+            assert await refused(client, "convene_board", decision=" ") == "decision: is empty."
+            assert "Panel 'x' not found. There is: " in await refused(
+                client, "convene_board", decision=DECISION, panel="x"
+            )
+            assert "at most 5000 characters" in await refused(client, "convene_board", decision="x" * 5001)
+
+    asyncio.run(convene())
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_client_that_cancels_stops_the_models(
+    stub: StubServer, tmp_path: Path, transport: str, mode: str
+) -> None:
+    a_board(stub, pace=2, words="word " * 200)
+
+    async def cancel(client: Client) -> None:
+        call = asyncio.create_task(client.call_tool("convene_board", {"decision": DECISION}))
+        await stub.wait_for(lambda s: len(s.requests) == ADVISORS, timeout=30)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        assert call.cancelled()
+        await stub.wait_for(lambda s: s.clients_left == ADVISORS, timeout=10)
+        # The server goes on serving.
+        assert (await used(client, "list_changes")) == {"changes": []}
+
+    async def over(transport: str) -> None:
+        if transport == "stdio":
+            async with over_stdio(tmp_path, stub=stub, mode=mode) as client:
+                await cancel(client)
+        else:
+            with serving(tmp_path, stub=stub) as url:
+                async with Client(url, mode=mode, read_timeout_seconds=60) as client:
+                    await cancel(client)
+
+    asyncio.run(over(transport))
+    (kept,) = sessions(tmp_path, stub)
+    assert kept["step"] == "advisors"
+    assert len(stub.requests) == ADVISORS
+
+
+def test_a_client_that_leaves_stops_the_models_too(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub, pace=2, words="word " * 200)
+
+    async def leave() -> None:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            call = asyncio.create_task(client.call_tool("convene_board", {"decision": DECISION}))
+            await stub.wait_for(lambda s: len(s.requests) == ADVISORS, timeout=30)
+        await asyncio.gather(call, return_exceptions=True)
+        await stub.wait_for(lambda s: s.clients_left == ADVISORS, timeout=10)
+
+    asyncio.run(leave())
+
+
+# -- one persona ---------------------------------------------------------------------------------
+
+
+def test_a_persona_answers_and_the_conversation_can_go_on(stub: StubServer, tmp_path: Path) -> None:
+    stub.default = Behaviour(text="Not yet.")
+
+    async def ask() -> Any:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            assert (await refused(client, "ask_persona", persona="nobody", question="?")).startswith(
+                "Persona 'nobody' not found. There is: "
+            )
+            assert "question: is empty" in await refused(
+                client, "ask_persona", persona="the-strategist", question=" "
+            )
+            answered = await used(client, "ask_persona", persona="the-strategist", question="Move?")
+            stub.default = Behaviour(status=401, error_message="no such key")
+            return answered, await refused(client, "ask_persona", persona="the-strategist", question="Fail?")
+
+    answered, failed = asyncio.run(ask())
+    stub.default = Behaviour(text="Still not.")
+    assert "no such key" in failed
+    assert failed.endswith(f"The session is {sessions(tmp_path, stub)[0]['id']}.")
+    session_id = answered.pop("session_id")
+    assert answered == {"persona": "the-strategist", "model": "openai:gpt-5.6", "answer": "Not yet."}
+    ended = moot("ask", "--resume", session_id, "And now?", env=environment(tmp_path, stub), cwd=tmp_path)
+    assert ended.code == 0
+    assert "Move?" in ended.err

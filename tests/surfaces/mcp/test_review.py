@@ -1,0 +1,271 @@
+"""A reviewer with a plain MCP client: the real command, over stdio and HTTP, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import given, settings
+from mcp import Client
+
+from moot import __version__
+from moot.texts import review_block
+from tests.surfaces.mcp.client import (
+    ISSUE,
+    NOT_YET,
+    PROPOSAL,
+    SPEC,
+    a_change,
+    over_stdio,
+    refused,
+    serving,
+    used,
+)
+from tests.workspace.test_paths import LINKS, hostile_paths
+
+ALL_TOOLS = [
+    "read_file",
+    "list_directory",
+    "append_review",
+    "list_changes",
+    "get_change",
+    "validate_change",
+    "create_change",
+    "convene_board",
+    "ask_persona",
+]
+
+
+@asynccontextmanager
+async def connected(transport: str, mode: str, folder: Path, *arguments: str) -> AsyncIterator[Client]:
+    if transport == "stdio":
+        async with over_stdio(folder, *arguments, mode=mode) as client:
+            yield client
+    else:
+        with serving(folder, *arguments) as url:
+            async with Client(url, mode=mode, read_timeout_seconds=60) as client:
+                yield client
+
+
+# -- what a client sees --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transport: str, mode: str) -> None:
+    change = a_change(tmp_path)
+    a_change(tmp_path, "another")
+
+    async def review() -> None:
+        async with connected(transport, mode, tmp_path, "--change", "add-login") as client:
+            server = client.server_info
+            assert server is not None
+            assert (server.name, server.version) == ("moot", __version__)
+            assert client.instructions is not None
+            assert client.instructions.startswith("moot: the review of the change 'add-login'.")
+            assert [tool.name for tool in (await client.list_tools()).tools] == ALL_TOOLS[:3]
+            assert (await used(client, "list_directory"))["entries"] == [
+                {"name": "proposal.md", "kind": "file"},
+                {"name": "specs", "kind": "folder"},
+                {"name": "tasks.md", "kind": "file"},
+            ]
+            assert await used(client, "read_file", path="proposal.md") == {
+                "path": "proposal.md",
+                "text": PROPOSAL.rstrip("\n"),
+                "offset": 1,
+                "lines": 13,
+                "next_offset": None,
+                "truncated": False,
+            }
+            assert (await used(client, "read_file", path="specs/login.md"))["text"] == SPEC.rstrip("\n")
+            assert (await used(client, "read_file", path="@/moot/changes/another/tasks.md"))["lines"] == 4
+            appended = {"verdict": "NEEDS_REVISION", "high": 1, "medium": 0, "low": 0}
+            assert await used(client, "append_review", **NOT_YET) == appended
+
+    asyncio.run(review())
+    written = (change / "proposal.md").read_text(encoding="utf-8")
+    assert written.startswith(PROPOSAL)
+    (block,) = review_block.blocks(written)
+    assert review_block.read(block).issues[0].description == "No rate limit."
+
+
+def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> None:
+    a_change(tmp_path)
+
+    async def look() -> tuple[list[Any], list[Any]]:
+        async with over_stdio(tmp_path) as client:
+            everything = (await client.list_tools()).tools
+        async with over_stdio(tmp_path, "--change", "add-login") as client:
+            return everything, (await client.list_tools()).tools
+
+    everything, confined = asyncio.run(look())
+    assert [tool.name for tool in everything] == ALL_TOOLS
+    for tool in [*everything, *confined]:
+        assert tool.description
+        assert tool.output_schema["type"] == "object", tool.name
+        assert tool.output_schema["required"], tool.name
+        hints = tool.annotations
+        writes = tool.name in ("append_review", "create_change", "convene_board", "ask_persona")
+        assert (hints.read_only_hint, hints.destructive_hint) == (not writes, False), tool.name
+        assert hints.open_world_hint is False, tool.name
+        assert hints.idempotent_hint is (not writes or tool.name == "append_review"), tool.name
+    for named, one in zip(everything[:3], confined, strict=True):
+        assert named.input_schema["required"][0] == "change_id"
+        assert "change_id" not in one.input_schema["properties"]
+        assert named.input_schema["required"][1:] == one.input_schema.get("required", [])
+        assert named.output_schema == one.output_schema
+    append = confined[2].input_schema
+    assert append["properties"]["verdict"]["enum"] == ["APPROVED", "NEEDS_REVISION", "REJECTED"]
+    assert append["$defs"]["IssueGiven"]["properties"]["severity"]["enum"] == ["High", "Medium", "Low"]
+    assert append["$defs"]["IssueGiven"]["required"] == list(ISSUE)
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
+    change = a_change(tmp_path)
+    (change / "big.md").write_bytes(b"x" * 5_000_001)
+    (change / "latin.md").write_bytes(b"caf\xe9\n")
+    (change / "outside.md").symlink_to("/etc/passwd")
+    medium = {**ISSUE, "severity": "Medium"}
+
+    async def try_it() -> None:
+        async with over_stdio(tmp_path, "--change", "add-login") as client:
+            read = partial(refused, client, "read_file")
+            append = partial(refused, client, "append_review")
+            assert await read(path="../another/proposal.md") == (
+                "path '../another/proposal.md' is not allowed: it contains '..'."
+            )
+            assert await read(path="/etc/passwd") == "path '/etc/passwd' is not allowed: it is absolute."
+            assert await read(path="outside.md") == (
+                "path 'outside.md' is not allowed: it leads outside the folder it has to stay in."
+            )
+            assert "control characters" in await read(path="proposal.md\0")
+            assert await read(path="big.md") == "path: big.md is larger than 5000000 bytes."
+            assert await read(path="latin.md") == (
+                "latin.md, line 1: it is not UTF-8 text; a person has to mend it."
+            )
+            assert (await read(path="x.md")).startswith("There is no file 'x.md'. The change has: ")
+            assert await read() == "Input not accepted: path: Field required."
+            assert await read(path="proposal.md", offset=0) == (
+                "Input not accepted: offset: Input should be greater than or equal to 1."
+            )
+            assert await refused(client, "list_directory", path="proposal.md") == (
+                "path 'proposal.md' is not allowed: it is not a folder."
+            )
+            assert await append(verdict="APPROVED", issues=[ISSUE], summary="Fine.") == (
+                "The review was not appended: APPROVED is not possible with a High issue: lower its severity "
+                "or the verdict."
+            )
+            assert await append(verdict="REJECTED", issues=[medium], summary="No.") == (
+                "The review was not appended: REJECTED needs a High issue or at least two Medium issues."
+            )
+            assert await append(verdict="MAYBE", issues=[{**ISSUE, "severity": "Critical"}], summary="?") == (
+                "Input not accepted: verdict: 'MAYBE' is none of APPROVED, NEEDS_REVISION, REJECTED; "
+                "issues.0.severity: 'Critical' is none of High, Medium, Low."
+            )
+            assert await refused(client, "convene_board", decision="Escape?") == "Unknown tool: convene_board"
+            assert (change / "proposal.md").read_text(encoding="utf-8") == PROPOSAL
+            # Corrected, it is taken; once.
+            await used(client, "append_review", **NOT_YET)
+            assert await append(**NOT_YET) == (
+                "This review was appended already: you are done, do not append it again."
+            )
+
+    asyncio.run(try_it())
+    assert len(review_block.blocks((change / "proposal.md").read_text(encoding="utf-8"))) == 1
+
+
+def test_a_proposal_deleted_in_the_middle_is_told_and_not_made_anew(tmp_path: Path) -> None:
+    change = a_change(tmp_path)
+
+    async def try_it() -> None:
+        async with over_stdio(tmp_path, "--change", "add-login") as client:
+            await used(client, "read_file", path="proposal.md")
+            (change / "proposal.md").unlink()
+            assert await refused(client, "append_review", **NOT_YET) == (
+                "The review was not appended: the change has no proposal.md any more."
+            )
+            assert not (change / "proposal.md").exists()
+            shutil.rmtree(change)
+            assert await refused(client, "append_review", **NOT_YET) == "Change 'add-login' not found."
+            assert await refused(client, "read_file", path="proposal.md") == (
+                "There is no file 'proposal.md'. The change's folder is not there any more."
+            )
+            assert not change.exists()
+
+    asyncio.run(try_it())
+
+
+def test_a_change_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    a_change(tmp_path)
+
+    async def try_it() -> None:
+        async with over_stdio(tmp_path) as client:
+            for tool, more in (
+                ("read_file", {"path": "x"}),
+                ("list_directory", {}),
+                ("append_review", NOT_YET),
+                ("get_change", {}),
+                ("validate_change", {}),
+            ):
+                assert await refused(client, tool, change_id="nope", **more) == (
+                    "Change 'nope' not found. There is: add-login."
+                ), tool
+                assert "'../add-login' is not an id" in await refused(
+                    client, tool, change_id="../add-login", **more
+                )
+            await used(client, "append_review", change_id="add-login", **NOT_YET)
+            assert "appended already" in await refused(
+                client, "append_review", change_id="add-login", **NOT_YET
+            )
+
+    asyncio.run(try_it())
+
+
+# -- confinement ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BlockingPortal, Client, Path]]:
+    """A server for a change with every kind of link in it."""
+    folder = tmp_path_factory.mktemp("trapped")
+    change = a_change(folder)
+    outside = change.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("mark-of-outside", encoding="utf-8")
+    (outside / "mark-of-outside").touch()
+    for place in ("sub/deep", "a/b"):
+        (change / place).mkdir(parents=True)
+    for name in ("plain.txt", "sub/plain.txt"):
+        (change / name).write_text("plain", encoding="utf-8")
+    for name, leads_to in LINKS.items():
+        (change / name).symlink_to(leads_to.replace("ROOT", str(change)))
+    with start_blocking_portal() as portal:
+        client = over_stdio(folder, "--change", "add-login")
+        with portal.wrap_async_context_manager(client) as open_client:
+            yield portal, open_client, folder
+
+
+@settings(max_examples=300, deadline=None)
+@given(path=hostile_paths)
+def test_no_path_that_a_client_names_leads_out_of_the_change(
+    trapped: tuple[BlockingPortal, Client, Path], path: str
+) -> None:
+    portal, client, folder = trapped
+    # JSON carries no half characters.
+    path = path.encode("utf-8", "replace").decode()
+    for tool in ("read_file", "list_directory"):
+        result = portal.call(client.call_tool, tool, {"path": path})
+        seen = str(result)
+        assert "mark-of-outside" not in seen
+        assert "root:" not in seen
+        assert str(folder) not in seen
