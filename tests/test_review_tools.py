@@ -14,18 +14,15 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 
 from moot.errors import AlreadyThere, FileDamaged, LockTimeout, NotFound, StoreFailed, UnsafePath
-from moot.review_tools import (
+from moot.review_shapes import (
     MAX_CHARACTERS,
     MAX_LINES,
     Appended,
     FileContent,
     IssueGiven,
     Listed,
-    ReviewInput,
-    ReviewTools,
-    in_words,
-    without_paths,
 )
+from moot.review_tools import ReviewInput, ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.texts import review_block
 from moot.workspace import writing
@@ -154,15 +151,15 @@ def test_five_million_bytes_are_read_and_one_more_is_refused(bench: Bench) -> No
     big.write_bytes(b"x\n" * 2_500_000)
     assert bench.tools.read_file("big.md").lines == 2_500_000
     big.write_bytes(b"x\n" * 2_500_000 + b"x")
-    with pytest.raises(ToolFault, match=r"big\.md is larger than 5000000 bytes"):
+    with pytest.raises(ToolFault, match=r"'big\.md' is larger than 5 MB and cannot be read"):
         bench.tools.read_file("big.md")
 
 
-def test_what_is_no_text_is_refused_by_line(bench: Bench) -> None:
+def test_what_is_no_text_is_refused(bench: Bench) -> None:
     (bench.change / "image.png").write_bytes(b"\n\xff\xd8")
     with pytest.raises(ToolFault) as caught:
         bench.tools.read_file("image.png")
-    assert str(caught.value) == "image.png, line 2: it is not UTF-8 text; a person has to mend it."
+    assert str(caught.value) == "'image.png' is no UTF-8 text and cannot be read."
 
 
 @pytest.mark.parametrize(
@@ -201,6 +198,11 @@ def test_folders_of_the_change_and_of_the_workspace_are_listed(bench: Bench) -> 
         Listed(name="src", kind="folder"),
     )
     assert bench.tools.list_directory("@/src").entries == (Listed(name="app.py", kind="file"),)
+
+
+def test_what_moot_itself_keeps_in_a_change_is_not_shown(bench: Bench) -> None:
+    (bench.change / ".proposal.md.moot-lock").touch()
+    assert [entry.name for entry in bench.tools.list_directory().entries] == ["proposal.md", "specs"]
 
 
 def test_a_crowded_folder_is_listed_in_part(bench: Bench) -> None:

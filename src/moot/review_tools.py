@@ -10,6 +10,7 @@ refused is a `ToolFault`, in words that the reviewer can act on and that name no
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 import threading
@@ -17,11 +18,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel
 
 from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, StoreFailed, UnsafePath
+from moot.review_shapes import (
+    DESCRIPTIONS,
+    MAX_CHARACTERS,
+    MAX_ENTRIES,
+    MAX_LINES,
+    Appended,
+    FileContent,
+    FileName,
+    FolderName,
+    IssueGiven,
+    IssuesGiven,
+    Limit,
+    Listed,
+    Listing,
+    Offset,
+    SummaryGiven,
+    VerdictGiven,
+)
 from moot.speech import Tool, ToolFault
 from moot.texts import review_block
 from moot.texts.frontmatter import LINE_BREAK
@@ -29,12 +48,6 @@ from moot.texts.review_block import Issue, Review, Severity, as_severity, as_ver
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.paths import Root
 from moot.workspace.text_folder import LARGEST_FILE
-
-MAX_LINES = 2_000
-MAX_CHARACTERS = 40_000
-"""Of one reading: about ten thousand tokens, which is what clients pass on to their model unshortened."""
-MAX_ENTRIES = 1_000
-MAX_ISSUES = 100
 
 WORKSPACE = "@"
 """Paths below this name are the workspace's; all others are the change's."""
@@ -44,69 +57,6 @@ _PRIVATE = (".git", ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdb
             "id_ecdsa", "id_ed25519", ".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc")  # fmt: skip
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~@-])/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
-
-
-# -- what goes in --------------------------------------------------------------------------------
-
-
-def _tolerant(read: Callable[[str], str]) -> BeforeValidator:
-    """Case and marks around a word do not matter; that it is one of the words does."""
-
-    def validated(written: Any) -> Any:
-        if not isinstance(written, str):
-            return written
-        try:
-            return str(read(written))
-        except InvalidInput as refused:
-            raise ValueError(refused.problem) from None
-
-    return BeforeValidator(validated)
-
-
-FileName = Annotated[
-    str,
-    Field(
-        description="A file of the change, such as 'proposal.md', 'tasks.md' or 'specs/login.md'. "
-        "With '@/' in front, a file of the workspace, such as '@/src/app.py'."
-    ),
-]
-FolderName = Annotated[
-    str, Field(description="A folder of the change; '@' is the workspace, '@/src' a folder in it.")
-]
-Offset = Annotated[int, Field(ge=1, description="The line to begin with, counted from 1.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_LINES, description="How many lines at most.")]
-VerdictGiven = Annotated[
-    Literal["APPROVED", "NEEDS_REVISION", "REJECTED"],
-    _tolerant(as_verdict),
-    Field(
-        description="APPROVED: no High issue. NEEDS_REVISION: a High issue, or several Medium ones, that can "
-        "be fixed. REJECTED: the design itself is flawed and needs major rework."
-    ),
-]
-SummaryGiven = Annotated[
-    str, Field(max_length=10_000, description="The findings in a few sentences; never empty.")
-]
-
-
-class IssueGiven(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    severity: Annotated[
-        Literal["High", "Medium", "Low"],
-        _tolerant(as_severity),
-        Field(
-            description="High: must be fixed before implementation. Medium: should be addressed. "
-            "Low: a minor improvement."
-        ),
-    ]
-    description: Annotated[str, Field(max_length=4_000, description="What is wrong, and why it matters.")]
-    location: Annotated[str, Field(max_length=1_000, description="The file and section affected.")]
-    recommendation: Annotated[str, Field(max_length=4_000, description="What to do about it.")]
-
-
-IssuesGiven = Annotated[
-    list[IssueGiven], Field(max_length=MAX_ISSUES, description="Every issue found; empty if there is none.")
-]
 
 
 class ReadFile(BaseModel):
@@ -123,62 +73,6 @@ class ReviewInput(BaseModel):
     verdict: VerdictGiven
     issues: IssuesGiven
     summary: SummaryGiven
-
-
-# -- what comes out ------------------------------------------------------------------------------
-
-
-class _Out(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class FileContent(_Out):
-    """Whole lines of a file."""
-
-    path: str
-    text: str
-    offset: int = Field(description="The number of the first line given.")
-    lines: int = Field(description="How many lines the whole file has.")
-    next_offset: int | None = Field(description="Where to go on reading; null at the end.")
-    truncated: bool = Field(description="Whether there is more, or a line was cut.")
-
-
-class Listed(_Out):
-    name: str
-    kind: Literal["file", "folder", "other"]
-
-
-class Listing(_Out):
-    path: str
-    entries: tuple[Listed, ...]
-    truncated: bool = Field(description=f"Whether there are more than these {MAX_ENTRIES:,}.")
-
-
-class Appended(_Out):
-    """What was written to proposal.md: the verdict, and how many issues of each severity."""
-
-    verdict: Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
-    high: int
-    medium: int
-    low: int
-
-
-DESCRIPTIONS = {
-    "read_file": (
-        "Read a text file of the change under review, or, with '@/' in front of its path, of the workspace "
-        f"that it is about. Gives at most {MAX_LINES:,} lines or {MAX_CHARACTERS:,} characters at a time; "
-        "where the result is truncated, go on at its next_offset."
-    ),
-    "list_directory": (
-        "List a folder of the change under review ('.' is the change itself, 'specs' has its "
-        "specifications), or, with '@' or '@/…', of the workspace that it is about."
-    ),
-    "append_review": (
-        "Append your review to the change's proposal.md. Call it exactly once, when you have read all: "
-        "this, and not what you say, is the review. A verdict that contradicts the issues is refused with "
-        "the reason; correct it and call again."
-    ),
-}
 
 
 # -- the tools -----------------------------------------------------------------------------------
@@ -198,7 +92,7 @@ class ReviewTools:
         self._workspace = Root(workspace_root)
         self._now = now
         self._log = log
-        self._appended: set[tuple[str, Review]] = set()
+        self._appended: set[tuple[bytes, Review]] = set()
         self._appending = threading.Lock()
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
@@ -208,7 +102,12 @@ class ReviewTools:
                 text = root.read_text(below, LARGEST_FILE)
             except NotFound:
                 raise ToolFault(f"There is no file {path[:200]!r}. {self._hint()}") from None
-        content = _excerpt(path, text, offset, limit)
+            except FileDamaged:
+                raise ToolFault(f"{path[:200]!r} is no UTF-8 text and cannot be read.") from None
+            except InvalidInput:
+                limit_mb = LARGEST_FILE // 1_000_000
+                raise ToolFault(f"{path[:200]!r} is larger than {limit_mb} MB and cannot be read.") from None
+            content = _excerpt(path, text, offset, limit)
         last = content.offset + content.text.count("\n")
         self._log(f"read {path}, lines {content.offset}–{last} of {content.lines}")
         return content
@@ -220,7 +119,9 @@ class ReviewTools:
                 found = root.list(below)
             except NotFound:
                 raise ToolFault(f"There is no folder {path[:200]!r}. {self._hint()}") from None
-        shown = [e for e in found if root is self._change or not _is_private(e.name)]
+        # In a change, names that begin with a dot are moot's own locks.
+        hidden = (lambda name: name.startswith(".")) if root is self._change else _is_private
+        shown = [entry for entry in found if not hidden(entry.name)]
         self._log(f"listed {path}")
         entries = tuple(Listed(name=entry.name, kind=entry.kind) for entry in shown[:MAX_ENTRIES])
         return Listing(path=path, entries=entries, truncated=len(shown) > MAX_ENTRIES)
@@ -238,7 +139,8 @@ class ReviewTools:
             if proposal is None:
                 raise ToolFault("The review was not appended: the change has no proposal.md any more.")
             # What stands outside the reviews: the same review of a text that has changed is a new one.
-            reviewed = "\n".join(line for line in review_block.outside(proposal).split("\n") if line.strip())
+            lines = (line for line in review_block.outside(proposal).split("\n") if line.strip())
+            reviewed = hashlib.sha256("\n".join(lines).encode()).digest()
             if (reviewed, review) in self._appended:
                 raise ToolFault("This review was appended already: you are done, do not append it again.")
             stamped = Review(review.verdict, review.issues, review.summary, self._now())

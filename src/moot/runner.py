@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from moot.errors import InvalidInput, MootError
-from moot.flows.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
+from moot.flows.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.store import Store
 
 S = TypeVar("S")
@@ -110,6 +110,13 @@ class Speech:
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
 """Lets a model speak or draft: (effect, state, speech) → outcome."""
 
+Work = Callable[[CarryOut, Any], Awaitable[Outcome]]
+"""Does what a flow asks of the program itself: (effect, state) → outcome."""
+
+
+async def no_work(effect: CarryOut, _state: Any) -> Outcome:
+    raise AssertionError(f"nobody carries out {effect.what}")
+
 
 class Runner(Generic[S, E]):
     """Drives one session. `run` ends when the flow asks for nothing more or the person leaves; cancelling it
@@ -119,13 +126,21 @@ class Runner(Generic[S, E]):
     the place of answers, and `run` ends when nothing but the person is waited for."""
 
     def __init__(
-        self, flow: Flow[S, E], log: Log[E], *, speak: Speak, person: Person | None, listener: Listener
+        self,
+        flow: Flow[S, E],
+        log: Log[E],
+        *,
+        speak: Speak,
+        person: Person | None,
+        listener: Listener,
+        work: Work = no_work,
     ) -> None:
         self.state = flow.initial
         self.left: Left | None = None
         self._flow = flow
         self._log = log
         self._speak = speak
+        self._work = work
         self._person = person
         self._listener = listener
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
@@ -215,6 +230,8 @@ class Runner(Generic[S, E]):
             case AskPerson():
                 assert self._person is not None
                 return PersonAnswered(await self._person.answer(effect, problem))
+            case CarryOut():
+                return await self._work(effect, self.state)
             case _:
                 attempt = next(self._attempts)
                 self._listener.began(effect, attempt)

@@ -26,6 +26,8 @@ from tests.surfaces.mcp.client import a_change
 
 ROOT = Path(__file__).parents[2]
 CHANGE = "add-login"
+# Claude Code knows what this one costs.
+_MODELS = {"codex": "stub-model", "claude": "claude-opus-4-5-20251101"}
 
 _CODEX = """\
 model = "stub-model"
@@ -101,7 +103,7 @@ class Desk:
             workspace_root=self.workspace,
             change_id=CHANGE,
             instructions=instructions,
-            model="claude-stub-1" if self.reviewer.name == "claude" else "stub-model",
+            model=_MODELS[self.reviewer.name],
             resume=resume,
             timeout=120,
             mcp_command=mcp_command or server,
@@ -142,7 +144,7 @@ def _environment(folder: Path, programs: Path, stub: StubServer, wall: int) -> d
     # Whatever the person allows: a reviewer may not write.
     allowed = {"permissions": {"allow": ["Bash", "Write", "Edit"], "defaultMode": "acceptEdits"}}
     (folder / "claude" / "settings.json").write_text(json.dumps(allowed), encoding="utf-8")
-    proxies = {name: f"http://127.0.0.1:{wall}" for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://127.0.0.1:{wall}")
     return {
         # Node, which one of them needs, is in the project's own environment.
         "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),

@@ -24,7 +24,7 @@ POSSIBLE = {
     Phase.IMPLEMENTING: ("implement",),
     Phase.COMPLETE: ("archive",),
     Phase.ARCHIVED: (),
-    Phase.REJECTED: ("reproposal",),
+    Phase.REJECTED: ("reproposal", "archive"),
 }
 
 

@@ -12,7 +12,7 @@ from moot.reviewers import Job, Outcome, Tokens, find
 from moot.reviewers.protocol import BEGINS_ANEW
 from tests.reviewers.fakes import Fake, Run, a_job, lines, recorded
 
-SESSION = "39569e17-5ea2-44b3-8731-b4ce940d12d9"
+SESSION = "6c089823-7f1e-4d0f-9a32-b6d2f6d75d94"
 OTHER = "1b65b887-69f2-44b7-ac34-70095f01bec6"
 
 
@@ -41,15 +41,23 @@ def init(session: str = SESSION, status: str = "connected") -> dict[str, Any]:
     }
 
 
+OPUS = {
+    "inputTokens": 40,
+    "outputTokens": 5,
+    "cacheReadInputTokens": 9,
+    "cacheCreationInputTokens": 1,
+    "costUSD": 0.25,
+}
+HAIKU = {"inputTokens": 50, "outputTokens": 2, "costUSD": 0.125, "costBasis": "list"}
+
+
 def result(**changes: Any) -> dict[str, Any]:
-    usage = {"inputTokens": 40, "outputTokens": 5, "cacheReadInputTokens": 9, "cacheCreationInputTokens": 1}
     return {
         "type": "result",
         "subtype": "success",
         "is_error": False,
         "result": "Done.",
-        "total_cost_usd": 0.25,
-        "modelUsage": {"claude-opus-5": usage, "claude-haiku-5": {"inputTokens": 50, "outputTokens": 2}},
+        "modelUsage": {"claude-opus-5": OPUS, "claude-haiku-5": HAIKU},
         "permission_denials": [],
     } | changes
 
@@ -63,7 +71,7 @@ def test_a_recorded_review_gives_its_outcome_and_its_progress(tmp_path: Path) ->
     outcome, progress = review(fake, a_job(tmp_path, model="opus"))
     assert outcome == Outcome(
         session_id=SESSION,
-        model="claude-stub-1",
+        model="claude-opus-4-5-20251101",
         tokens_in=750,
         tokens_out=75,
         tokens_cached=20,
@@ -122,7 +130,21 @@ def test_tokens_are_those_of_every_model_that_had_a_part(tmp_path: Path) -> None
         7,
         9,
     )
-    assert outcome.cost_usd == 0.25
+    assert outcome.cost_usd == 0.375
+
+
+def test_what_a_session_used_before_it_was_resumed_is_not_counted_again(tmp_path: Path) -> None:
+    told = result(model_usage_since_last_result={"claude-haiku-5": HAIKU}, total_cost_usd=9)
+    fake = Fake(tmp_path, "claude", Run(lines(init(), told)))
+    outcome, _ = review(fake, a_job(tmp_path, resume=SESSION))
+    assert (outcome.tokens_in, outcome.tokens_out, outcome.cost_usd) == (50, 2, 0.125)
+
+
+@pytest.mark.parametrize("usage", [{"costUSD": 0.5, "costBasis": "unknown"}, {}])
+def test_a_cost_that_is_only_a_guess_is_not_given(tmp_path: Path, usage: dict[str, Any]) -> None:
+    told = result(modelUsage={"claude-opus-5": OPUS, "new-one": usage})
+    outcome, _ = review(Fake(tmp_path, "claude", Run(lines(init(), told))), a_job(tmp_path))
+    assert outcome.cost_usd is None
 
 
 def test_a_resumed_session_reports_its_own_run_already(tmp_path: Path) -> None:

@@ -67,8 +67,17 @@ class DraftReply:
     occasion: str
 
 
+@dataclass(frozen=True, slots=True)
+class CarryOut:
+    """Have the program do something outside, such as read or write files. After a crash it may be asked for
+    once more, so doing it twice must be the same as doing it once."""
+
+    what: str
+    occasion: str
+
+
 ModelEffect = AskPersona | DraftReply
-Effect = ModelEffect | AskPerson
+Effect = ModelEffect | AskPerson | CarryOut
 
 
 # -- outcomes: what performing an effect led to --------------------------------------------------
@@ -124,7 +133,22 @@ class DraftFailed:
     retry_after: float | None = None
 
 
-Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """What came of it, as plain JSON values."""
+
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NotCarriedOut:
+    """`kind` is the name of the error's class."""
+
+    kind: str
+    message: str
+
+
+Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered | CarriedOut | NotCarriedOut
 
 
 # -- a flow --------------------------------------------------------------------------------------

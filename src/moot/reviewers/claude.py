@@ -53,15 +53,15 @@ class Claude:
         if result.get("is_error") is not False:
             raise _failure(result, heard.status)
         _check_denials(result)
-        used = _used(result)
-        cost = result.get("total_cost_usd")
+        models = _by_model(result)
+        used = _used(models)
         return Outcome(
             session_id=heard.session,
             model=heard.model,
             tokens_in=used.read,
             tokens_out=used.written,
             tokens_cached=used.cached,
-            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+            cost_usd=_cost(models),
             duration_ms=ended.duration_ms,
             said=str(result.get("result", "")),
         )
@@ -159,12 +159,24 @@ def _check_denials(result: Event) -> None:
         raise failure(Claude.name, f"its settings forbid {', '.join(ours)}")
 
 
-def _used(result: Event) -> Tokens:
-    """Of all models that had a part in it, which is what the cost is of."""
-    each = [part(part(result, "modelUsage"), model) for model in part(result, "modelUsage")]
-    cached = sum(count(usage, "cacheReadInputTokens") for usage in each)
-    fresh = sum(count(usage, "inputTokens") + count(usage, "cacheCreationInputTokens") for usage in each)
-    return Tokens(cached + fresh, sum(count(usage, "outputTokens") for usage in each), cached)
+def _by_model(result: Event) -> list[Event]:
+    """What this run used of each model that had a part in it. `modelUsage` was that, too, until Claude Code
+    began to count it, and `total_cost_usd`, from the beginning of a resumed session."""
+    models = part(result, "model_usage_since_last_result") or part(result, "modelUsage")
+    return [part(models, model) for model in models]
+
+
+def _used(models: list[Event]) -> Tokens:
+    cached = sum(count(usage, "cacheReadInputTokens") for usage in models)
+    fresh = sum(count(usage, "inputTokens") + count(usage, "cacheCreationInputTokens") for usage in models)
+    return Tokens(cached + fresh, sum(count(usage, "outputTokens") for usage in models), cached)
+
+
+def _cost(models: list[Event]) -> float | None:
+    """None where Claude Code only guesses, because it does not know a model's price."""
+    costs = [usage.get("costUSD") for usage in models if usage.get("costBasis") != "unknown"]
+    known = [float(cost) for cost in costs if isinstance(cost, (int, float))]
+    return sum(known) if models and len(known) == len(models) else None
 
 
 def _failure(result: Event, status: int | None) -> Exception:

@@ -180,7 +180,7 @@ _STATE = TypeAdapter(ChangeState)
 
 def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
     """What the mapping says; a field that is missing or null has its first value. Raises Unfit."""
-    fields = {"change_id": change_id} | _without_nulls(data)
+    fields = {"change_id": change_id} | _plain(data)
     telemetry = fields.pop("telemetry", {})
     if not (isinstance(telemetry, Mapping) and isinstance(telemetry.get("totals", {}), Mapping)):
         raise Unfit("telemetry", "it, or the totals in it, is not a mapping")
@@ -197,11 +197,12 @@ def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
     return replace(state, totals=_summed(state.calls))
 
 
-def _without_nulls(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Without nulls, and with keys that are texts: YAML has others too."""
     if isinstance(value, Mapping):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+        return {str(key): _plain(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return [_without_nulls(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     return value
 
 

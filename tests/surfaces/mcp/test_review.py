@@ -149,10 +149,8 @@ def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
                 "path 'outside.md' is not allowed: it leads outside the folder it has to stay in."
             )
             assert "control characters" in await read(path="proposal.md\0")
-            assert await read(path="big.md") == "path: big.md is larger than 5000000 bytes."
-            assert await read(path="latin.md") == (
-                "latin.md, line 1: it is not UTF-8 text; a person has to mend it."
-            )
+            assert await read(path="big.md") == "'big.md' is larger than 5 MB and cannot be read."
+            assert await read(path="latin.md") == ("'latin.md' is no UTF-8 text and cannot be read.")
             assert (await read(path="x.md")).startswith("There is no file 'x.md'. The change has: ")
             assert await read() == "Input not accepted: path: Field required."
             assert await read(path="proposal.md", offset=0) == (

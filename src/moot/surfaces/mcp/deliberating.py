@@ -13,12 +13,14 @@ from pydantic import BaseModel, Field
 from moot.boards import opened_boards
 from moot.flows.ask import MAX_QUESTION
 from moot.flows.board_events import MAX_ANSWER, MAX_DECISION, Answer
+from moot.review_tools import without_paths
 from moot.runner import Left
 from moot.surfaces.mcp.working import Progress, to_its_end
 from moot.surfaces.web.wire import BriefBody
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
 
@@ -65,7 +67,7 @@ BoardContext = Annotated[
         description="What the advisors have to know: facts, constraints, options. They know nothing else.",
     ),
 ]
-Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the eight advisors.")]
+Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the one that comes with moot.")]
 Views = Annotated[bool, Field(description="Whether to give back each advisor's view in full.")]
 PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strategist'.")]
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
@@ -81,7 +83,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
             board = await to_its_end(_board(moot, decision, context, panel, progress.tell))
-        return _board_out(*board, views=include_views)
+        return _board_out(*board, moot.workspace.root, views=include_views)
 
     async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
         return await to_its_end(_answer(moot, persona, question))
@@ -90,8 +92,8 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         convene_board,
         title="Convene the board",
         description="Put a decision before a board of advisors with different perspectives. Each gives a "
-        "view; none sees another's; you get a brief with where they agree, their tensions, blind spots and a "
-        "recommendation. Takes a minute or two. For decisions that are hard to take back; not for facts.",
+        "view, and none sees another's; you get a brief with their agreement, tensions, blind spots and "
+        "a recommendation. Takes a minute or two. For decisions that are hard to take back; not for facts.",
         annotations=_ASKS,
     )
     server.add_tool(
@@ -130,25 +132,25 @@ def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> Non
             raise ToolError(message)
 
 
-def _board_out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
+def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -> BoardOut:
     if not state.contributions:
         reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
         raise ToolError(f"None of the advisors answered: {'; '.join(reasons)}. The session is {session_id}.")
     return BoardOut(
         session_id=session_id,
         model=state.model,
-        advisors=[_advisor_out(advisor, views=views) for advisor in state.advisors],
+        advisors=[_advisor_out(advisor, root, views=views) for advisor in state.advisors],
         brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
-        brief_error=None if state.brief_failure is None else state.brief_failure.message,
+        brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
     )
 
 
-def _advisor_out(advisor: Advisor, *, views: bool) -> AdvisorOut:
+def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:
     return AdvisorOut(
         persona=advisor.member.id,
         name=advisor.member.name,
         view=advisor.text if views else None,
-        error=None if advisor.failure is None else advisor.failure.message,
+        error=None if advisor.failure is None else without_paths(advisor.failure.message, root),
     )
 
 

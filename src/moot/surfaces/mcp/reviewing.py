@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from moot.review_tools import (
+from moot.review_shapes import (
     DESCRIPTIONS,
     MAX_LINES,
     Appended,
@@ -19,10 +19,10 @@ from moot.review_tools import (
     Limit,
     Listing,
     Offset,
-    ReviewTools,
     SummaryGiven,
     VerdictGiven,
 )
+from moot.review_tools import ReviewTools
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from moot import __version__
 from moot.errors import MootError
-from moot.review_tools import ReviewTools, in_words
+from moot.review_tools import ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.surfaces.mcp import reviewing
 from moot.workspace.change_state import now
@@ -62,8 +62,10 @@ class Server(MCPServer[Any]):
             match error.__cause__:
                 case ValidationError() as invalid if not isinstance(error, UnexpectedToolError):
                     raise ToolError(_not_accepted(invalid)) from invalid
-                case ToolFault() | ToolError() as told:
-                    raise ToolError(str(told)) from told
+                case ToolFault() as fault:
+                    raise ToolError(str(fault)) from fault
+                case ToolError() as told:
+                    raise ToolError(without_paths(str(told), self._root)) from told
                 case MootError() as failed:
                     raise ToolError(in_words(failed, self._root)) from failed
             # A mistake of ours: the client is told that much, and stderr the rest.

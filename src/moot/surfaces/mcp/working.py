@@ -16,8 +16,8 @@ T = TypeVar("T")
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
     """Runs the work in a task of its own. Cancelled, it cancels the work once and waits for its end.
 
-    In the request's own task, what the work does on its way out would be cancelled over and over: the package
-    cancels as long as anything waits, which closes no stream and logs nothing.
+    In the request's own task, the package would cancel again whatever the work waits for on its way out, so
+    that no session could be put away properly.
     """
     task = asyncio.create_task(work)
     try:

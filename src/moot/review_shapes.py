@@ -1,0 +1,141 @@
+"""What goes into a reviewer's tools and what comes out: shapes, limits, and the words that explain them.
+
+The explanations are for models. Shapes only: what is done with them is for the tools to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from moot.errors import InvalidInput
+from moot.texts.review_block import as_severity, as_verdict
+
+MAX_LINES = 2_000
+MAX_CHARACTERS = 40_000
+"""Of one reading: about ten thousand tokens, which is what clients pass on to their model unshortened."""
+MAX_ENTRIES = 1_000
+MAX_ISSUES = 100
+
+
+# -- what goes in --------------------------------------------------------------------------------
+
+
+def _tolerant(read: Callable[[str], str]) -> BeforeValidator:
+    """Case and marks around a word do not matter; that it is one of the words does."""
+
+    def validated(written: Any) -> Any:
+        if not isinstance(written, str):
+            return written
+        try:
+            return str(read(written))
+        except InvalidInput as refused:
+            raise ValueError(refused.problem) from None
+
+    return BeforeValidator(validated)
+
+
+FileName = Annotated[
+    str,
+    Field(
+        description="A file of the change, such as 'proposal.md', 'tasks.md' or 'specs/login.md'. "
+        "With '@/' in front, a file of the workspace, such as '@/src/app.py'."
+    ),
+]
+FolderName = Annotated[
+    str, Field(description="A folder of the change; '@' is the workspace, '@/src' a folder in it.")
+]
+Offset = Annotated[int, Field(ge=1, description="The line to begin with, counted from 1.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LINES, description="How many lines at most.")]
+VerdictGiven = Annotated[
+    Literal["APPROVED", "NEEDS_REVISION", "REJECTED"],
+    _tolerant(as_verdict),
+    Field(
+        description="APPROVED: no High issue. NEEDS_REVISION: a High issue, or several Medium ones, that can "
+        "be fixed. REJECTED: the design itself is flawed and needs major rework."
+    ),
+]
+SummaryGiven = Annotated[
+    str, Field(max_length=10_000, description="The findings in a few sentences; never empty.")
+]
+
+
+class IssueGiven(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    severity: Annotated[
+        Literal["High", "Medium", "Low"],
+        _tolerant(as_severity),
+        Field(
+            description="High: must be fixed before implementation. Medium: should be addressed. "
+            "Low: a minor improvement."
+        ),
+    ]
+    description: Annotated[str, Field(max_length=4_000, description="What is wrong, and why it matters.")]
+    location: Annotated[str, Field(max_length=1_000, description="The file and section affected.")]
+    recommendation: Annotated[str, Field(max_length=4_000, description="What to do about it.")]
+
+
+IssuesGiven = Annotated[
+    list[IssueGiven], Field(max_length=MAX_ISSUES, description="Every issue found; empty if there is none.")
+]
+
+
+# -- what comes out ------------------------------------------------------------------------------
+
+
+class _Out(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class FileContent(_Out):
+    """Whole lines of a file."""
+
+    path: str
+    text: str
+    offset: int = Field(description="The number of the first line given.")
+    lines: int = Field(description="How many lines the whole file has.")
+    next_offset: int | None = Field(description="Where to go on reading; null at the end.")
+    truncated: bool = Field(description="Whether there is more, or a line was cut.")
+
+
+class Listed(_Out):
+    name: str
+    kind: Literal["file", "folder", "other"]
+
+
+class Listing(_Out):
+    path: str
+    entries: tuple[Listed, ...]
+    truncated: bool = Field(description=f"Whether there are more than these {MAX_ENTRIES:,}.")
+
+
+class Appended(_Out):
+    """What was written to proposal.md: the verdict, and how many issues of each severity."""
+
+    verdict: Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
+    high: int
+    medium: int
+    low: int
+
+
+# -- what the tools are for ----------------------------------------------------------------------
+
+DESCRIPTIONS = {
+    "read_file": (
+        "Read a text file of the change under review, or, with '@/' in front of its path, of the workspace "
+        f"that it is about. Gives at most {MAX_LINES:,} lines or {MAX_CHARACTERS:,} characters at a time; "
+        "where the result is truncated, go on at its next_offset."
+    ),
+    "list_directory": (
+        "List a folder of the change under review ('.' is the change itself, 'specs' has its "
+        "specifications), or, with '@' or '@/…', of the workspace that it is about."
+    ),
+    "append_review": (
+        "Append your review to the change's proposal.md. Call it exactly once, when you have read all: "
+        "this, and not what you say, is the review. A verdict that contradicts the issues is refused with "
+        "the reason; correct it and call again."
+    ),
+}
