@@ -49,7 +49,12 @@ def commit(root: Path, message: str) -> None:
     """Commits everything. What git has against it is an error."""
     for arguments in (("add", "--all"), ("commit", "--quiet", "--message", message)):
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False, timeout=120
+            ["git", "-C", str(root), *arguments],
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
         if done.returncode:
             raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
@@ -61,10 +66,17 @@ def _is_ignored_from_outside(root: Path) -> bool:
     return below_its_top and _output(root, "check-ignore", "-q", ".") is not None
 
 
+def _environment() -> dict[str, str]:
+    """In a git hook, variables of that name name another repository."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
 def _output(root: Path, *arguments: str) -> bytes | None:
-    # In a git hook these variables name another repository.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    environment = _environment() | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
     command = ["git", "-C", str(root), "--no-pager", "-c", "core.fsmonitor=false", *arguments]
     try:
         # Through a file, so that no more than the limit is ever in memory.
