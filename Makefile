@@ -10,7 +10,7 @@ PAGE       := src/moot/surfaces/web/static/index.html
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
-.PHONY: run install page browser screenshots check test format docs lock bench clean help
+.PHONY: run install page browser clients screenshots check test format docs lock bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -51,6 +51,18 @@ browser:           ## Find a Chromium for the tests, or install Debian's where t
 	fi; \
 	echo "No Chromium was found: the tests in a browser will be skipped. Install chromium to run them."
 
+# Codex, Claude Code and the MCP inspector, as real users have them: about 0.9 GB, for the tests alone.
+clients:           ## Install the real clients that the tests talk to.
+	@$(MAKE) --silent .clients/.installed || \
+	  echo "The real MCP clients could not be installed: the tests with them will be skipped."
+
+.clients/.installed: $(VENV)/.installed tests/clients/package.json tests/clients/package-lock.json
+	@echo "Installing Codex, Claude Code and the MCP inspector for the tests …"
+	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
+	@cd .clients && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund
+	@cd .clients && PATH="$(CURDIR)/$(BIN):$$PATH" node node_modules/@anthropic-ai/claude-code/install.cjs
+	@touch $@
+
 check: install page  ## Lint, formatting, types, layers.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -58,7 +70,7 @@ check: install page  ## Lint, formatting, types, layers.
 	$(BIN)/lint-imports
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent check
 
-test: install page browser  ## All tests.
+test: install page browser clients  ## All tests.
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 format: install  ## Put the code into shape.
@@ -79,4 +91,4 @@ lock: install    ## Pin the newest versions that pyproject.toml allows.
 	  --extra weights --group dev --output-file requirements.lock pyproject.toml
 
 clean:           ## Remove the environment and all caches.
-	rm -rf $(VENV) web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .clients web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -116,6 +116,11 @@ class Moot:
         return find_workspace(Path.cwd(), self._options.workspace, agentd=self._options.agentd)
 
     @property
+    def model_wished(self) -> str | None:
+        """What --model said."""
+        return self._options.model
+
+    @property
     def agentd(self) -> bool:
         return self._options.agentd
 

@@ -5,16 +5,19 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from moot.application import Part
 from moot.engine import Engine, Live
-from moot.errors import InvalidInput, MootError, NotFound
+from moot.errors import InvalidInput, MootError, NotFound, SessionStopped
 from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS
 from moot.flows.board_events import (
+    MAX_ANSWER,
     AdvisorRetried,
     AdvisorSpoke,
     Answer,
@@ -219,3 +222,51 @@ async def opened_boards(moot: Moot, grace: float = 3.0) -> AsyncIterator[Boards]
         yield Boards(moot, engine)
     finally:
         await engine.close()
+
+
+# -- without anybody to ask ----------------------------------------------------------------------
+
+
+async def headless_board(
+    moot: Moot, decision: str, context: str, panel: str, tell: Callable[[str], None]
+) -> tuple[str, BoardState]:
+    """A board from its convening to its brief, stored like any other: its session's id, and its state.
+    `tell` hears who has spoken."""
+    async with opened_boards(moot, grace=0) as boards:
+        live = await boards.convene(decision, known(context), panel, "independent")
+        assert live.session is not None
+        async for frames in boards.engine.stream(live, after=0):
+            for frame in frames:
+                _tell(msgspec.json.decode(frame.body), live, tell)
+        return live.session.id, live.state
+
+
+def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:
+    match frame:
+        case {"type": "persona_complete", "personaId": persona}:
+            tell(f"{live.state.advisor(persona).member.name} has spoken")
+        case {"type": "persona_error", "personaId": persona}:
+            tell(f"{live.state.advisor(persona).member.name} did not answer")
+        case {"type": "brief_complete" | "brief_error"}:
+            tell("The brief is written" if live.state.brief else "The brief could not be written")
+        case {"type": "error", "message": message}:
+            raise SessionStopped(message)
+
+
+def known(context: str) -> tuple[Answer, ...]:
+    """The context as what was answered beforehand, in pieces that an answer can hold: each ends at white
+    space in its second half, so that ten pieces are always enough."""
+    pieces: list[str] = []
+    rest = context.strip()
+    while rest:
+        end = len(rest)
+        if end > MAX_ANSWER:
+            breaks = (rest.rfind(space, MAX_ANSWER // 2, MAX_ANSWER) for space in ("\n\n", "\n", " "))
+            end = next((place for place in breaks if place > 0), MAX_ANSWER)
+        pieces.append(rest[:end])
+        rest = rest[end:].strip()
+    question = "What does the board have to know?"
+    return tuple(
+        Answer(question if number == 1 else f"{question} (part {number})", piece)
+        for number, piece in enumerate(pieces, start=1)
+    )

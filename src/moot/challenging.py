@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from moot.changes import Changes, Tell, title_of
+from moot.changes import TAKEN_UP, Changes, Tell, title_of
 from moot.errors import (
     FileDamaged,
-    IllegalMove,
+    InvalidInput,
     MootError,
     ProviderFailed,
     ReviewerCrashed,
@@ -95,7 +95,7 @@ class Challenging:
         with claimed(folder.path, "challenged"):
             waiting = folder.unrecorded_review()
             if waiting is not None:
-                tell("an earlier run ended before its review was recorded; that is done now")
+                tell(TAKEN_UP)
                 return self._recorded(folder, None, taken_up=True)
             state = folder.state()
             _may_be_challenged(Phase(state.phase))
@@ -112,12 +112,12 @@ class Challenging:
     ) -> Outcome | None:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
         settings = self._settings.workflow
-        before = _blocks(folder)
+        before = self._changes.blocks(folder)
         for attempt in range(1, settings.script_retries + 2):
             began = time.monotonic()
             try:
                 outcome = await reviewer.review(job, tell)
-                if len(_blocks(folder)) == len(before):
+                if len(self._changes.blocks(folder)) == len(before):
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
                 took = round((time.monotonic() - began) * 1000)
@@ -125,7 +125,7 @@ class Challenging:
                 folder.record_call(Call("challenge", _named(reviewer, job), 0, 0, None, took, kind))
                 if not isinstance(failed, MootError):
                     raise
-                if len(_blocks(folder)) > len(before):
+                if len(self._changes.blocks(folder)) > len(before):
                     tell(f"{reviewer.name} failed after its review had been appended: {failed}")
                     return None
                 retriable = isinstance(failed, ProviderFailed) and failed.retriable
@@ -155,24 +155,20 @@ class Challenging:
         self, folder: ChangeFolder, by: tuple[str, Outcome | None] | None, *, taken_up: bool = False
     ) -> Challenged:
         """Reads the verdict from the last complete block and moves the change on."""
-        reviews = self._changes.reviews(folder)
-        if not reviews:
+        blocks = self._changes.blocks(folder)
+        if not blocks:
             raise FileDamaged(f"{folder.id}/proposal.md", "the review that was appended is no longer there")
-        last = reviews[-1]
-        phase = moved(_challengeable(Phase(folder.state().phase)), of_verdict(last.verdict))
+        last = review_block.read(blocks[-1])
         engine, outcome = by or ("", None)
-        block = _blocks(folder)[-1].raw
         before = folder.state()
 
-        def noted(data: Data) -> None:
-            change_state.note_review(data, block, last.verdict, engine)
-            data.update(phase=str(phase), last_action="challenge")
+        def session(data: Data) -> None:
             if outcome is not None and outcome.session_id is not None:
                 used = _session_tokens(before, outcome)
                 change_state.note_session(data, engine, outcome.session_id, used)
 
-        folder.update_state(noted)
-        matched = findings.match(reviews[-2] if len(reviews) > 1 else None, last)
+        phase = self._changes.record_review(folder, engine, session)
+        matched = findings.match(_readable(blocks[:-1]), last)
         return Challenged(folder.id, last, matched, phase, engine, outcome.model if outcome else "", taken_up)
 
     # -- set-up ------------------------------------------------------------------------------
@@ -273,8 +269,12 @@ def _row(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _blocks(folder: ChangeFolder) -> tuple[Block, ...]:
-    return review_block.blocks(folder.proposal() or "")
+def _readable(blocks: Sequence[Block]) -> Review | None:
+    """The last of these reviews, unless somebody has made it unreadable."""
+    try:
+        return review_block.read(blocks[-1]) if blocks else None
+    except InvalidInput:
+        return None
 
 
 def _named(reviewer: Reviewer, job: Job) -> str:
@@ -283,12 +283,3 @@ def _named(reviewer: Reviewer, job: Job) -> str:
 
 def _may_be_challenged(phase: Phase) -> None:
     moved(phase, of_verdict(Verdict.NEEDS_REVISION))
-
-
-def _challengeable(phase: Phase) -> Phase:
-    """A review that came while the change was elsewhere counts as if it had been waiting for it."""
-    try:
-        _may_be_challenged(phase)
-    except IllegalMove:
-        return Phase.PROPOSED
-    return phase

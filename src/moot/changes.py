@@ -10,17 +10,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from moot.errors import AlreadyThere, InvalidInput, MootError, NotFound, ProposalInvalid
-from moot.flows.change import Move, Phase, moved
+from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.texts import markdown, proposal, review_block, tasks
-from moot.texts.proposal import Finding, ProposalDraft
-from moot.texts.review_block import Review, Severity
-from moot.workspace import survey
-from moot.workspace.change_state import Call, Validation
+from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
+from moot.texts.review_block import Block, Review, Severity
+from moot.workspace import change_state, survey
+from moot.workspace.change_state import Call, Data, Validation
 from moot.workspace.changes import ChangeFolder, ChangeFolders
 from moot.workspace.claim import claimed
 from moot.workspace.paths import Root, valid_id
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 """Told what is going on, a line at a time."""
 
+TAKEN_UP = "an earlier run ended before its review was recorded; that is done now"
 DESCRIPTION_LIMIT = 20_000
 _MENTIONS = 40
 _EXCERPT_LINES = 60
@@ -56,6 +59,12 @@ class Standing:
     updated_at: str = ""
     cost_usd: float | None = None
     problem: str = ""
+
+
+class WholeProposal(ProposalDraft):
+    """One that leaves nothing out that a review asks for."""
+
+    specs: Annotated[list[SpecDraft], Field(min_length=1)]
 
 
 class Changes:
@@ -99,13 +108,18 @@ class Changes:
         if errors:
             raise ProposalInvalid(folder.id, tuple(f"{f.file}:{f.line}: {f.message}" for f in errors))
 
-    def reviews(self, folder: ChangeFolder) -> list[Review]:
-        """All complete reviews, oldest first; one that cannot be read raises."""
-        return [review_block.read(block) for block in review_block.blocks(folder.proposal() or "")]
+    def blocks(self, folder: ChangeFolder) -> tuple[Block, ...]:
+        """All complete reviews as they are written, oldest first."""
+        return review_block.blocks(folder.proposal() or "")
+
+    def last_review(self, folder: ChangeFolder) -> Review | None:
+        """The one that decides. Whether those before it can be read does not matter."""
+        blocks = self.blocks(folder)
+        return review_block.read(blocks[-1]) if blocks else None
 
     def open_issues(self, folder: ChangeFolder) -> tuple[review_block.Issue, ...]:
-        reviews = self.reviews(folder)
-        return reviews[-1].issues if reviews else ()
+        review = self.last_review(folder)
+        return review.issues if review else ()
 
     def standings(self) -> list[Standing]:
         return [self.standing(folder) for folder in self.folders.all()]
@@ -115,10 +129,10 @@ class Changes:
         try:
             state = folder.state()
             boxes = tasks.tasks(folder.tasks() or "")
-            reviews = self.reviews(folder)
-        except MootError as error:
+            review = self.last_review(folder)
+        except (MootError, OSError) as error:
             return Standing(folder.id, problem=str(error))
-        counts = review_block.count(reviews[-1]) if reviews else dict.fromkeys(Severity, 0)
+        counts = review_block.count(review) if review else dict.fromkeys(Severity, 0)
         return Standing(
             folder.id,
             state.phase,
@@ -133,6 +147,32 @@ class Changes:
             state.totals.cost_usd,
         )
 
+    # -- reviews -----------------------------------------------------------------------------
+
+    def record_review(
+        self, folder: ChangeFolder, engine: str = "", also: Callable[[Data], None] = lambda _: None
+    ) -> Phase:
+        """Moves the change on by the verdict of its last complete review. `also` is noted with it."""
+        block = self.blocks(folder)[-1]
+        verdict = review_block.read(block).verdict
+        phase = moved(_challengeable(Phase(folder.state().phase)), of_verdict(verdict))
+
+        def noted(data: Data) -> None:
+            change_state.note_review(data, block.raw, verdict, engine)
+            data.update(phase=str(phase), last_action="challenge")
+            also(data)
+
+        folder.update_state(noted)
+        return phase
+
+    def settle(self, folder: ChangeFolder, tell: Tell) -> None:
+        """A review that a killed run has left counts before anything else is done: a revision would pass it
+        off as a review of the new text, and work would begin on what it had rejected."""
+        phase = Phase(folder.state().phase)
+        if _challengeable(phase) is phase and folder.unrecorded_review() is not None:
+            tell(TAKEN_UP)
+            self.record_review(folder)
+
     # -- drafting ----------------------------------------------------------------------------
 
     async def propose(self, change_id: str, description: str, tell: Tell) -> ChangeFolder:
@@ -142,6 +182,7 @@ class Changes:
         description = _described(description)
         folder = self._opened_or_created(change_id)
         with claimed(folder.path, "proposed"):
+            self.settle(folder, tell)
             written = folder.proposal()
             if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
                 raise AlreadyThere("change", change_id, folder.path)
@@ -149,7 +190,7 @@ class Changes:
             tell("looks at the workspace")
             request = prompts.draft(change_id, _with_earlier(description, written), self._seen(description))
             draft = await self._drafted(folder, "proposal", request, tell)
-            if written is not None:
+            if written is not None or folder.specs() or folder.tasks() is not None:
                 tell(f"keeps the earlier text in {folder.keep_earlier(_files(folder))}")
             self._write(folder, draft, Move.PROPOSE, "proposal")
             self.valid(folder)
@@ -158,16 +199,18 @@ class Changes:
     async def repropose(self, change_id: str, wishes: str, tell: Tell) -> ChangeFolder:
         """Revises a change from the open issues of its last review. Every review stays as it is."""
         folder = self.folders.open(change_id)
+        wishes = _short(wishes.strip(), "wishes")
         with claimed(folder.path, "revised"):
+            self.settle(folder, tell)
             moved(Phase(folder.state().phase), Move.REPROPOSE)
             issues = self.open_issues(folder)
-            if not issues and not wishes.strip():
+            if not issues and not wishes:
                 raise InvalidInput(
                     "reproposal", "the last review left no issue open: say what should be different"
                 )
             texts = self.texts(folder)
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
-            request = prompts.redraft(texts, issues, wishes.strip(), self._seen(texts.proposal))
+            request = prompts.redraft(texts, issues, wishes, self._seen(texts.proposal))
             draft = await self._drafted(folder, "reproposal", request, tell)
             folder.keep_earlier(_files(folder))
             self._write(folder, draft, Move.REPROPOSE, "reproposal")
@@ -178,7 +221,7 @@ class Changes:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
         try:
-            drafted = await model.draft(request, ProposalDraft)
+            drafted = await model.draft(request, WholeProposal)
         except MootError as error:
             folder.record_call(Call(step, str(model.name), 0, 0, None, 0, outcome=type(error).__name__))
             raise
@@ -186,16 +229,18 @@ class Changes:
         return drafted.value
 
     def _write(self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str) -> None:
-        """The proposal last: a change that was not finished has none, and is drafted again."""
+        """The phase first: what nobody has reviewed is at no moment an approved change. The proposal last: a
+        change that was not finished has none, and is drafted again."""
+        phase = moved(Phase(folder.state().phase), move)
+        folder.update_state(lambda data: data.update(phase=str(phase)))
         specs: dict[str, str] = {}
         for spec in draft.specs:
             specs[proposal.spec_file_name(spec, specs)] = proposal.render_spec(spec)
         folder.write_specs(specs, remove_others=True)
         folder.write_tasks(proposal.render_tasks(draft))
         folder.update_proposal(lambda old: proposal.with_reviews(proposal.render_proposal(draft), old or ""))
-        phase = moved(Phase(folder.state().phase), move)
         rounds = folder.state().iteration + (move is Move.REPROPOSE)
-        folder.update_state(lambda data: data.update(phase=str(phase), last_action=action, iteration=rounds))
+        folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
         folder.record_checksums(_files(folder))
 
     def _opened_or_created(self, change_id: str) -> ChangeFolder:
@@ -227,9 +272,12 @@ class Changes:
         """Moves a change to the archive. Nothing of it is merged anywhere."""
         folder = self.folders.open(change_id)
         with claimed(folder.path, "archived"):
-            phase = moved(Phase(folder.state().phase), Move.ARCHIVE)
-            folder.update_state(lambda data: data.update(phase=str(phase), last_action="archive"))
-        return self.folders.archive(folder)
+            phase = Phase(folder.state().phase)
+            # One that says so already was not moved: whoever began that was stopped.
+            if phase is not Phase.ARCHIVED:
+                phase = moved(phase, Move.ARCHIVE)
+                folder.update_state(lambda data: data.update(phase=str(phase), last_action="archive"))
+            return self.folders.archive(folder)
 
 
 def call(step: str, reply: Reply) -> Call:
@@ -237,6 +285,11 @@ def call(step: str, reply: Reply) -> Call:
     return Call(
         step, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, reply.duration_ms, "ok"
     )
+
+
+def _challengeable(phase: Phase) -> Phase:
+    """A review that came while the change was elsewhere counts as if it had been waiting for it."""
+    return phase if (phase, Move.APPROVE) in TRANSITIONS else Phase.PROPOSED
 
 
 def _files(folder: ChangeFolder) -> tuple[str, ...]:
@@ -261,9 +314,13 @@ def _described(description: str) -> str:
     description = description.strip()
     if not description:
         raise InvalidInput("description", "say in a sentence or two what should change, and why")
-    if len(description) > DESCRIPTION_LIMIT:
-        raise InvalidInput("description", f"has {len(description)} characters; at most {DESCRIPTION_LIMIT}")
-    return description
+    return _short(description, "description")
+
+
+def _short(text: str, field: str) -> str:
+    if len(text) > DESCRIPTION_LIMIT:
+        raise InvalidInput(field, f"has {len(text)} characters; at most {DESCRIPTION_LIMIT}")
+    return text
 
 
 def _with_earlier(description: str, written: str | None) -> str:

@@ -9,6 +9,7 @@
     │   ├── AlreadyThere           it exists and would have been overwritten
     │   ├── IllegalMove            the flow cannot take this event in this state
     │   ├── SessionMoved           another process has carried the session on in the meantime
+    │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
@@ -112,6 +113,10 @@ class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")
         self.session = session
+
+
+class SessionStopped(UserMistake):
+    pass
 
 
 class ProposalInvalid(UserMistake):

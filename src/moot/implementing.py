@@ -6,26 +6,34 @@ boxes in tasks.md are where that is kept, so that the next run goes on with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.changes import Changes, Tell
-from moot.errors import MootError, ReviewerMissing, UncommittedWork
+from moot.errors import FileDamaged, GitRefused, MootError, ReviewerMissing, UncommittedWork
 from moot.flows.change import Move, Phase, moved
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
-from moot.reviewers.process import run
-from moot.texts import tasks
+from moot.reviewers.process import Ended, run
+from moot.texts import markdown, tasks
 from moot.texts.tasks import Task
-from moot.workspace import git, survey
+from moot.workspace import survey
 from moot.workspace.change_state import Call
-from moot.workspace.changes import ChangeFolder
+from moot.workspace.changes import TASKS, ChangeFolder
 from moot.workspace.claim import claimed
 
 if TYPE_CHECKING:
     from moot.config import Settings
+
+MARKS = (".claim.json", ".*.moot-lock", ".*.moot-new")
+"""Files that are there only while something is written, or somebody is at work."""
+_TICKED = re.compile(r"\[[xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +64,17 @@ class Implementing:
     async def implement(self, change_id: str, tell: Tell) -> Built:
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "implemented"):
+            self._changes.settle(folder, tell)
             phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
-            if not any(not task.done for task in _tasks(folder)):
+            if not _tasks(folder):
+                raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
+            if not _open(folder):
                 return self._finished(folder)
             coder = self._coder()
             if coder is None:
                 text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
                 return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
-            if self._commit and git.changed(self._moot.workspace.root):
+            if self._commit and await self._changed(f":!{self._place(folder)}"):
                 raise UncommittedWork("--commit would take work along that is not part of the change")
             folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
             return await self._carried_out(folder, coder, tell)
@@ -76,22 +87,34 @@ class Implementing:
             problem = await self._one(folder, coder, number, tell)
             if problem:
                 return Built(Phase.IMPLEMENTING, tuple(done), _open(folder), problem)
-            _ticked(folder, task)
-            if self._commit:
-                git.commit(self._moot.workspace.root, f"{task.text}\n\nChange: {folder.id}")
+            _tick(folder, task)
             done.append(task.text)
-        return self._finished(folder, tuple(done))
+            if not _open(folder):
+                # Before the last commit, so that it takes along where the change stands.
+                self._finished(folder)
+            if self._commit:
+                await self._committed(f"{task.text}\n\nChange: {folder.id}")
+        return Built(Phase(folder.state().phase), tuple(done))
 
     async def _one(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
+        boxes = _tasks(folder)
+        text = prompts.task(folder.id, self._place(folder), boxes, number, self._test)
         before = _fingerprint(root)
+        began = time.monotonic()
         try:
             worked = await coder.work(Order(text, root, timeout), tell)
-        except MootError as failed:
-            folder.record_call(Call("implement", coder.name, outcome=type(failed).__name__))
+        except (MootError, asyncio.CancelledError) as failed:
+            took = round((time.monotonic() - began) * 1000)
+            interrupted = isinstance(failed, asyncio.CancelledError)
+            kind = "interrupted" if interrupted else type(failed).__name__
+            folder.record_call(Call("implement", coder.name, duration_ms=took, outcome=kind))
+            if interrupted:
+                raise
             return str(failed)
+        finally:
+            _reopen(folder, boxes)
         changed = _fingerprint(root) != before
         folder.record_call(
             Call(
@@ -105,25 +128,61 @@ class Implementing:
             )
         )
         if not changed:
-            return f"{coder.name} changed nothing, and said: {worked.said.strip() or '(nothing)'}"
+            said = worked.said.strip() or "(nothing)"
+            return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."
+        if boxes[number - 1].text not in _open(folder):
+            return f"{coder.name} has taken the task out of {TASKS}"
+        return await self._tested(tell)
+
+    async def _tested(self, tell: Tell) -> str:
+        """What is wrong; nothing if all is well, or there is no test."""
         if not self._test:
             return ""
         tell(f"runs {self._test}")
-        ended = await run(
-            "the test command",
-            ("/bin/sh", "-c", self._test),
-            text="",
-            cwd=root,
-            env=self._moot.env,
-            timeout=timeout,
-            hear=lambda _: None,
-        )
+        try:
+            ended = await self._run("the test command", ("/bin/sh", "-c", self._test))
+        except MootError as failed:
+            return str(failed)
         return f"`{self._test}` ended with {ended.code}:\n{ended.last_words}" if ended.code else ""
 
-    def _finished(self, folder: ChangeFolder, done: tuple[str, ...] = ()) -> Built:
+    # -- git ---------------------------------------------------------------------------------
+
+    async def _committed(self, message: str) -> None:
+        """Everything but the marks of this very run, which are gone when it ends."""
+        marks = [f":(top,exclude,glob)**/{mark}" for mark in MARKS]
+        if await self._changed(*marks):
+            await self._git("add", "--all", "--", ":/", *marks)
+            await self._git("commit", "--quiet", "--message", message)
+
+    async def _changed(self, *excluded: str) -> bool:
+        """Whether anything else is not committed."""
+        every = ("status", "--porcelain", "--untracked-files=all", "--", ":/")
+        return bool(await self._git(*every, *excluded))
+
+    async def _git(self, *arguments: str) -> str:
+        """What git says. Its settings count, as they would for the person who asked for the commit."""
+        ended = await self._run("git", ("git", *arguments))
+        if ended.code:
+            raise GitRefused(ended.last_words or f"git {arguments[0]} failed")
+        return ended.last_words
+
+    async def _run(self, name: str, command: tuple[str, ...]) -> Ended:
+        return await run(
+            name,
+            command,
+            text="",
+            cwd=self._moot.workspace.root,
+            env=self._moot.env,
+            timeout=self._settings.workflow.timeout_secs,
+            hear=lambda _: None,
+        )
+
+    # -- around it ---------------------------------------------------------------------------
+
+    def _finished(self, folder: ChangeFolder) -> Built:
         phase = moved(moved(Phase(folder.state().phase), Move.IMPLEMENT), Move.FINISH)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
-        return Built(phase, done or tuple(task.text for task in _tasks(folder)))
+        return Built(phase, tuple(task.text for task in _tasks(folder)))
 
     def _coder(self) -> Coder | None:
         settings = self._settings.implement
@@ -154,11 +213,24 @@ def _open(folder: ChangeFolder) -> tuple[str, ...]:
     return tuple(task.text for task in _tasks(folder) if not task.done)
 
 
-def _ticked(folder: ChangeFolder, task: Task) -> None:
-    """By its words: an agent may have moved it, or ticked it itself."""
+def _tick(folder: ChangeFolder, task: Task) -> None:
+    """By its words: what stands above it may have changed."""
     same = [one for one in _tasks(folder) if one.text == task.text and not one.done]
-    if same:
-        folder.write_tasks(tasks.tick(folder.tasks() or "", same[0].line))
+    folder.write_tasks(tasks.tick(folder.tasks() or "", same[0].line))
+
+
+def _reopen(folder: ChangeFolder, before: Sequence[Task]) -> None:
+    """Takes back the ticks that an agent has made: it has been asked not to, and is not the judge of them."""
+    missing = Counter(task.text for task in before if not task.done) - Counter(_open(folder))
+    text = folder.tasks() or ""
+    starts = markdown.parse(text).starts
+    for task in reversed(tasks.tasks(text)):
+        ticked = _TICKED.search(text, starts[task.line - 1]) if task.done else None
+        if ticked and missing[task.text] > 0:
+            missing[task.text] -= 1
+            text = f"{text[: ticked.start()]}[ ]{text[ticked.end() :]}"
+    if text != (folder.tasks() or ""):
+        folder.write_tasks(text)
 
 
 def _fingerprint(root: Path) -> Mapping[str, tuple[int, int]]:

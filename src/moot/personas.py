@@ -23,6 +23,7 @@ from pydantic import Field
 
 from moot.errors import InvalidId, InvalidInput, NotFound
 from moot.persona_file import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
+from moot.texts.voice_words import words_used
 
 SHIPPED = Path(__file__).with_name("data")
 MOST_MEMBERS = 20
@@ -170,20 +171,8 @@ def speaking_order(personas: Iterable[Persona]) -> tuple[Persona, ...]:
 
 
 def forbidden_words_used(persona: Persona, text: str, prompted_by: str = "") -> tuple[str, ...]:
-    """The persona's forbidden words in `text`, in the order of its file.
-
-    Only the listed forms count, as whole words in any case. A word that others brought up (`prompted_by`)
-    may be quoted.
-    """
-    said, heard = text.casefold(), prompted_by.casefold()
-    matchers = ((word, _matcher(word)) for word in persona.voice.forbidden.words)
-    return tuple(word for word, matcher in matchers if matcher.search(said) and not matcher.search(heard))
-
-
-def _matcher(phrase: str) -> re.Pattern[str]:
-    # A phrase may be hyphenated or broken over lines.
-    words = r"[\s-]+".join(map(re.escape, re.split(r"[\s-]+", phrase.casefold())))
-    return re.compile(rf"(?<!\w){words}(?!\w)")
+    """The persona's forbidden words in `text`, in the order of its file; see `words_used`."""
+    return words_used(persona.voice.forbidden.words, text, prompted_by)
 
 
 # -- files ---------------------------------------------------------------------------------------

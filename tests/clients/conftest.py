@@ -13,7 +13,6 @@ import socketserver
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +25,8 @@ from tests.surfaces.mcp.client import a_change
 
 ROOT = Path(__file__).parents[2]
 CHANGE = "add-login"
+NODE = str(Path(sys.executable).parent)
+"""Where Node is, which some of the clients need: it comes with the project's own environment."""
 # Claude Code knows what this one costs.
 _MODELS = {"codex": "stub-model", "claude": "claude-opus-4-5-20251101"}
 
@@ -124,34 +125,42 @@ class Desk:
         return found
 
 
+@pytest.fixture
+def wall() -> Iterator[Wall]:
+    with Wall() as built:
+        thread = threading.Thread(target=built.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield built
+        finally:
+            built.shutdown()
+            thread.join()
+    assert built.called == []
+
+
 @pytest.fixture(params=["codex", "claude"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer) -> Iterator[Desk]:
+def desk(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer, wall: Wall) -> Desk:
     name: str = request.param
     program = client(name)
     a_change(tmp_path / "workspace", CHANGE)
-    with _wall() as wall:
-        env = _environment(tmp_path, program.parent, stub, wall.server_address[1])
-        reviewer = find(name, env)
-        assert reviewer is not None
-        yield Desk(reviewer, tmp_path, env, stub)
-        assert wall.called == []
+    env = _environment(tmp_path, program.parent, stub) | wall.proxies
+    reviewer = find(name, env)
+    assert reviewer is not None
+    return Desk(reviewer, tmp_path, env, stub)
 
 
-def _environment(folder: Path, programs: Path, stub: StubServer, wall: int) -> dict[str, str]:
-    for name in ("home", "codex", "claude"):
+def _environment(folder: Path, programs: Path, stub: StubServer) -> dict[str, str]:
+    for name in ("home", "tmp", "codex", "claude"):
         (folder / name).mkdir()
     (folder / "codex" / "config.toml").write_text(_CODEX.format(url=stub.openai_base_url), encoding="utf-8")
     # Whatever the person allows: a reviewer may not write.
     allowed = {"permissions": {"allow": ["Bash", "Write", "Edit"], "defaultMode": "acceptEdits"}}
     (folder / "claude" / "settings.json").write_text(json.dumps(allowed), encoding="utf-8")
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://127.0.0.1:{wall}")
     return {
-        # Node, which one of them needs, is in the project's own environment.
-        "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(programs), NODE, os.environ["PATH"]]),
         "PYTHONPATH": str(Path(netguard.__file__).parent),
         "HOME": str(folder / "home"),
-        "NO_PROXY": "127.0.0.1,localhost",
-        **proxies,
+        "TMPDIR": str(folder / "tmp"),
         "CODEX_HOME": str(folder / "codex"),
         "STUB_KEY": "key",
         "CLAUDE_CONFIG_DIR": str(folder / "claude"),
@@ -173,6 +182,12 @@ class Wall(socketserver.ThreadingTCPServer):
         self.called: list[str] = []
         super().__init__(("127.0.0.1", 0), _Refusal)
 
+    @property
+    def proxies(self) -> dict[str, str]:
+        address = f"http://127.0.0.1:{self.server_address[1]}"
+        names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        return dict.fromkeys(names, address) | {"NO_PROXY": "127.0.0.1,localhost", "NODE_USE_ENV_PROXY": "1"}
+
 
 class _Refusal(socketserver.StreamRequestHandler):
     server: Wall
@@ -180,15 +195,3 @@ class _Refusal(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         self.server.called.append(self.rfile.readline(1000).decode(errors="replace").strip())
         self.wfile.write(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-
-
-@contextmanager
-def _wall() -> Iterator[Wall]:
-    with Wall() as wall:
-        thread = threading.Thread(target=wall.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield wall
-        finally:
-            wall.shutdown()
-            thread.join()

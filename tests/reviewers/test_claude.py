@@ -208,7 +208,9 @@ def test_a_claude_without_a_login_is_refused_its_key(tmp_path: Path) -> None:
 
 
 def test_a_claude_that_ends_in_the_middle_has_crashed(tmp_path: Path) -> None:
-    fake = Fake(tmp_path, "claude", Run(recorded("claude")[:4], "Segmentation fault\n", code=139))
+    fake = Fake(
+        tmp_path, "claude", Run(recorded("claude")[:4], "    at main()\nSegmentation fault\n", code=139)
+    )
     assert str(failed(fake, a_job(tmp_path))) == "claude: Segmentation fault"
 
 

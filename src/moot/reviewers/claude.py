@@ -49,7 +49,7 @@ class Claude:
             heard, ended = await self._attempt(job, None, progress)
         result = heard.result
         if result is None:
-            raise failure(self.name, ended.last_words or "it ended without a result")
+            raise failure(self.name, ended.last_line or "it ended without a result")
         if result.get("is_error") is not False:
             raise _failure(result, heard.status)
         _check_denials(result)

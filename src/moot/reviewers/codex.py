@@ -44,7 +44,11 @@ class Codex:
         if heard.thread is None and job.session is not None:
             heard, ended = await self._attempt(job, None, progress)
         if heard.used is None or heard.problem is not None:
-            raise _failure(heard.problem or _last_line(ended) or "it ended without finishing its turn")
+            raise _failure(
+                heard.problem
+                or ended.last_line.removeprefix("Error: ")
+                or "it ended without finishing its turn"
+            )
         used = _since(job, heard.used) if heard.thread == job.resume else heard.used
         return Outcome(
             session_id=heard.thread,
@@ -158,7 +162,3 @@ def _failure(problem: str) -> Exception:
         return failure(Codex.name, problem, int(found[1]) if found else None)
     invalid = told.get("type") == "invalid_request_error"
     return failure(Codex.name, str(told.get("message", problem)), 400 if invalid else None)
-
-
-def _last_line(ended: Ended) -> str:
-    return ended.last_words.rpartition("\n")[2].removeprefix("Error: ")

@@ -39,6 +39,10 @@ class Ended:
     last_words: str
     duration_ms: int
 
+    @property
+    def last_line(self) -> str:
+        return self.last_words.rpartition("\n")[2]
+
 
 async def run(
     name: str,
@@ -96,7 +100,7 @@ async def _run(
             finally:
                 lines.cancel()
                 words.cancel()
-        if not lines.cancelled() and lines.done():
+        if lines.done():
             lines.result()
         return ended.result()
 

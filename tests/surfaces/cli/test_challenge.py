@@ -5,120 +5,22 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moot.texts import review_block
-from moot.workspace.documents import YamlDocument
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import Ended, environment
+from tests.surfaces.cli.change import DRAFT, HIGH, MEDIUM, PROPOSAL, Change
 
 NAMES = ("moot", "agentd")
 
-PROPOSAL = """\
-# Passkeys
-
-## Summary
-People sign in with a passkey.
-
-## Why
-Passwords get phished.
-
-## What Changes
-- A passkey can be registered in the settings.
-
-## Impact
-Nobody has to change anything.
-"""
-
-SPEC = """\
-# Sign-in
-
-## Overview
-How a person signs in.
-
-## Acceptance Criteria
-
-### Scenario: Known passkey
-- **WHEN** a person uses a registered passkey
-- **THEN** they are signed in
-"""
-
-TASKS = "- [ ] Store public keys\n- [ ] Verify a signature\n"
-
-HIGH = {
-    "severity": "High",
-    "description": "The specification has no scenario for a lost passkey.",
-    "location": "specs/sign-in.md",
-    "recommendation": "Add one.",
-}
-MEDIUM = {**HIGH, "severity": "Medium", "description": "Tasks do not mention the migration of accounts."}
-
-
-class Change:
-    """A workspace with one change, and the command under one of its names."""
-
-    def __init__(self, name: str, folder: Path, stub: StubServer) -> None:
-        self.name = name
-        self.root = folder / "project"
-        self.stub = stub
-        self.path = self.root / name / "changes" / "feat-auth"
-        (self.path / "specs").mkdir(parents=True)
-        self.write("proposal.md", PROPOSAL)
-        self.write("specs/sign-in.md", SPEC)
-        self.write("tasks.md", TASKS)
-        # Where neither Codex nor Claude Code is: the model reviews.
-        tools = folder / "bin"
-        tools.mkdir()
-        (tools / "git").symlink_to("/usr/bin/git")
-        self.env = environment(folder, stub, PATH=str(tools))
-
-    def write(self, name: str, text: str) -> None:
-        (self.path / name).write_text(text, encoding="utf-8")
-
-    def read(self, name: str) -> str:
-        return (self.path / name).read_text(encoding="utf-8")
-
-    @property
-    def state(self) -> dict[str, Any]:
-        return YamlDocument.load(self.path / "STATE.yaml").data
-
-    def command(self, *arguments: str) -> list[str]:
-        return [str(Path(sys.executable).parent / self.name), *arguments]
-
-    def run(self, *arguments: str) -> Ended:
-        done = subprocess.run(
-            self.command(*arguments),
-            env=self.env,
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-            timeout=120,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
-
-    def reviewer_says(self, verdict: str, *issues: dict[str, str], summary: str = "Read it all.") -> None:
-        """A model that reads, appends a review and says that it is done."""
-        review = {"verdict": verdict, "issues": list(issues), "summary": summary}
-        self.stub.script(
-            Behaviour(
-                tool_calls=(("read_file", {"path": "proposal.md"}), ("list_directory", {"path": "specs"}))
-            ),
-            Behaviour(tool_calls=(("append_review", review),)),
-            Behaviour(text="Done."),
-        )
-
 
 @pytest.fixture(params=NAMES)
-def change(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer) -> Iterator[Change]:
+def change(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer) -> Change:
     return Change(request.param, tmp_path, stub)
 
 
@@ -204,26 +106,7 @@ def test_a_second_challenge_after_a_reproposal(change: Change) -> None:
     assert again.json["verdict"] == "APPROVED"
     assert again.json["compared"] == {"new": 0, "repeated": 1, "resolved": 1}
     blocks = review_block.blocks(change.read("proposal.md"))
-    assert [block.raw for block in blocks][0] == first.raw
-    assert len(blocks) == 2
-
-
-DRAFT = {
-    "title": "Passkeys",
-    "summary": "People sign in with a passkey. People who lost it get a link.",
-    "why": "Passwords get phished.",
-    "what_changes": ["A passkey can be registered in the settings."],
-    "impact": "Accounts are migrated.",
-    "specs": [
-        {
-            "name": "sign-in",
-            "overview": "How a person signs in.",
-            "requirements": ["A lost passkey MUST be replaceable."],
-            "scenarios": [{"title": "Lost", "when": ["the passkey is lost"], "then": ["a link is sent"]}],
-        }
-    ],
-    "tasks": ["Store public keys", "Send links"],
-}
+    assert (len(blocks), blocks[0].raw) == (2, first.raw)
 
 
 # -- requirements --------------------------------------------------------------------------------
@@ -247,8 +130,7 @@ def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_ch
 
 def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
     """R7: also one that ends without a review."""
-    settings = "[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n"
-    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")
     moot_change.stub.script(Behaviour(text="Looks fine to me. **Verdict**: APPROVED"))
     moot_change.reviewer_says("APPROVED")
     ended = moot_change.run("challenge", "feat-auth")
@@ -264,8 +146,7 @@ def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
 
 def test_words_are_no_verdict(moot_change: Change) -> None:
     """A reviewer who says APPROVED but appends nothing has not reviewed."""
-    settings = "[workflow]\nscript_retries = 0\n"
-    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.repository_says("[workflow]\nscript_retries = 0\n")
     moot_change.stub.script(Behaviour(text="**Verdict**: APPROVED"))
     ended = moot_change.run("challenge", "feat-auth")
     assert ended.code == 1
@@ -290,10 +171,9 @@ def test_a_review_that_contradicts_itself_is_sent_back(moot_change: Change) -> N
 )
 def test_the_model_is_chosen_by_complexity(moot_change: Change, tasks: int, model: str) -> None:
     """R6: one specification and so many boxes."""
-    settings = "[model]\n" + "".join(
-        f'{level} = "openai:m-{level}"\n' for level in ("low", "medium", "high", "critical")
-    )
-    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    levels = ("low", "medium", "high", "critical")
+    models = "".join(f'{level} = "openai:m-{level}"\n' for level in levels)
+    moot_change.repository_says(f"[model]\n{models}")
     moot_change.write("tasks.md", "".join(f"- [ ] Task {number}\n" for number in range(tasks)))
     moot_change.reviewer_says("APPROVED")
     assert moot_change.run("challenge", "feat-auth").code == 0
@@ -373,8 +253,7 @@ def test_a_damaged_state_file_is_named_and_left_alone(moot_change: Change) -> No
 
 
 def test_a_proposal_that_is_deleted_in_mid_review(moot_change: Change) -> None:
-    settings = "[workflow]\nscript_retries = 0\n"
-    (moot_change.root / "moot.toml").write_text(settings, encoding="utf-8")
+    moot_change.repository_says("[workflow]\nscript_retries = 0\n")
     review = {"verdict": "APPROVED", "issues": [], "summary": "Fine."}
 
     def delete(_: object) -> Behaviour:

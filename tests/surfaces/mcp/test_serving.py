@@ -12,8 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from moot.boards import known
 from moot.flows.board_events import MAX_ANSWER, MAX_ANSWERS
-from moot.surfaces.mcp.deliberating import MAX_CONTEXT, known
+from moot.surfaces.mcp.deliberating import MAX_CONTEXT
 from tests.surfaces.cli.command import MOOT, environment, moot
 from tests.surfaces.mcp.client import a_change, serving
 

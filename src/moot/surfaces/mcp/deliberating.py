@@ -10,9 +10,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.boards import opened_boards
+from moot.boards import headless_board
 from moot.flows.ask import MAX_QUESTION
-from moot.flows.board_events import MAX_ANSWER, MAX_DECISION, Answer
+from moot.flows.board_events import MAX_DECISION
 from moot.review_tools import without_paths
 from moot.runner import Left
 from moot.surfaces.mcp.working import Progress, to_its_end
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from moot.application import Moot
-    from moot.engine import Live
     from moot.flows.board_state import Advisor, BoardState
 
 MAX_CONTEXT = 5_000
@@ -82,7 +81,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         include_views: Views = False,
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
-            board = await to_its_end(_board(moot, decision, context, panel, progress.tell))
+            board = await to_its_end(headless_board(moot, decision, context, panel, progress.tell))
         return _board_out(*board, moot.workspace.root, views=include_views)
 
     async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
@@ -108,30 +107,6 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
-async def _board(
-    moot: Moot, decision: str, context: str, panel: str, tell: Callable[[str], None]
-) -> tuple[str, BoardState]:
-    async with opened_boards(moot, grace=0) as boards:
-        live = await boards.convene(decision, known(context), panel, "independent")
-        assert live.session is not None
-        async for frames in boards.engine.stream(live, after=0):
-            for frame in frames:
-                _tell(msgspec.json.decode(frame.body), live, tell)
-        return live.session.id, live.state
-
-
-def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:
-    match frame:
-        case {"type": "persona_complete", "personaId": persona}:
-            tell(f"{live.state.advisor(persona).member.name} has spoken")
-        case {"type": "persona_error", "personaId": persona}:
-            tell(f"{live.state.advisor(persona).member.name} did not answer")
-        case {"type": "brief_complete" | "brief_error"}:
-            tell("The brief is written" if live.state.brief else "The brief could not be written")
-        case {"type": "error", "message": message}:
-            raise ToolError(message)
-
-
 def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -> BoardOut:
     if not state.contributions:
         reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
@@ -151,25 +126,6 @@ def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:
         name=advisor.member.name,
         view=advisor.text if views else None,
         error=None if advisor.failure is None else without_paths(advisor.failure.message, root),
-    )
-
-
-def known(context: str) -> tuple[Answer, ...]:
-    """The context as what was answered beforehand, in pieces that an answer can hold: each ends at white
-    space in its second half, so that ten pieces are always enough."""
-    pieces: list[str] = []
-    rest = context.strip()
-    while rest:
-        end = len(rest)
-        if end > MAX_ANSWER:
-            breaks = (rest.rfind(space, MAX_ANSWER // 2, MAX_ANSWER) for space in ("\n\n", "\n", " "))
-            end = next((place for place in breaks if place > 0), MAX_ANSWER)
-        pieces.append(rest[:end])
-        rest = rest[end:].strip()
-    question = "What does the board have to know?"
-    return tuple(
-        Answer(question if number == 1 else f"{question} (part {number})", piece)
-        for number, piece in enumerate(pieces, start=1)
     )
 
 

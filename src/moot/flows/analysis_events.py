@@ -1,0 +1,158 @@
+"""What can happen in an analysis, as values for its log. The roundtable has events of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from moot.flows.flow import Event, Spoken
+from moot.flows.roundtable_events import RoundtableEvent
+from moot.texts.depth import Depth
+
+MAX_ANSWER = 20_000
+
+
+class StepRef(msgspec.Struct, frozen=True):
+    """A step as this analysis knows it, and why it does not apply, if it does not."""
+
+    id: str
+    title: str
+    phase: str
+    persona: str
+    depth: Depth
+    outputs: tuple[str, ...]
+    depends_on: tuple[str, ...] = ()
+    does_not_apply: str = ""
+
+
+class Voice(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    role: str
+
+
+class AnalysisOpened(Event, frozen=True):
+    """`completed` and `depth_overrides` are what meta.json says: somebody may have worked on it before."""
+
+    slug: str
+    title: str
+    model: str
+    steps: tuple[StepRef, ...]
+    voices: tuple[Voice, ...]
+    description: str = ""
+    completed: tuple[str, ...] = ()
+    depth_overrides: dict[str, Depth] = {}
+    warnings: tuple[str, ...] = ()
+
+
+class WorkspaceScanned(Event, frozen=True):
+    """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for."""
+
+    found: str
+    depth: Depth
+
+
+class ImpactLooked(Event, frozen=True):
+    found: str
+
+
+class StepOpened(Event, frozen=True):
+    """The persona has said what this step is about, and asked."""
+
+    step: str
+    text: str
+    spoken: Spoken
+
+
+class AnswerGiven(Event, frozen=True):
+    step: str
+    text: str
+
+
+class StepAssessed(Event, frozen=True):
+    """What the answers amount to. `follow_up` is asked if something is missing; `contents` is what the
+    artifacts get, by file."""
+
+    step: str
+    summary: str
+    contents: dict[str, Any]
+    missing: tuple[str, ...] = ()
+    follow_up: str = ""
+    spoken: Spoken | None = None
+
+
+class StepCompleted(Event, frozen=True):
+    """The artifacts are written, and meta.json says so."""
+
+    step: str
+    files: tuple[str, ...]
+    message: str = ""
+
+
+class MenuChosen(Event, frozen=True):
+    """`key` is E, C, S or B."""
+
+    key: str
+
+
+class FeedbackGiven(Event, frozen=True):
+    text: str
+
+
+class FeedbackTaken(Event, frozen=True):
+    reply: str
+    contents: dict[str, Any]
+    spoken: Spoken
+
+
+class FeedbackWritten(Event, frozen=True):
+    files: tuple[str, ...]
+
+
+class QuestionPut(Event, frozen=True):
+    """An open question of a roundtable, for the Board. Without one, the person has thought better of it."""
+
+    question: str = ""
+
+
+class BoardAnswered(Event, frozen=True):
+    """The Board's brief is in a file, which the artifact names."""
+
+    question: str
+    session: str
+    file: str
+    recommendation: str
+    message: str = ""
+
+
+class ModelFailed(Event, frozen=True):
+    """Nothing could be had for what was due. `raw` is what the model wrote instead."""
+
+    kind: str
+    message: str
+    raw: str = ""
+
+
+class TriedAgain(Event, frozen=True):
+    """The person wants what failed to be tried once more."""
+
+
+AnalysisEvent = (
+    AnalysisOpened
+    | WorkspaceScanned
+    | ImpactLooked
+    | StepOpened
+    | AnswerGiven
+    | StepAssessed
+    | StepCompleted
+    | MenuChosen
+    | FeedbackGiven
+    | FeedbackTaken
+    | FeedbackWritten
+    | QuestionPut
+    | BoardAnswered
+    | ModelFailed
+    | TriedAgain
+    | RoundtableEvent
+)

@@ -1,0 +1,79 @@
+"""What the person is asked in an analysis, and what their words then mean."""
+
+from __future__ import annotations
+
+from moot.errors import InvalidInput
+from moot.flows.analysis_events import (
+    AnalysisEvent,
+    AnswerGiven,
+    FeedbackGiven,
+    MenuChosen,
+    QuestionPut,
+    TriedAgain,
+)
+from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.flow import AskPerson, Option
+
+ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
+CONTINUE = Option("C", "Continue -- move to the next step")
+SKIP = Option("S", "Skip remaining steps in this phase")
+BOARD = Option("B", "Convene the Board on an open question")
+NATURALLY = "Or type naturally to provide feedback."
+
+
+def options(state: AnalysisState) -> tuple[Option, ...]:
+    """At a step boundary, or at the end of a phase, where there is nothing left in it to skip."""
+    board = (BOARD,) if state.open_questions else ()
+    following = state.next_due
+    if not state.ends_phase:
+        return (ELABORATE, CONTINUE, SKIP, *board)
+    if following is None:
+        return (ELABORATE, Option("C", "Complete analysis"), *board)
+    number, _, name = following.phase.partition("-")
+    return (ELABORATE, Option("C", f"Continue to Phase {number} ({name})"), *board)
+
+
+def ask_at_menu(state: AnalysisState) -> AskPerson:
+    return AskPerson("menu", NATURALLY, str(state.happened), options(state))
+
+
+def ask_for_question(state: AnalysisState) -> AskPerson:
+    questions = [Option(str(number), q) for number, q in enumerate(state.open_questions, start=1)]
+    listed = (*questions, Option("", "None of them"))
+    return AskPerson("board-question", "the number of a question", str(state.happened), listed)
+
+
+def ask_about_failure(state: AnalysisState) -> AskPerson:
+    assert state.failure is not None
+    return AskPerson(
+        "failed",
+        f"{state.failure.message}. What now?",
+        str(state.happened),
+        (Option("r", "Retry"), Option("", "Leave for now")),
+        optional=True,
+    )
+
+
+def answered(state: AnalysisState, text: str) -> AnalysisEvent:
+    if state.failure is not None:
+        if text.lower() in ("r", "retry"):
+            return TriedAgain()
+        raise InvalidInput("choice", "r tries again; Ctrl-D leaves")
+    match state.step:
+        case Step.ANSWERING:
+            assert state.current is not None
+            return AnswerGiven(state.current.ref.id, text)
+        case Step.CHOOSING:
+            return QuestionPut(_question(state, text))
+        case _:
+            # Only the single letter is a choice; anything else is feedback to the persona.
+            offered = {option.key for option in options(state)}
+            return MenuChosen(text.upper()) if text.upper() in offered else FeedbackGiven(text)
+
+
+def _question(state: AnalysisState, text: str) -> str:
+    if not text:
+        return ""
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= len(state.open_questions):
+        return state.open_questions[int(text) - 1]
+    raise InvalidInput("question", f"a number from 1 to {len(state.open_questions)}")

@@ -1,0 +1,166 @@
+"""Where an analysis stands: all of it derived from what has happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from moot.flows.analysis_events import ModelFailed, StepRef, Voice
+from moot.flows.flow import Spoken
+from moot.flows.roundtable_state import RoundtableState
+from moot.texts.depth import Depth
+
+FOLLOW_UPS: Mapping[Depth, int] = {"brief": 0, "standard": 1, "deep": 3}
+"""How often a step asks once more for what is missing."""
+
+SCAN_PHASE, IMPACT_PHASE = "00-quick-scan", "02-impact-analysis"
+
+
+class Step(StrEnum):
+    UNOPENED = "unopened"
+    SCANNING = "scanning"
+    LOOKING = "looking"
+    OPENING = "opening"
+    ANSWERING = "answering"
+    ASSESSING = "assessing"
+    WRITING = "writing"
+    MENU = "menu"
+    FEEDBACK = "feedback"
+    AMENDING = "amending"
+    ROUNDTABLE = "roundtable"
+    CHOOSING = "choosing"
+    BOARD = "board"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Elaboration:
+    """A roundtable that has ended."""
+
+    step: str
+    summary: str
+    open_questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What has been said and found in one step."""
+
+    ref: StepRef
+    depth: Depth
+    opening: str = ""
+    exchanges: tuple[tuple[str, str], ...] = ()
+    """What was asked, and what the person answered."""
+    summary: str = ""
+    contents: Mapping[str, Any] = field(default_factory=dict)
+    feedback: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
+    """What the person said at the menu, what was replied, and what the artifacts got."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisState:
+    step: Step = Step.UNOPENED
+    slug: str = ""
+    title: str = ""
+    description: str = ""
+    model: str = ""
+    steps: tuple[StepRef, ...] = ()
+    voices: tuple[Voice, ...] = ()
+    completed: tuple[str, ...] = ()
+    skipped_phases: frozenset[str] = frozenset()
+    depth_overrides: Mapping[str, Depth] = field(default_factory=dict)
+    active_depth: Depth | None = None
+    scan: str = ""
+    impact: str = ""
+    current: StepRecord | None = None
+    done: tuple[StepRecord, ...] = ()
+    """The steps of this log, oldest first."""
+    question: str = ""
+    """What the person has been asked and not answered yet."""
+    pending_feedback: str = ""
+    roundtable: RoundtableState | None = None
+    elaborations: tuple[Elaboration, ...] = ()
+    board_question: str = ""
+    answered_questions: frozenset[str] = frozenset()
+    failure: ModelFailed | None = None
+    warnings: tuple[str, ...] = ()
+    bills: tuple[Spoken, ...] = ()
+    happened: int = 0
+    """How many events there were: it tells two askings of the same thing apart."""
+
+    @property
+    def turns(self) -> int:
+        return len(self.bills)
+
+    def voice(self, persona: str) -> Voice:
+        return next(voice for voice in self.voices if voice.id == persona)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """In order, each once."""
+        return tuple(dict.fromkeys(ref.phase for ref in self.steps))
+
+    def is_due(self, ref: StepRef) -> bool:
+        done = set(self.completed)
+        return (
+            ref.id not in done
+            and ref.phase not in self.skipped_phases
+            and not ref.does_not_apply
+            and done.issuperset(ref.depends_on)
+        )
+
+    @property
+    def next_due(self) -> StepRef | None:
+        return next((ref for ref in self.steps if self.is_due(ref)), None)
+
+    @property
+    def left_out(self) -> tuple[tuple[StepRef, str], ...]:
+        """Steps that are passed over, and why."""
+        done = set(self.completed)
+        found = []
+        for ref in self.steps:
+            missing = [other for other in ref.depends_on if other not in done]
+            if ref.id in done:
+                continue
+            if ref.does_not_apply:
+                found.append((ref, ref.does_not_apply))
+            elif ref.phase in self.skipped_phases:
+                found.append((ref, "the rest of its phase was skipped"))
+            elif missing and self.next_due is not None and self.next_due.id > ref.id:
+                found.append((ref, f"it needs {', '.join(missing)} first"))
+        return tuple(found)
+
+    @property
+    def ends_phase(self) -> bool:
+        """Whether the step just completed was the last that is due in its phase."""
+        following = self.next_due
+        return self.current is None or following is None or following.phase != self.current.ref.phase
+
+    @property
+    def phases_completed(self) -> tuple[str, ...]:
+        """A step that does not apply holds nothing up; one that was skipped does."""
+        done = set(self.completed)
+        return tuple(
+            phase
+            for phase in self.phases
+            if all(ref.id in done or ref.does_not_apply for ref in self.steps if ref.phase == phase)
+        )
+
+    @property
+    def status(self) -> str:
+        whole = self.phases_completed
+        if whole and len(whole) == len(self.phases):
+            return "analyzed"
+        return "partial" if self.completed else "raw"
+
+    def depth_of(self, ref: StepRef) -> Depth:
+        return self.depth_overrides.get(ref.phase) or self.active_depth or ref.depth
+
+    @property
+    def open_questions(self) -> tuple[str, ...]:
+        """Of the roundtables at this step, those that the Board was not asked yet."""
+        at = self.current.ref.id if self.current else ""
+        questions = [q for e in self.elaborations if e.step == at for q in e.open_questions]
+        return tuple(q for q in dict.fromkeys(questions) if q not in self.answered_questions)

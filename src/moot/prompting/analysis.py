@@ -1,0 +1,181 @@
+"""What the personas of an analysis, and whoever takes their notes, are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+
+from moot.flows.analysis_state import FOLLOW_UPS, AnalysisState, StepRecord
+from moot.personas import Persona
+from moot.prompting.parts import fill, system_prompt
+from moot.speech import Request, UserSaid
+from moot.steps import Step
+
+OPEN_TOKENS, NOTES_TOKENS = 700, 4096
+_KNOWN_LIMIT = 12_000
+_SMALL_LIMIT = 900
+
+
+class AnalysisPrompts:
+    """Needs the step files, which the log does not have: they may have been improved since."""
+
+    def __init__(self, steps: Mapping[str, Step]) -> None:
+        self._steps = steps
+
+    def open(self, state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+        record = _current(state)
+        step = self._steps[record.ref.id]
+        if small:
+            return Request(
+                system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
+                messages=(UserSaid(f"{state.title}. {step.title}. Ask me what you need to know."),),
+                max_tokens=80,
+                temperature=0.4,
+                openers=persona.openers,
+            )
+        instructions = fill(
+            "analysis/open",
+            {
+                "name": persona.name,
+                "item": state.title,
+                "step": step.title,
+                "depth": record.depth,
+                "guide": step.modes[record.depth],
+                "known": _known(state),
+            },
+        )
+        return Request(
+            system=f"{system_prompt(persona)}\n\n{instructions}",
+            messages=(UserSaid(f"Let us begin with {step.title}."),),
+            max_tokens=OPEN_TOKENS,
+            temperature=0.6,
+        )
+
+    def assess(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+        record = _current(state)
+        step = self._steps[record.ref.id]
+        voice = state.voice(record.ref.persona)
+        left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
+        rounds = "" if left > 0 else "Nothing more will be asked: leave it empty."
+        system = fill(
+            "analysis/assess",
+            {
+                "name": voice.name,
+                "role": voice.role,
+                "item": state.title,
+                "step": step.title,
+                "validation": step.validation[: _SMALL_LIMIT if small else None],
+                "artifacts": step.artifacts[: _SMALL_LIMIT if small else None],
+                "rounds": rounds,
+            },
+        )
+        asked = "\n\n".join(f"Asked: {question}\nAnswered: {answer}" for question, answer in record.exchanges)
+        material = f"<known>\n{_known(state)}\n</known>\n\n<conversation>\n{asked}\n</conversation>"
+        return (
+            _request(system, material, small=small),
+            _shape("StepNotes", record.ref.outputs, small=small, **_notes(small)),
+        )
+
+    def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+        record = _current(state)
+        voice = state.voice(record.ref.persona)
+        system = fill(
+            "analysis/feedback",
+            {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
+        )
+        written = "\n\n".join(
+            f'<file name="{name}">\n{text}\n</file>' for name, text in record.contents.items()
+        )
+        material = f"{written}\n\n<feedback>\n{state.pending_feedback}\n</feedback>"
+        reply: Any = (_text(600 if not small else 160), ...)
+        return (
+            _request(system, material, small=small),
+            _shape("Feedback", record.ref.outputs, small=small, optional=True, reply=reply),
+        )
+
+
+def _current(state: AnalysisState) -> StepRecord:
+    assert state.current is not None
+    return state.current
+
+
+def _request(system: str, material: str, *, small: bool) -> Request:
+    return Request(
+        system=system,
+        messages=(UserSaid(material[-2 * _SMALL_LIMIT :] if small else material),),
+        max_tokens=400 if small else NOTES_TOKENS,
+        temperature=0.3,
+    )
+
+
+def _known(state: AnalysisState) -> str:
+    """What the workspace and the earlier steps have shown, the latest in full."""
+    parts = [f"The item: {state.title}"]
+    if state.description:
+        parts.append(state.description)
+    at = _current(state).ref.phase
+    if state.scan and at.startswith(("00", "01")):
+        parts.append(f"Found in the workspace:\n{state.scan}")
+    if state.impact and at >= "02":
+        parts.append(f"Found in the workspace:\n{state.impact}")
+    parts += [f"{record.ref.title}: {record.summary}" for record in state.done if record.summary]
+    parts += [f"A roundtable found: {e.summary}" for e in state.elaborations]
+    return "\n\n".join(parts)[:_KNOWN_LIMIT]
+
+
+# -- shapes --------------------------------------------------------------------------------------
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class Story(_Shape):
+    as_a: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    i_want: Annotated[str, StringConstraints(min_length=1, max_length=400)]
+    so_that: Annotated[str, StringConstraints(min_length=1, max_length=400)]
+    acceptance: Annotated[list[str], Field(max_length=12)]
+
+
+class Row(_Shape):
+    requirement: Annotated[str, StringConstraints(min_length=1, max_length=400)]
+    priority: Literal["must", "should", "could", "won't"]
+    reason: Annotated[str, StringConstraints(max_length=400)]
+    source: Annotated[str, StringConstraints(max_length=200)]
+
+
+def _text(limit: int) -> Any:
+    return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=limit)]
+
+
+def _notes(small: bool) -> dict[str, Any]:
+    line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=120 if small else 400)]
+    return {
+        "summary": (_text(200 if small else 800), ...),
+        "missing": (Annotated[list[line], Field(max_length=1 if small else 8)], ...),  # type: ignore[valid-type]
+        "follow_up": (Annotated[str, StringConstraints(max_length=120 if small else 800)], ...),
+    }
+
+
+def _shape(
+    name: str, outputs: tuple[str, ...], *, small: bool, optional: bool = False, **fields: Any
+) -> type[BaseModel]:
+    """With a part for each file of the step, in the form that the file has."""
+    parts: dict[str, Any] = {}
+    for number, file in enumerate(outputs):
+        kind = _content(file, small=small)
+        parts[f"file_{number}"] = (
+            (kind | None, Field(default=None, alias=file)) if optional else (kind, Field(alias=file))
+        )
+    contents = create_model(f"{name}Contents", __base__=_Shape, **parts)
+    return create_model(name, __base__=_Shape, **fields, contents=(contents, ...))
+
+
+def _content(file: str, *, small: bool) -> Any:
+    if file.endswith(".json"):
+        return Annotated[list[Story], Field(min_length=1, max_length=1 if small else 20)]
+    if file.endswith(".csv"):
+        return Annotated[list[Row], Field(min_length=1, max_length=1 if small else 40)]
+    return _text(300 if small else 12_000)

@@ -1,0 +1,206 @@
+"""What the personas of a roundtable, and whoever takes its minutes, are told."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from moot.flows.analysis_state import AnalysisState
+from moot.flows.roundtable_state import RoundtableState
+from moot.personas import Persona
+from moot.prompting.parts import fill, system_prompt
+from moot.speech import Message, ModelSaid, Request, UserSaid
+
+CONTRIBUTION_TOKENS, FRAMING_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048
+_MATERIAL_LIMIT = 12_000
+
+_REDIRECT = (
+    "\n\nYou lead. If what was said last belongs to another step or another matter, reply with exactly one "
+    "line instead: REDIRECT: <the subject, in a few words> | <the step or phase where it belongs>"
+)
+
+
+def contribution(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+    table = _table(state)
+    others = _others(table, persona.id)
+    if small:
+        last = next((said.text for said in reversed(table.transcript)), table.focus_question)
+        return Request(
+            system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
+            messages=(UserSaid(f"{table.focus_question} {last}"[:600]),),
+            max_tokens=60,
+            temperature=0.4,
+            openers=persona.openers,
+        )
+    instructions = fill(
+        "roundtable/contribution",
+        {
+            "name": persona.name,
+            "others": others,
+            "focus": table.focus_question,
+            "step": table.step_title,
+            "redirect": _REDIRECT if persona.id == table.lead else "",
+        },
+    )
+    return _speech(persona, instructions, (UserSaid(_heard(table)),))
+
+
+def tradeoff(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+    if small:
+        return contribution(state, persona, small=True)
+    table = _table(state)
+    instructions = fill(
+        "roundtable/tradeoff",
+        {
+            "name": persona.name,
+            "others": _others(table, persona.id),
+            "focus": table.focus_question,
+            "step": table.step_title,
+        },
+    )
+    return _speech(persona, instructions, (UserSaid(_heard(table)),))
+
+
+def again(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+    """The same once more, because it used words that this persona does not use."""
+    request = contribution(state, persona, small=small)
+    if small:
+        return request
+    returned = _table(state).returned
+    assert returned is not None
+    wrong = fill("roundtable/again", {"words": ", ".join(returned.words)})
+    messages: tuple[Message, ...] = (*request.messages, ModelSaid(returned.text), UserSaid(wrong))
+    return Request(
+        system=request.system,
+        messages=messages,
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+    )
+
+
+def _speech(persona: Persona, instructions: str, messages: tuple[Message, ...]) -> Request:
+    return Request(
+        system=f"{system_prompt(persona)}\n\n{instructions}",
+        messages=messages,
+        max_tokens=CONTRIBUTION_TOKENS,
+        temperature=0.7,
+    )
+
+
+def _table(state: AnalysisState) -> RoundtableState:
+    assert state.roundtable is not None
+    return state.roundtable
+
+
+def _others(table: RoundtableState, persona: str) -> str:
+    names = [f"{one.name} ({one.role})" for one in table.speakers if one.id != persona]
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _heard(table: RoundtableState) -> str:
+    names = {one.id: f"{one.name} ({one.role})" for one in table.speakers} | {"user": "The person"}
+    lines = [f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names]
+    said = "\n\n".join(lines)
+    material = table.material[:_MATERIAL_LIMIT]
+    return f"<material>\n{material}\n</material>\n\n<said>\n{said}\n</said>\n\nIt is your turn."
+
+
+# -- typed replies -------------------------------------------------------------------------------
+
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
+_Loose = Annotated[str, StringConstraints(strip_whitespace=True, max_length=600)]
+
+
+class Framing(BaseModel):
+    summary: _Line
+    focus_question: _Line
+
+
+class SmallFraming(BaseModel):
+    summary: Annotated[str, StringConstraints(min_length=1, max_length=120)]
+    focus_question: Annotated[str, StringConstraints(min_length=1, max_length=120)]
+
+
+class InsightGiven(BaseModel):
+    by: Annotated[list[_Line], Field(min_length=1, max_length=8)]
+    text: _Line
+
+
+class DecisionGiven(BaseModel):
+    decision: _Line
+    rationale: _Loose
+    stated_by: _Loose
+
+
+class QuestionGiven(BaseModel):
+    question: _Line
+    context: _Loose
+
+
+class ActionGiven(BaseModel):
+    action: _Line
+    owner: _Loose
+
+
+class SynthesisGiven(BaseModel):
+    insights: Annotated[list[InsightGiven], Field(max_length=12)]
+    decisions: Annotated[list[DecisionGiven], Field(max_length=12)]
+    open_questions: Annotated[list[QuestionGiven], Field(max_length=12)]
+    action_items: Annotated[list[ActionGiven], Field(max_length=12)]
+    one_line: _Line
+
+
+class SmallSynthesis(SynthesisGiven):
+    """A very small model would go on for ever."""
+
+    insights: Annotated[list[InsightGiven], Field(max_length=1)]
+    decisions: Annotated[list[DecisionGiven], Field(max_length=0)]
+    open_questions: Annotated[list[QuestionGiven], Field(max_length=1)]
+    action_items: Annotated[list[ActionGiven], Field(max_length=0)]
+
+
+def framing(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+    table = _table(state)
+    lead = next(one for one in table.speakers if one.id == table.lead)
+    system = fill(
+        "roundtable/framing",
+        {
+            "lead": lead.name,
+            "role": lead.role,
+            "others": _others(table, table.lead),
+            "step": table.step_title,
+            "item": table.item,
+        },
+    )
+    material = table.material[: 600 if small else _MATERIAL_LIMIT]
+    request = Request(
+        system=system,
+        messages=(UserSaid(f"<material>\n{material}\n</material>"),),
+        max_tokens=160 if small else FRAMING_TOKENS,
+        temperature=0.4,
+    )
+    return request, SmallFraming if small else Framing
+
+
+def synthesis(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+    table = _table(state)
+    speakers = ", ".join(one.first_name for one in table.speakers)
+    system = fill(
+        "roundtable/synthesis", {"step": table.step_title, "item": table.item, "speakers": speakers}
+    )
+    first_names = {one.id: one.first_name for one in table.speakers} | {"user": "User"}
+    said = "\n\n".join(
+        f"{first_names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in first_names
+    )
+    asked = f"<transcript>\n{said[-1200:] if small else said}\n</transcript>"
+    if table.objections:
+        wrong = "\n".join(f"- {reason}" for reason in table.objections)
+        asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
+    request = Request(
+        system=system,
+        messages=(UserSaid(asked),),
+        max_tokens=300 if small else SYNTHESIS_TOKENS,
+        temperature=0.2,
+    )
+    return request, SmallSynthesis if small else SynthesisGiven

@@ -1,0 +1,91 @@
+"""What a step adds to its artifacts: Markdown sections, user stories as JSON, rows as CSV. It only adds.
+
+A marker in a comment says which step wrote what, so that writing twice is writing once. What models write is
+untrusted: it can begin no section above its own, and leave nothing open behind it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moot.errors import InvalidInput
+from moot.texts import markdown
+
+_HIGH_HEADING = re.compile(r"^( {0,3})(#{1,2})(?=[ \t]|$)")
+_COMMENT = re.compile(r"<!--")
+
+COLUMNS = ("requirement", "priority", "reason", "source")
+
+
+def step_marker(step_id: str, feedback: int = 0) -> str:
+    return f"<!-- Step {step_id}{f', feedback {feedback}' if feedback else ''} -->"
+
+
+def with_section(text: str | None, *, title: str, heading: str, marker: str, body: str) -> str:
+    """The text, and the body at the end of the section with that heading, which is made if it is missing."""
+    old = f"# {title}\n" if text is None else text
+    if marker in old:
+        return old
+    return markdown.append_under(old, f"## {heading}", f"{marker}\n\n{nested(body)}")
+
+
+def nested(body: str) -> str:
+    """Headings of the first two levels go down to the third, and no comment can look like a marker."""
+    code = markdown.code_lines(body)
+    lines = []
+    for number, line in enumerate(body.strip().splitlines(), start=1):
+        safe = line if number in code else _COMMENT.sub(r"<\\!--", _HIGH_HEADING.sub(r"\1###", line))
+        lines.append(safe)
+    return "\n".join(lines)
+
+
+def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id: str) -> str:
+    """A JSON list of user stories, with those added that are not in it. They are numbered here."""
+    try:
+        known = [] if text is None else json.loads(text)
+    except ValueError as error:
+        raise InvalidInput("user stories", f"the file is no JSON: {error}") from error
+    if not isinstance(known, list):
+        raise InvalidInput("user stories", "the file is no list")
+    before = [_told(story) for story in known if isinstance(story, dict)]
+    added = [story for story in stories if _told(story) not in before]
+    numbered = [
+        {"id": f"US-{number:03d}", **story, "step": step_id}
+        for number, story in enumerate(added, start=len(known) + 1)
+    ]
+    if not numbered and text is not None:
+        return text
+    return json.dumps([*known, *numbered], ensure_ascii=False, indent=2) + "\n"
+
+
+def _told(story: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(story.get(part, "")) for part in ("as_a", "i_want", "so_that"))
+
+
+def with_rows(text: str | None, rows: Sequence[Mapping[str, Any]]) -> str:
+    """A CSV table, with the rows added that are not in it."""
+    old = "" if text is None else text
+    known = list(csv.DictReader(io.StringIO(old)))
+    columns = list(known[0]) if known else list(COLUMNS)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", restval="", lineterminator="\n")
+    if not old.strip():
+        writer.writeheader()
+    seen = [tuple(str(row.get(column) or "") for column in columns) for row in known]
+    for row in rows:
+        safe = {column: _cell(str(row.get(column, ""))) for column in columns}
+        if tuple(safe.values()) not in seen:
+            writer.writerow(safe)
+    gap = "\n" if old and not old.endswith("\n") else ""
+    return old + gap + out.getvalue()
+
+
+def _cell(value: str) -> str:
+    """A spreadsheet would run what begins like a formula."""
+    tidy = " ".join(value.split())
+    return f"'{tidy}" if tidy[:1] in {"=", "+", "-", "@"} else tidy

@@ -1,0 +1,248 @@
+"""What a roundtable came to: values, their Markdown, and their place in an artifact (FR-008, NFR-004).
+
+Knows the format of the insights, and that every field is a model's or a stranger's: each becomes part of one
+line, and none can begin a heading, a list, a fence, HTML, a comment or a task of its own. Knows which
+section of an artifact they belong to, and only ever adds. Refuses to know who spoke, what of it is true, and
+where files are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from moot.texts import markdown
+from moot.texts.markdown import Section
+
+ADDITIONAL = "Additional Insights from Elaboration"
+
+_TITLE = "Elaboration Insights (Step "
+_LEVEL = 3
+_COMMENT = re.compile(r"<(?=\\*!--)")
+# What would begin a block, a task or a link's definition (which is not shown at all) in a list item. Of a
+# numbered list the dot has to be escaped, of the others the first sign.
+_BLOCK_BEGINS = re.compile(
+    r"\A(?:(\d+)(?=[.)](?:\s|$))"
+    r"|(?=[#><]|[-+*](?:\s|$)|([-*_])(?:\s?\2){2,}\s?$|`{3}|~{3}|\[[ xX]\]|\[(?:[^\[\]\\]|\\.)*\]:))"
+)
+_NOT_IN_A_NAME = re.compile(r"[\[\]<>`|/\\]")
+_UNWRITABLE = {"Cc", "Cs"}
+
+
+# -- values, frozen because event logs keep them -------------------------------------------------
+
+
+class Insight(msgspec.Struct, frozen=True):
+    """`by`: the first names of those who said it, "User", or "All"."""
+
+    by: tuple[str, ...]
+    text: str
+
+
+class Decision(msgspec.Struct, frozen=True):
+    decision: str
+    rationale: str
+    stated_by: str = ""
+
+
+class OpenQuestion(msgspec.Struct, frozen=True):
+    question: str
+    context: str
+
+
+class ActionItem(msgspec.Struct, frozen=True):
+    action: str
+    owner: str
+
+
+class Synthesis(msgspec.Struct, frozen=True):
+    """`one_line` is what the elaboration record says of it."""
+
+    insights: tuple[Insight, ...]
+    decisions: tuple[Decision, ...]
+    open_questions: tuple[OpenQuestion, ...]
+    action_items: tuple[ActionItem, ...]
+    one_line: str
+
+
+# -- values to text ------------------------------------------------------------------------------
+
+
+def render(
+    synthesis: Synthesis,
+    *,
+    step_id: str,
+    step_title: str,
+    participants: Sequence[tuple[str, str]],
+    turns: int,
+    exit_type: Literal["user-initiated", "turn-limit"],
+) -> str:
+    """`participants` are names with short roles. Lines end in "\\n", the last one has no end."""
+    people = ", ".join(f"{_line(name)} ({_line(short_role)})" for name, short_role in participants)
+    lines = [
+        f"### {_TITLE}{_line(step_id)}: {_line(step_title)})",
+        "",
+        f"**Participants**: {people}",
+        f"**Turns**: {turns} | **Exit**: {exit_type}",
+    ]
+    lines += _listed("Key Insights", map(_insight, synthesis.insights))
+    lines += _listed("Decisions Made", (_pair(made.decision, made.rationale) for made in synthesis.decisions))
+    lines += _listed(
+        "Open Questions", (_pair(left.question, left.context) for left in synthesis.open_questions)
+    )
+    if synthesis.action_items:
+        lines += _listed("Action Items", (_pair(item.action, item.owner) for item in synthesis.action_items))
+    return "\n".join(lines)
+
+
+def attribution(by: Iterable[str]) -> str:
+    """`Maya`, `Maya/Alex`, `User`, `All` (AC-008-05); nobody in particular is all."""
+    names = (_line(_NOT_IN_A_NAME.sub(" ", name)) for name in by)
+    return "/".join(dict.fromkeys(name for name in names if name)) or "All"
+
+
+def _insight(insight: Insight) -> str:
+    text = _line(insight.text)
+    return f"[{attribution(insight.by)}] {text}" if text else ""
+
+
+def _pair(said: str, why: str) -> str:
+    said, why = _line(said), _line(why)
+    return f"{said.rstrip('.:')}: {why}" if said and why else said or why
+
+
+def _listed(heading: str, items: Iterable[str]) -> list[str]:
+    written = [f"- {_BLOCK_BEGINS.sub(_escaped, item)}" for item in items if item]
+    return ["", f"#### {heading}", *(written or ["- None."])]
+
+
+def _escaped(begun: re.Match[str]) -> str:
+    return f"{begun[1] or ''}\\"
+
+
+def _line(field: str) -> str:
+    signs = (" " if unicodedata.category(sign) in _UNWRITABLE else sign for sign in field)
+    return _COMMENT.sub(r"<\\", " ".join("".join(signs).split()))
+
+
+# -- into an artifact ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """`heading` is that of the section the insights stand in; `already` if they stood there before."""
+
+    text: str
+    heading: str
+    already: bool
+
+
+def marker(step_id: str, timestamp: str) -> str:
+    """The comment by which an elaboration is known again."""
+    step, at = (re.sub(r"[<>]|-(?=-)", "", _line(field)) for field in (step_id, timestamp))
+    return f"<!-- Elaboration: step {step}, {at} -->"
+
+
+def insert(artifact_text: str, rendered: str, marker: str, topic: str) -> Inserted:
+    """At the end of the section for the topic, or at the end of the text. The marker stands on top of the
+    insights' heading, and wherever it stands already, nothing is inserted."""
+    section = _section_for(artifact_text, topic)
+    heading = section.heading.title if section else ADDITIONAL
+    if marker in artifact_text:
+        return Inserted(artifact_text, heading, already=True)
+    addition = f"{marker}\n{rendered}"
+    if section is None:
+        section = _section_titled(artifact_text, ADDITIONAL)
+    if section is None:
+        text = markdown.append_under(artifact_text, f"{'#' * _LEVEL} {ADDITIONAL}", addition)
+    else:
+        text = markdown.insert_at_section_end(
+            artifact_text, _with_its_insights(artifact_text, section), addition
+        )
+    return Inserted(text, heading, already=False)
+
+
+def _section_for(text: str, topic: str) -> Section | None:
+    """Never one within earlier insights, whose headings repeat topics. From a section deeper than the
+    insights' own heading, the one around it: what follows the deeper one would become part of them."""
+    found = markdown.find_section(_without_insights(text), topic)
+    if found is None:
+        return None
+    around = [
+        section
+        for section in markdown.sections(text)
+        if section.heading.level <= _LEVEL and section.start <= found.start < section.end
+    ]
+    return max(around, key=lambda section: section.start, default=None)
+
+
+def _section_titled(text: str, title: str) -> Section | None:
+    sections = (section for section in markdown.sections(text) if section.heading.level == _LEVEL)
+    return next((section for section in sections if section.heading.title == title), None)
+
+
+def _with_its_insights(text: str, section: Section) -> Section:
+    """The last of the insights that follow a section of their own level, so that they stay in order."""
+    last = section
+    for later in markdown.sections(text):
+        if later.start <= section.start or later.heading.level > section.heading.level:
+            continue
+        if section.heading.level != _LEVEL or not _are_insights(later):
+            break
+        last = later
+    return last
+
+
+def _without_insights(text: str) -> str:
+    """Blanks in their place, so that offsets stay what they are."""
+    for section in markdown.sections(text):
+        if _are_insights(section):
+            blank = re.sub(r"[^\r\n]", " ", text[section.start : section.end])
+            text = text[: section.start] + blank + text[section.end :]
+    return text
+
+
+def _are_insights(section: Section) -> bool:
+    return section.heading.level == _LEVEL and section.heading.title.startswith(_TITLE)
+
+
+# -- files, and what is said about them ----------------------------------------------------------
+
+
+def insights_file(output: str) -> str:
+    """Where the insights on an output go: into itself if it is Markdown, else into its companion."""
+    return output if output.lower().endswith((".md", ".markdown")) else companion(output)
+
+
+def companion(name: str) -> str:
+    return f"{name}.insights.md"
+
+
+def description(synthesis: Synthesis) -> str:
+    """What was added, in a few words."""
+    counted = (
+        (len(synthesis.insights), "insight"),
+        (len(synthesis.decisions), "decision"),
+        (len(synthesis.open_questions), "open question"),
+        (len(synthesis.action_items), "action item"),
+    )
+    *most, last = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count] or [
+        "a summary"
+    ]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def announcement(filename: str, heading: str, description: str) -> str:
+    return f'Updated {filename}, section "{heading}": added {description}.'
+
+
+def missing_artifact(filename: str) -> str:
+    return (
+        f"Could not update {filename} (file not found). "
+        "Elaboration insights are in the synthesis summary above."
+    )

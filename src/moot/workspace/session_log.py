@@ -1,0 +1,65 @@
+"""A session's events as the lines of a file, so that a session travels with the files that it is about.
+
+Knows lines, and that a file which is not as this process left it belongs to whoever changed it. Refuses to
+know what an event is: how one is written and read is given. A line that cannot be read, because half of it
+is missing, two checkouts were merged, or a newer version wrote it, is damage that is named: without it, what
+follows would mean something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from moot.errors import FileDamaged, SessionMoved
+from moot.workspace import writing
+
+E = TypeVar("E")
+
+
+class FileLog(Generic[E]):
+    """`encode` gives JSON without line breaks; `decode` raises ValueError at what it does not know.
+
+    `read` comes first. An `append` that finds anything else than was read or appended here raises
+    SessionMoved. The whole text is compared, and not the number of lines: a checkout of another branch can
+    have as many.
+    """
+
+    def __init__(self, path: Path, encode: Callable[[E], bytes], decode: Callable[[bytes], E]) -> None:
+        self._path = path
+        self._encode = encode
+        self._decode = decode
+        self._known = ""
+
+    async def read(self) -> list[E]:
+        return await asyncio.to_thread(self._read)
+
+    async def append(self, event: E) -> None:
+        await asyncio.to_thread(self._append, self._encode(event).decode("utf-8"))
+
+    def _read(self) -> list[E]:
+        text = writing.read(self._path) or ""
+        # Not splitlines: a text in JSON may contain what that takes for line breaks.
+        lines = enumerate(text.split("\n"), start=1)
+        events = [self._event(line, number) for number, line in lines if line.strip()]
+        self._known = text
+        return events
+
+    def _append(self, line: str) -> None:
+        # Before the lock, which would make a folder that was moved away anew.
+        if self._known and not self._path.exists():
+            raise SessionMoved(str(self._path))
+        with writing.locked(self._path):
+            if (writing.read(self._path) or "") != self._known:
+                raise SessionMoved(str(self._path))
+            writing.append_line(self._path, line)
+            self._known = writing.read(self._path) or ""
+
+    def _event(self, line: str, number: int) -> E:
+        try:
+            return self._decode(line.encode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            problem = f"it is no whole event that this version knows: {error}"
+            raise FileDamaged(str(self._path), problem, number) from None

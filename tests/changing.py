@@ -1,0 +1,90 @@
+"""Commands on changes in this process: a scripted model, a reviewer and a coder that do as they are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from moot.application import Moot, Options, opened
+from moot.gateway.model import Model
+from moot.gateway.names import ModelName
+from moot.gateway.scripted import Line, ScriptedProvider
+from moot.review_tools import IssueGiven, ReviewTools, VerdictGiven
+from moot.reviewers.coding import Order, Worked
+from moot.reviewers.protocol import Job, Outcome, Progress
+from moot.workspace import change_state
+from moot.workspace.changes import ChangeFolder
+from tests.surfaces.cli.change import DRAFT
+
+STAMP = "2026-01-02T03:04:05Z"
+
+
+def silent(_: str) -> None:
+    """Nobody listens."""
+
+
+@asynccontextmanager
+async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") -> AsyncIterator[Moot]:
+    """moot in a workspace, whose model says these lines, and whose user has these settings."""
+    async with opened(Options(workspace=root), env={"PATH": "/usr/bin:/bin"}) as moot:
+        model = Model(ModelName("openai", "scripted"), ScriptedProvider(lines), free=True)
+
+        async def chosen(_: object) -> Model:
+            return model
+
+        config = root.parent / f"{root.name}.config.toml"
+        if settings:
+            config.write_text(settings, encoding="utf-8")
+        vars(moot).update(gateway=SimpleNamespace(model=chosen, named=lambda _: model))
+        vars(moot).update(user_config_file=config)
+        yield moot
+
+
+def drafted(**fields: Any) -> str:
+    return json.dumps(DRAFT | fields)
+
+
+@dataclass
+class FakeReviewer:
+    """Stands in for Codex: appends one review through the tools, and counts how often it was asked."""
+
+    verdict: VerdictGiven = "APPROVED"
+    issues: tuple[IssueGiven, ...] = ()
+    summary: str = "Read it all."
+    asked: Callable[[Job], None] = lambda _: None
+    name: str = "codex"
+
+    async def review(self, job: Job, progress: Progress) -> Outcome:
+        del progress
+        self.asked(job)
+        folder = ChangeFolder(job.change_id, job.folder)
+        tools = ReviewTools(folder, job.workspace_root, change_state.now, silent)
+        tools.append_review(self.verdict, list(self.issues), self.summary)
+        return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")
+
+    def found(self, name: str, env: object) -> FakeReviewer | None:
+        """In place of `find`: it is the one program on the machine."""
+        del env
+        return self if name == self.name else None
+
+
+@dataclass
+class FakeCoder:
+    """Does with an order what a function says; what that returns is what it says."""
+
+    does: Callable[[Order], str]
+    name: str = "fake"
+
+    async def work(self, order: Order, progress: Progress) -> Worked:
+        del progress
+        return Worked("fake-1", self.does(order), 7, 10, 5, 0.5)
+
+    def found(self, name: str, command: object, env: object) -> FakeCoder | None:
+        """In place of `find_coder`."""
+        del command, env
+        return self if name == "command" else None
