@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from docs.typescript import wire_types
 
-from moot.flows import ask
-from moot.flows.flow import Table
+from moot.flows import ask, board, change
 from moot.personas import load_library
 from moot.surfaces.web.app import create_app
 
@@ -30,6 +29,15 @@ COMMANDS = (
     ("ask",),
     ("doctor",),
     ("sessions",),
+    ("proposal",),
+    ("challenge",),
+    ("reproposal",),
+    ("implement",),
+    ("archive",),
+    ("validate-proposal",),
+    ("validate-challenge",),
+    ("changes",),
+    ("mcp",),
     ("personas",),
     ("personas", "show"),
     ("personas", "new"),
@@ -38,7 +46,11 @@ COMMANDS = (
     ("models", "pull"),
 )
 
-FLOWS: Mapping[str, Table] = {"ask": ask.TRANSITIONS}
+FLOWS: Mapping[str, Mapping[Any, Any]] = {
+    "ask": ask.TRANSITIONS,
+    "board": board.TRANSITIONS,
+    "change": change.TRANSITIONS,
+}
 
 NOTE = "<!-- Written by docs/generate.py: change the code, then run `make docs`. -->\n"
 
@@ -102,12 +114,18 @@ def flows() -> str:
     ]
     for name, table in FLOWS.items():
         arrows = "\n".join(
-            f"    {_place(step)} --> {_place(target)}: {event.__name__}"
-            for (step, event), target in table.items()
+            f"    {_place(step)} --> {_place(target)}: {_name(event)}"
+            for (step, event), targets in table.items()
+            for target in (targets if isinstance(targets, tuple) else (targets,))
         )
         first = _place(next(iter(table))[0])
         parts.append(f"## {name}\n\n```mermaid\nstateDiagram-v2\n    [*] --> {first}\n{arrows}\n```\n")
     return "\n".join(parts)
+
+
+def _name(event: object) -> str:
+    """Of a kind of event, or of a move."""
+    return event.__name__ if isinstance(event, type) else str(event)
 
 
 def _place(step: object) -> str:

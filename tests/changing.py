@@ -14,7 +14,8 @@ from moot.application import Moot, Options, opened
 from moot.gateway.model import Model
 from moot.gateway.names import ModelName
 from moot.gateway.scripted import Line, ScriptedProvider
-from moot.review_tools import IssueGiven, ReviewTools, VerdictGiven
+from moot.review_shapes import IssueGiven, VerdictGiven
+from moot.review_tools import ReviewTools
 from moot.reviewers.coding import Order, Worked
 from moot.reviewers.protocol import Job, Outcome, Progress
 from moot.workspace import change_state

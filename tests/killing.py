@@ -1,4 +1,4 @@
-"""A command that is killed at every single step of writing, and run again: `python -m tests.killing NAME DIR`.
+"""A command that is killed at every step of writing, and run again: `python -m tests.killing NAME DIR`.
 
 A process of its own, because only one without threads can safely fork. What it finds wrong is an
 AssertionError, with the step; what it prints at the end is how many steps there were.
@@ -11,11 +11,13 @@ import itertools
 import os
 import shutil
 import sys
+import threading
 import traceback
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 
-from moot import challenging, implementing
+from moot import challenging, changes, implementing
 from moot.challenging import Challenging
 from moot.changes import Changes
 from moot.errors import AlreadyThere, IllegalMove, NotFound
@@ -23,13 +25,15 @@ from moot.implementing import Implementing
 from moot.reviewers.coding import Order
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace import writing
-from moot.workspace.change_state import note_review
+from moot.workspace import change_state, writing
+from moot.workspace.change_state import ChangeState, note_review
 from moot.workspace.changes import ChangeFolder
+from moot.workspace.documents import YamlDocument
+from moot.workspace.yaml_text import YamlText
 from tests.changing import STAMP, FakeCoder, FakeReviewer, at_work, drafted, silent
 from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
 
-DONE, REFUSED, WRONG, KILLED = 0, 3, 4, 9
+DONE, WRONG, KILLED = 0, 1, 9
 ID = "feat-auth"
 EARLIER = Review(
     Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "Nothing says how keys are lost."),), "No.", STAMP
@@ -67,6 +71,7 @@ class DyingDisk(writing.Disk):
         return super().write(handle, data)
 
     def fsync(self, handle: int) -> None:
+        del handle
         self._step()
 
     def close(self, handle: int) -> None:
@@ -78,7 +83,41 @@ class DyingDisk(writing.Disk):
         super().rename(source, target)
 
     def fsync_dir(self, folder: Path) -> None:
+        del folder
         self._step()
+
+
+class Readings:
+    """What was parsed once is at hand in every child: reading YAML would be most of what the test does."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._parsed: dict[str, YamlText] = {}
+        self._states: dict[str, ChangeState] = {}
+        self._state = ChangeFolder.state
+
+    def begin(self) -> None:
+        vars(change_state)["now"] = lambda: STAMP
+        call = changes.call
+        vars(changes)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
+        type.__setattr__(YamlDocument, "_parse", staticmethod(self._parse))
+        type.__setattr__(ChangeFolder, "state", lambda folder: self._read(folder))  # noqa: PLW0108
+
+    def prepare(self) -> None:
+        """What is parsed can be changed, so that each child needs one of its own."""
+        for text in self._texts - self._parsed.keys():
+            self._parsed[text] = YamlText(text)
+
+    def _parse(self, text: str) -> YamlText:
+        self._texts.add(text)
+        return self._parsed.pop(text, None) or YamlText(text)
+
+    def _read(self, folder: ChangeFolder) -> ChangeState:
+        file = folder.path / "STATE.yaml"
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        if text not in self._states:
+            self._states[text] = self._state(folder)
+        return self._states[text]
 
 
 class Command(ABC):
@@ -123,7 +162,7 @@ class Command(ABC):
     def check_killed(self) -> None: ...
 
     @abstractmethod
-    def check_end(self, *, again: int) -> None: ...
+    def check_end(self, *, went_on: bool) -> None: ...
 
 
 class Challenge(Command):
@@ -133,7 +172,7 @@ class Challenge(Command):
 
     async def run(self) -> None:
         reviewer = FakeReviewer(asked=lambda _: self.noted("review"))
-        challenging.find = reviewer.found  # type: ignore[assignment]
+        vars(challenging)["find"] = reviewer.found
         async with at_work(self.root) as moot:
             await Challenging(Changes(moot)).challenge(ID, "auto", silent)
 
@@ -143,8 +182,8 @@ class Challenge(Command):
         assert self._found[0] == review_block.render(EARLIER)
         assert self._waiting or self.phase == ("challenged" if len(self._found) == 2 else "proposed")
 
-    def check_end(self, *, again: int) -> None:
-        assert again == DONE
+    def check_end(self, *, went_on: bool) -> None:
+        assert went_on
         assert self.reviews[: len(self._found)] == self._found
         assert self.paid == self._paid_before + (not self._waiting), (
             "a review that is there is not paid twice"
@@ -168,13 +207,14 @@ class Propose(Command):
 
     def check_killed(self) -> None:
         assert self.phase == "proposed"
+        self._whole = "get a link" in (self.folder.proposal() or "")
         texts = {path.read_text(encoding="utf-8") for path in self.folder.path.rglob("proposal.md")}
         assert self.begun in texts, "what a person wrote is somewhere"
 
-    def check_end(self, *, again: int) -> None:
-        self.check_killed()
+    def check_end(self, *, went_on: bool) -> None:
         # A proposal that was whole already is left alone.
-        assert again in (DONE, REFUSED)
+        assert went_on != self._whole
+        self.check_killed()
         assert "get a link" in (self.folder.proposal() or "")
         assert list(self.folder.specs()) == ["specs/sign-in.md"]
         assert len(tasks.tasks(self.folder.tasks() or "")) == 2
@@ -200,9 +240,9 @@ class Repropose(Command):
         untouched = own and self.folder.specs() == {"specs/sign-in.md": SPEC} and self.folder.tasks() == TASKS
         assert untouched or self.phase == "proposed", "nobody has approved the new text"
 
-    def check_end(self, *, again: int) -> None:
+    def check_end(self, *, went_on: bool) -> None:
         self.check_killed()
-        assert again == DONE
+        assert went_on
         assert "get a link" in (self.folder.proposal() or "")
         assert self.phase == "proposed"
         kept = [path.read_text(encoding="utf-8") for path in (self.folder.path / "earlier").rglob("*.md")]
@@ -225,13 +265,13 @@ class Archive(Command):
 
     def check_killed(self) -> None:
         [there] = self._there()
+        self._place_before = there.path
         assert there.state().phase in ("complete", "archived")
         assert there.proposal() == review_block.append(PROPOSAL, EARLIER)
 
-    def check_end(self, *, again: int) -> None:
-        self.check_killed()
+    def check_end(self, *, went_on: bool) -> None:
         # One that is in the archive already is no change any more.
-        assert again in (DONE, REFUSED)
+        assert went_on == (self._place_before.parent.name == "changes")
         [there] = self._there()
         assert (there.path.parent.name, there.state().phase) == ("archive", "archived")
 
@@ -254,7 +294,7 @@ class Implement(Command):
                 file.write(f"{task}\n")
             return "Done."
 
-        implementing.find_coder = FakeCoder(work).found  # type: ignore[assignment]
+        vars(implementing)["find_coder"] = FakeCoder(work).found
         async with at_work(self.root) as moot:
             await Implementing(Changes(moot)).implement(ID, silent)
 
@@ -265,13 +305,13 @@ class Implement(Command):
     def check_killed(self) -> None:
         boxes = tasks.tasks(self.folder.tasks() or "")
         assert {task.text for task in boxes if task.done} <= self._worked
-        assert self.phase in ("challenged", "implementing", "complete")
-        assert self.phase != "complete" or all(task.done for task in boxes)
+        self._finished = self.phase == "complete"
+        assert self._finished or self.phase in ("challenged", "implementing")
+        assert not self._finished or all(task.done for task in boxes)
 
-    def check_end(self, *, again: int) -> None:
-        self.check_killed()
+    def check_end(self, *, went_on: bool) -> None:
         # What was finished already is not begun again.
-        assert again in (DONE, REFUSED)
+        assert went_on != self._finished
         assert self.folder.tasks() == TASKS.replace("[ ]", "[x]")
         assert self._worked == {"Store public keys", "Verify a signature"}
         assert self.paid <= 3, "at most the task that was under way is done twice"
@@ -287,17 +327,18 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
-def in_a_child(command: Command, disk: writing.Disk) -> int:
+def killed(command: Command, step: int) -> bool:
+    """Whether there was such a step."""
     child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert ended in (DONE, KILLED), ended
+        return ended == KILLED
     ended = WRONG
     try:
-        writing.disk = disk
+        writing.disk = DyingDisk(step)
         asyncio.run(command.run())
         ended = DONE
-    except (AlreadyThere, NotFound, IllegalMove):
-        ended = REFUSED
     except BaseException:
         traceback.print_exc()
     finally:
@@ -305,22 +346,37 @@ def in_a_child(command: Command, disk: writing.Disk) -> int:
         os._exit(ended)
 
 
+def run_again(command: Command) -> bool:
+    """Whether there was anything left to do."""
+    try:
+        asyncio.run(command.run())
+    except (AlreadyThere, NotFound, IllegalMove):
+        return False
+    return True
+
+
 def main(name: str, place: Path) -> int:
     """How many steps the command takes."""
+    readings = Readings()
+    readings.begin()
+    # In this process nobody dies; a step beyond the last is never reached.
+    writing.disk = DyingDisk(0)
     prepared = COMMANDS[name](place / "prepared")
     prepared.prepare()
+    # Once to its end: children that have nothing left to import are quick.
+    shutil.copytree(prepared.place, place / "warm")
+    asyncio.run(COMMANDS[name](place / "warm").run())
     for step in itertools.count(1):
+        assert threading.active_count() == 1
+        readings.prepare()
         here = place / str(step)
         shutil.copytree(prepared.place, here)
         command = COMMANDS[name](here)
-        ended = in_a_child(command, DyingDisk(step))
-        assert ended in (DONE, KILLED), f"step {step}: ended with {ended}"
         try:
-            command.check_killed()
-            again = in_a_child(command, DyingDisk(0)) if ended == KILLED else DONE
-            if ended == DONE:
+            if not killed(command, step):
                 return step - 1
-            command.check_end(again=again)
+            command.check_killed()
+            command.check_end(went_on=run_again(command))
         except BaseException as error:
             error.add_note(f"killed at step {step} of {name}: {here}")
             raise
@@ -329,4 +385,4 @@ def main(name: str, place: Path) -> int:
 
 
 if __name__ == "__main__":
-    print(main(sys.argv[1], Path(sys.argv[2])))
+    sys.stdout.write(f"{main(sys.argv[1], Path(sys.argv[2]))}\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,10 +26,10 @@ from moot.prompting import roundtable as roundtable_prompts
 from moot.prompting.analysis import AnalysisPrompts
 from moot.runner import Runner
 from moot.speaking import Prompts, speaking
-from moot.steps import Steps, load_steps
+from moot.steps import Steps, conditions_met, load_steps
 from moot.texts import artifacts, insights
-from moot.texts.roundtable import turn_limit
-from moot.workspace import change_state
+from moot.texts.depth import DEPTHS
+from moot.workspace import change_state, survey
 from moot.workspace.item_meta import Elaboration, ItemMeta, slug_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.paths import valid_id
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from moot.runner import Listener, Person
 
 PANEL = "roundtable"
+DEFAULT_TURNS = 10
 _MATERIAL_LIMIT = 20_000
-_NO_CONTEXT = "I could not load the step context for elaboration. Let me continue with the normal menu."
 _NOT_RECORDED = (
     "Elaboration completed successfully but I could not save the elaboration record to meta.json. "
     "The discussion insights are in the artifacts."
@@ -78,7 +78,8 @@ class Analyses:
     def __init__(self, moot: Moot) -> None:
         self._moot = moot
         self.items = ItemFolders(moot.workspace)
-        self.steps: Steps = load_steps(moot.workspace.steps)
+        known = [persona.id for persona in moot.library.personas]
+        self.steps: Steps = load_steps(moot.workspace.steps, personas=known)
 
     def standings(self) -> list[ItemStanding]:
         found = []
@@ -141,7 +142,8 @@ class Analyses:
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:
         meta = item.meta()
         choice = await self._moot.gateway.choice(Speaker("analysis"))
-        conditions = self._moot.conditions()
+        files = await asyncio.to_thread(lambda: survey.look(self._moot.workspace.root).files)
+        conditions = conditions_met(files)
         refs = tuple(
             StepRef(
                 step.id,
@@ -152,6 +154,7 @@ class Analyses:
                 step.outputs,
                 step.depends_on,
                 step.does_not_apply(conditions),
+                tuple(depth for depth in DEPTHS if f"depth-{depth}" in step.skip_if),
             )
             for step in self.steps.steps
         )
@@ -221,9 +224,7 @@ def greeting(state: AnalysisState, meta: ItemMeta) -> str:
 class _Work:
     """Carries out what the flow asks for besides words."""
 
-    def __init__(
-        self, moot: Moot, analyses: Analyses, item: ItemFolder, tell: Callable[[str], None]
-    ) -> None:
+    def __init__(self, moot: Moot, analyses: Analyses, item: ItemFolder, tell: Callable[[str], None]) -> None:
         self._moot = moot
         self._analyses = analyses
         self._item = item
@@ -244,10 +245,10 @@ class _Work:
         try:
             return CarriedOut(await asyncio.to_thread(doing[effect.what], state))
         except (MootError, OSError) as error:
-            if effect.what == "roundtable/open":
-                return NotCarriedOut(type(error).__name__, _NO_CONTEXT)
             if effect.what == "roundtable/record":
-                return CarriedOut({"saved": False, "message": _NOT_RECORDED})
+                return NotCarriedOut(type(error).__name__, _NOT_RECORDED)
+            if effect.what.startswith("roundtable/"):
+                return NotCarriedOut(type(error).__name__, str(error))
             raise
 
     # -- looking at the workspace ------------------------------------------------------------
@@ -298,7 +299,6 @@ class _Work:
         panel = self._moot.library.panel(PANEL)
         members = self._moot.library.members(panel)
         lead, warning = _lead(panel, members, record.ref.phase)
-        limit, doubt = turn_limit(self._item.meta().elaboration_config.get("max_turns", 10))
         texts = [self._item.read_artifact(name) or "" for name in record.ref.outputs]
         return {
             "step_id": record.ref.id,
@@ -306,10 +306,10 @@ class _Work:
             "item": state.title,
             "speakers": [_speaker(persona) for persona in members],
             "lead": lead,
-            "max_turns": limit,
+            "max_turns": self._item.meta().elaboration_config.get("max_turns", DEFAULT_TURNS),
             "at": change_state.now(),
             "material": "\n\n".join([record.summary, *texts])[:_MATERIAL_LIMIT],
-            "warning": " ".join(filter(None, (warning, doubt))),
+            "warning": warning,
         }
 
     def _insert(self, state: AnalysisState) -> Mapping[str, Any]:
@@ -317,15 +317,17 @@ class _Work:
         assert table is not None
         assert record is not None
         assert table.synthesis is not None
+        opened = table.opened
+        assert table.exit_type is not None
         rendered = insights.render(
             table.synthesis,
-            step_id=table.step_id,
-            step_title=table.step_title,
-            participants=[(one.name, one.short_role) for one in table.speakers],
+            step_id=opened.step_id,
+            step_title=opened.step_title,
+            participants=[(one.name, one.short_role) for one in opened.speakers],
             turns=table.turns,
             exit_type=table.exit_type,
         )
-        marker = insights.marker(table.step_id, table.at)
+        marker = insights.marker(opened.step_id, opened.at)
         told = []
         for output in record.ref.outputs:
             name = insights.insights_file(output)
@@ -336,7 +338,7 @@ class _Work:
 
             def inserted(old: str | None) -> str:
                 nonlocal heading
-                done = insights.insert(old or "", rendered, marker, table.step_title)
+                done = insights.insert(old or "", rendered, marker, opened.step_title)
                 heading = done.heading
                 return done.text
 
@@ -347,11 +349,10 @@ class _Work:
     def _record(self, state: AnalysisState) -> Mapping[str, Any]:
         table = state.roundtable
         assert table is not None
-        personas = tuple(one.id for one in table.speakers)
-        self._item.add_elaboration(
-            Elaboration(table.step_id, table.turns, personas, table.at, table.one_line)
-        )
-        return {"saved": True, "message": ""}
+        record = table.elaboration()
+        personas = tuple(record.pop("personas_active"))
+        self._item.add_elaboration(Elaboration(personas_active=personas, **record))
+        return {}
 
     # -- the board ---------------------------------------------------------------------------
 
@@ -393,8 +394,6 @@ class _Work:
 
 def _after_step(state: AnalysisState) -> AnalysisState:
     """The state as it will be when the step counts as completed."""
-    from dataclasses import replace
-
     assert state.current is not None
     return replace(state, completed=(*state.completed, state.current.ref.id))
 

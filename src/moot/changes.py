@@ -168,8 +168,10 @@ class Changes:
     def settle(self, folder: ChangeFolder, tell: Tell) -> None:
         """A review that a killed run has left counts before anything else is done: a revision would pass it
         off as a review of the new text, and work would begin on what it had rejected."""
+        if folder.unrecorded_review() is None:
+            return
         phase = Phase(folder.state().phase)
-        if _challengeable(phase) is phase and folder.unrecorded_review() is not None:
+        if _challengeable(phase) is phase:
             tell(TAKEN_UP)
             self.record_review(folder)
 
@@ -231,15 +233,17 @@ class Changes:
     def _write(self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str) -> None:
         """The phase first: what nobody has reviewed is at no moment an approved change. The proposal last: a
         change that was not finished has none, and is drafted again."""
-        phase = moved(Phase(folder.state().phase), move)
-        folder.update_state(lambda data: data.update(phase=str(phase)))
+        state = folder.state()
+        phase = moved(Phase(state.phase), move)
+        if state.phase != phase:
+            folder.update_state(lambda data: data.update(phase=str(phase)))
         specs: dict[str, str] = {}
         for spec in draft.specs:
             specs[proposal.spec_file_name(spec, specs)] = proposal.render_spec(spec)
         folder.write_specs(specs, remove_others=True)
         folder.write_tasks(proposal.render_tasks(draft))
         folder.update_proposal(lambda old: proposal.with_reviews(proposal.render_proposal(draft), old or ""))
-        rounds = folder.state().iteration + (move is Move.REPROPOSE)
+        rounds = state.iteration + (move is Move.REPROPOSE)
         folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
         folder.record_checksums(_files(folder))
 

@@ -1,4 +1,4 @@
-"""The file of a persona or a panel, taken apart strictly: fields, sections, and the line of each fault.
+"""The file of a persona, panel or step, taken apart strictly: fields, sections, and the line of each fault.
 
 Knows that every field and section has to be a known one, since a misspelt one that was ignored would be a
 persona that is silently another. Refuses to know what any of them means. All faults are PersonaInvalid.
@@ -81,13 +81,13 @@ class PersonaFile:
             case "string_pattern_mismatch":
                 problem = InvalidId("id", error["input"]).problem
             case _:
-                problem = error["msg"].removeprefix("Input ")
+                problem = error["msg"].removeprefix("Input ").removeprefix("Value error, ")
         raise self.field_fault(path, problem)
 
-    def identified(self, id: str) -> str:  # noqa: A002
+    def identified(self, id: str, field: str = "id") -> str:  # noqa: A002
         """The file's name is the id, so that no two files of a folder can claim the same one."""
         if id != self.source.stem:
-            raise self.field_fault(("id",), f"is '{id}', but the file's name says '{self.source.stem}'")
+            raise self.field_fault((field,), f"is '{id}', but the file's name says '{self.source.stem}'")
         return id
 
     def prose(self) -> str:
@@ -97,13 +97,16 @@ class PersonaFile:
             raise self.fault("body", "is empty", 1)
         return text
 
-    def sections(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Section]:
-        """By name, a section within another one by both: "Voice.Patterns"."""
+    def sections(
+        self, required: tuple[str, ...], optional: tuple[str, ...] = (), *, whole: bool = False
+    ) -> dict[str, Section]:
+        """By name, a section within another one by both: "Voice.Patterns". If `whole`, a section's text has
+        those within it, whatever they are called."""
         known = {name.casefold(): name for name in (*required, *optional)}
-        headed = markdown.sections(self.text)
+        headed = [part for part in markdown.sections(self.text) if part.heading.level <= 2 or not whole]
         ends = [section.start for section in headed] + [len(self.text)]
         for block in _blocks(markdown.parse(self.text)):
-            if block.kind == "heading_open":
+            if headed and block.first + 1 >= headed[0].heading.line:
                 break
             raise self.fault("body", "there is text above the first section", block.first + 1)
         found: dict[str, Section] = {}

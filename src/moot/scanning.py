@@ -1,92 +1,50 @@
 """What a wish for a change meets in the workspace: a quick scan, and a closer look at what it would touch.
 
-Knows words, counts and the usual names of files; everything it says was found, and cites file and line. The
-same workspace and the same words always give the same result, within bounds on everything. Refuses to know
-what code means: a file that mentions a word is where to look, not yet what to change.
-
-Hidden files and those that usually hold secrets are counted but never read: what is cited goes to a model.
+Knows words, counts and the usual names of files; everything it says was found there, and cites file and line.
+The same workspace and the same words always give the same result, within bounds on everything. Refuses to
+know what code means: a file that mentions a word is where to look, not yet what to change.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from moot.texts.depth import Depth
+from moot.texts import keywords as wording
+from moot.texts.depth import DEPTHS, Depth
 from moot.workspace import codebase
-from moot.workspace.survey import Mention, Survey
+from moot.workspace.codebase import Found
+from moot.workspace.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
+from moot.workspace.survey import Mention
 
 Size = Literal["small", "medium", "large"]
 Risk = Literal["low", "medium", "high"]
 
-MOST_KEYWORDS = 12
+MOST_FILES = 25
 MOST_CITATIONS = 24
-MOST_FILES_NAMED = 40
+MOST_NOTES = 20
 
-_MOST_PER_WORD = 5
-_MOST_WORDS = 2_000
-_LINE_CHARACTERS = 160
+_MOST_SUFFIXES = 12
+_MOST_WORDS = 2 * wording.MOST_KEYWORDS
+_CITED_PER_WORD = 5
 _SMALL, _MEDIUM = 5, 20
 # A word that is everywhere says nothing about where the change belongs.
-_COMMON_SHARE, _COMMON_AT_LEAST = 0.25, 10
+_COMMON_SHARE, _COMMON_AT_LEAST = 0.1, 10
+_TELLING, _COMMON, _ENOUGH = 2, 1, 4
 _LONG_FILE = 800
-_OFTEN_USED = 10
+_OFTEN_IMPORTED = 10
 
-_DEPTHS: Mapping[str, Depth] = {
-    "small": "brief", "low": "brief", "medium": "standard", "large": "deep", "high": "deep",
-}  # fmt: skip
-_ORDER: tuple[Depth, ...] = ("brief", "standard", "deep")
-
-_SECRET_SUFFIXES = frozenset([".key", ".kdbx", ".p12", ".pem", ".pfx"])
-_MADE_SUFFIXES = frozenset([".lock", ".map", ".svg"])
-_MADE = re.compile(r"\.min\.\w+$|^package-lock\.json$|^pnpm-lock\.yaml$|^go\.sum$|^id_(?:rsa|dsa|ecdsa|ed25519)$")
-_TEST = re.compile(r"^test_|_tests?\.|[._]spec\.|\.test\.|Tests?\.\w+$|^conftest\.py$")
-_TEST_FOLDERS = frozenset(["__tests__", "e2e", "spec", "specs", "test", "tests"])
-_TEST_MARKS = re.compile(r"^test_|_tests?$|[._]spec$|\.test$|Tests?$")
-_PROSE_SUFFIXES = frozenset([".adoc", ".md", ".rst", ".txt"])
-_DELICATE = (
-    ("it changes stored data", re.compile(r"(?:^|/)(?:migrations?|alembic|schema)(?:/|\.)|\.sql$")),
-    ("it decides how everything is built or released", re.compile(
-        r"(?:^|/)(?:\.github|\.gitlab-ci\.yml|Dockerfile|Makefile|Jenkinsfile|deploy\w*)(?:/|$)")),
-    ("it decides who may do what", re.compile(r"(?i)(?:^|[/_-])(?:auth\w*|permissions?|security|crypto\w*|secrets?)(?:[/._-]|$)")),
-    ("others depend on its shape", re.compile(r"\.proto$|(?i:openapi|swagger)|\.graphql$")),
-)  # fmt: skip
-
-_RISKY = frozenset(
-    """authentication authorization billing breaking compliance concurrency credentials crypto cryptography
-    deletion downtime encryption gdpr invoice irreversible legal login migrate migration money oauth outage
-    password passwords payment payments permission permissions personal privacy production regulatory rollback
-    safety secret secrets security token tokens transaction transactions""".split()
-)
-_UNTELLING = frozenset(
-    """about above after again all allow already also always and another any anybody are based because been
-    before being below best better between both but can cannot case change changes could currently does doing
-    done down during each easily easy either else enable ensure etc even ever every everything existing feature
-    few first for from full get gets give given good had has have having help here how however implement
-    improve into issue its itself just keep kind know last later less let like likely little look made make
-    makes making many may maybe might more most much must need needed needs never new next not nothing now
-    off often old once one only onto other others our out over own people per please possible problem proper
-    properly provide quickly rather really same see should show simple since some someone something soon still
-    such support sure take than that the their them then there these they thing things this those through time
-    too try two under until upon use used useful user users uses using very via want wants was way ways well
-    were what when where whether which while who whole why will wish with within without work working works
-    would year yes yet you your""".split()
-)
-# Names that say where a file stands and not what it is about.
-_UNTELLING_STEMS = frozenset(
-    "__init__ __main__ app base cli common config conftest constants core helpers index init lib main mod "
-    "models readme routes server setup test tests types util utils views".split()
-)
-
-_QUOTED = re.compile(r"`([^`\n]{2,60})`")
-_WORD = re.compile(r"[^\W\d_][\w]*(?:[-.][^\W\d_]\w*)*")
-_LETTER = r"[^\W\d_]"
-_PARTS = re.compile(rf"[A-Z]{{2,}}(?![a-z])|[A-Z]?[a-z]+|{_LETTER}+")
-_ENDINGS = r"(?:e?s|e?d|e?rs?|ings?)?"
+_DEPTH_OF: Mapping[str, Depth] = {
+    "small": "brief",
+    "low": "brief",
+    "medium": "standard",
+    "large": "deep",
+    "high": "deep",
+}
 
 
 # -- what is found -------------------------------------------------------------------------------
@@ -94,8 +52,8 @@ _ENDINGS = r"(?:e?s|e?d|e?rs?|ings?)?"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Where one keyword is: in so many files, on so many lines, most in the files named. A `common` one is
-    in so many that it says little."""
+    """One keyword: in how many files, on how many lines, and in which files most. A `common` one is in so
+    many that it says little."""
 
     word: str
     files: int
@@ -106,8 +64,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """`likely` are the files that the wish most probably concerns, the likeliest first, and `likely_count`
-    how many there are in all. `capped`: there are more files than were looked at."""
+    """`likely` are the files that the wish probably concerns, the likeliest first; there are `likely_count`
+    of them in all. `capped`: there are more files than were looked at."""
 
     files: int
     capped: bool
@@ -126,20 +84,20 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A file that would be touched. `used_by`: how many other files name it; None for a name that does not
-    say what it is about. `tests` are those near it."""
+    """A file that mentions what the change is about. `imported_by`: how many other files bring it in; None
+    for a test, and for a name that many files have. `tests` are named after it."""
 
     file: str
-    words: tuple[str, ...]
     lines: int
-    first: Mention
-    used_by: int | None
+    length: int
+    first: tuple[Mention, ...]
+    imported_by: int | None
     tests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """`count` is how many files mention what is looked for, of which `touched` are the likeliest."""
+    """`touched` are the likeliest of `count` files."""
 
     words: tuple[str, ...]
     touched: tuple[Touched, ...]
@@ -150,107 +108,226 @@ class Impact:
     capped: bool
 
 
-# -- looking -------------------------------------------------------------------------------------
-
-
 def quick_scan(root: Path, title: str, description: str) -> Scan:
     seen = codebase.look(root)
-    keywords = keywords_of(title, description)
-    search = _search(root, seen, keywords)
-    likely = search.likely()
+    words = wording.keywords_of(title, description)
+    found = codebase.search(root, seen.files, wording.as_keywords(words))
+    hits = tuple(_hit(word, found, len(seen.files)) for word in words)
+    likely = _likely(found, hits)
+    risky = wording.risky_words(f"{title} {description}")
     estimate: Size = "small" if len(likely) <= _SMALL else "medium" if len(likely) <= _MEDIUM else "large"
-    risky = tuple(dict.fromkeys(word for word in _words(f"{title} {description}") if word in _RISKY))
     risk: Risk = "low" if not risky else "medium" if len(risky) == 1 else "high"
     return Scan(
         files=len(seen.files),
         capped=seen.capped,
-        by_suffix=seen.suffixes[:MOST_KEYWORDS],
-        keywords=keywords,
-        hits=tuple(map(search.hit, keywords)),
+        by_suffix=seen.suffixes[:_MOST_SUFFIXES],
+        keywords=words,
+        hits=hits,
         entry_points=seen.entry_points,
-        likely=likely[:MOST_FILES_NAMED],
+        likely=likely[:MOST_FILES],
         likely_count=len(likely),
         estimate=estimate,
         risk=risk,
         risky_words=risky,
-        proposed_depth=max(_DEPTHS[estimate], _DEPTHS[risk], key=_ORDER.index),
-        citations=tuple(search.citations(likely)),
+        proposed_depth=max(_DEPTH_OF[estimate], _DEPTH_OF[risk], key=DEPTHS.index),
+        citations=_citations(found, words, likely),
     )
 
 
 def impact(root: Path, scan: Scan, words: Iterable[str]) -> Impact:
-    """What the scan's keywords, and further `words` that have come up since, would touch."""
+    """What the scan's keywords, and further words that have come up since, would touch."""
     seen = codebase.look(root)
-    further = keywords_of(" ".join(words), "")
-    wanted = tuple(dict.fromkeys((*further, *scan.keywords)))[: 2 * MOST_KEYWORDS]
-    search = _search(root, seen, wanted)
-    likely = search.likely()
-    named = likely[:MOST_FILES_NAMED]
-    used = _used_by(root, seen, named)
+    further = wording.keywords_of(" ".join(words))
+    wanted = wording.distinct((*further, *scan.keywords))[:_MOST_WORDS]
+    found = codebase.search(root, seen.files, wording.as_keywords(wanted))
+    likely = _likely(found, [_hit(word, found, len(seen.files)) for word in wanted])
+    imports = _imports(root, seen.files, likely[:MOST_FILES])
     tests = [file for file in seen.files if is_test(file)]
     touched = tuple(
         Touched(
             file=file,
-            words=tuple(word for word in wanted if word in search.found[file].lines),
-            lines=sum(search.found[file].lines.values()),
-            first=search.found[file].first,
-            used_by=used.get(file),
-            tests=_tests_near(file, tests),
+            lines=found[file].lines.total(),
+            length=found[file].length,
+            first=tuple(sorted(found[file].first.values(), key=lambda mention: mention.line)),
+            imported_by=imports.get(file),
+            tests=tuple(
+                test for test in tests if name_under_test(test) == PurePosixPath(file).stem.casefold()
+            ),
         )
-        for file in named
-        if file in search.found
+        for file in likely[:MOST_FILES]
     )
-    files = {each.file for each in touched}
-    near = (test for each in touched for test in each.tests)
+    mentioning = {each.file for each in touched if is_test(each.file)}
     return Impact(
         words=wanted,
         touched=touched,
         count=len(likely),
-        entry_points=tuple(entry for entry in seen.entry_points if _leads_to(entry, files)),
-        tests=tuple(sorted({*near, *filter(is_test, files)}))[:MOST_FILES_NAMED],
-        risk_notes=tuple(_risk_notes(touched, len(likely), search)),
+        entry_points=tuple(entry for entry in seen.entry_points if _leads_into(entry, touched)),
+        tests=tuple(sorted(mentioning.union(*(each.tests for each in touched))))[:MOST_FILES],
+        risk_notes=tuple(islice(_risk_notes(touched, len(likely)), MOST_NOTES)),
         capped=seen.capped,
     )
 
 
-def is_test(file: str) -> bool:
-    path = PurePosixPath(file)
-    return _TEST.search(path.name) is not None or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
+# -- judging -------------------------------------------------------------------------------------
 
 
-# -- words ---------------------------------------------------------------------------------------
+def _hit(word: str, found: Mapping[str, Found], files: int) -> Hit:
+    counts = {file: each.lines[word] for file, each in found.items() if each.lines[word]}
+    most_first = sorted(counts, key=lambda file: (-counts[file], file))
+    common = len(counts) > max(_COMMON_AT_LEAST, files * _COMMON_SHARE)
+    return Hit(word, len(counts), sum(counts.values()), common, tuple(most_first[:_CITED_PER_WORD]))
 
 
-def keywords_of(title: str, description: str) -> tuple[str, ...]:
-    """The words worth looking for: what stands in backticks, then the title's, then the description's most
-    frequent. Of words that differ only in their ending, the first."""
-    quoted = [name.strip().casefold() for name in _QUOTED.findall(f"{title} {description}")]
-    from_title = _words(title)
-    counted = Counter(_words(description)[:_MOST_WORDS])
-    # Stable: equally frequent words stay in the order of the text.
-    from_description = sorted(counted, key=lambda word: -counted[word])
-    kept: dict[str, str] = {}
-    for word in (*quoted, *from_title, *from_description):
-        is_telling = word in quoted or (len(word) > 2 and word not in _UNTELLING)
-        if word and is_telling:
-            kept.setdefault(_stem(word), word)
-    return tuple(kept)[:MOST_KEYWORDS]
+def _likely(found: Mapping[str, Found], hits: Sequence[Hit]) -> tuple[str, ...]:
+    """Files with enough in them: two telling words, of which one may be in the file's name, or one and two
+    common ones. Where there is no such file, common words have to do; where few words are found at all, all
+    of them are enough. Prose counts only where there is nothing else. Tests come last."""
+    weights = {hit.word: _COMMON if hit.common else _TELLING for hit in hits if hit.files}
+    enough = min(_ENOUGH, sum(weights.values()))
+    patterns = {each.word: each.pattern for each in wording.as_keywords(weights)}
+    scores: dict[str, int] = {}
+    telling: set[str] = set()
+    for file, each in found.items():
+        words = [word for word in weights if each.lines[word]]
+        named = [word for word, pattern in patterns.items() if pattern.search(file)]
+        found_weights = [weights[word] for word in (*words, *named)]
+        scores[file] = sum(found_weights)
+        if _TELLING in found_weights:
+            telling.add(file)
+    chosen = {file for file, score in scores.items() if score >= enough}
+    chosen = chosen & telling or chosen
+    chosen = {file for file in chosen if not is_prose(file)} or chosen
+
+    def order(file: str) -> tuple[bool, int, int, str]:
+        return is_test(file), -scores[file], -found[file].lines.total(), file
+
+    return tuple(sorted(chosen, key=order))
 
 
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+def _citations(
+    found: Mapping[str, Found], words: Sequence[str], likely: Sequence[str]
+) -> tuple[Mention, ...]:
+    """Of each word some, from likely files before others; one of every word before a second of any."""
+    files = tuple(dict.fromkeys((*likely, *sorted(found, key=lambda file: (is_prose(file), file)))))
+
+    def of(word: str) -> list[Mention]:
+        mentions = (found[file].first[word] for file in files if word in found[file].first)
+        return list(islice(mentions, _CITED_PER_WORD))
+
+    mixed = (mention for rank in zip_longest(*map(of, words)) for mention in rank if mention)
+    once = {(mention.file, mention.line): mention for mention in islice(mixed, MOST_CITATIONS)}
+    return tuple(once[place] for place in sorted(once))
 
 
-def _stem(word: str) -> str:
-    """Without a plural's or a verb's ending, where enough is left: `uploads` and `upload` are one."""
-    for ending in ("ings", "ing", "ies", "es", "s", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
-            return word.removesuffix(ending)
-    return word
+def _imports(root: Path, files: Sequence[str], touched: Iterable[str]) -> dict[str, int]:
+    names = {file: name for file in touched if not is_test(file) and (name := own_name(file))}
+    importing = [wording.importing(name) for name in sorted(set(names.values()))]
+    found = codebase.search(root, [file for file in files if not is_prose(file)], importing)
+    return {
+        file: sum(1 for other, each in found.items() if other != file and each.lines[name])
+        for file, name in names.items()
+    }
 
 
-def _pattern(word: str) -> re.Pattern[str]:
-    """The word where a word begins, also one of an identifier: `port` is in `open_port` and `openPorts`, and
-    not in `import` or `portable`."""
-    begins = rf"(?:(?<!{_LETTER})|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
-    return re.compile(rf"{begins}(?i:{re.escape(word)}{_ENDINGS})(?![a-z])")
+def _leads_into(entry: str, touched: Iterable[Touched]) -> bool:
+    """An entry point is a file, or `command = target (manifest)` with a file or a module as its target."""
+    declared = re.fullmatch(r".+? = (.+) \(.+\)", entry)
+    target = declared[1].partition(":")[0].removeprefix("./") if declared else entry
+    return any(
+        f"/{path}".endswith((f"/{target}", f"/{target.replace('.', '/')}"))
+        for each in touched
+        for path in (each.file, each.file.rpartition(".")[0])
+    )
+
+
+def _risk_notes(touched: Sequence[Touched], count: int) -> Iterator[str]:
+    if count > len(touched):
+        yield f"{count} files may be concerned; only the {len(touched)} likeliest were looked at closely."
+    code = [each for each in touched if not is_test(each.file) and not is_prose(each.file)]
+    for each in code:
+        for reason in why_delicate(each.file):
+            yield f"{_code(each.file)}: {reason}."
+        if (each.imported_by or 0) >= _OFTEN_IMPORTED:
+            yield f"{_code(each.file)}: {each.imported_by} other files import it."
+        if each.length >= _LONG_FILE:
+            yield f"{_code(each.file)}: {each.length} lines long."
+    untested = [each.file for each in code if not each.tests]
+    if untested:
+        shown = ", ".join(map(_code, untested[:10]))
+        more = f" and {len(untested) - 10} more" if len(untested) > 10 else ""
+        yield f"No test is named after {shown}{more}."
+
+
+# -- telling -------------------------------------------------------------------------------------
+
+
+def as_markdown(found: Scan | Impact) -> str:
+    """Without headings, so that it fits under any."""
+    parts = _told_scan(found) if isinstance(found, Scan) else _told_impact(found)
+    return "\n\n".join("\n".join((title, "", *lines)) for title, lines in parts if lines) + "\n"
+
+
+def _told_scan(scan: Scan) -> Iterator[tuple[str, list[str]]]:
+    kinds = ", ".join(f"{count} {_code(suffix)}" for suffix, count in scan.by_suffix)
+    risky = f" ({', '.join(scan.risky_words)})" if scan.risky_words else ""
+    yield (
+        "**Estimate**",
+        [
+            f"- Size: {scan.estimate} ({_files(scan.likely_count)} likely concerned)",
+            f"- Risk by the words of the description: {scan.risk}{risky}",
+            f"- Proposed depth: {scan.proposed_depth}",
+            f"- Looked at: {_files(scan.files)}{' (there are more)' if scan.capped else ''}"
+            + (f": {kinds}" if kinds else ""),
+        ],
+    )
+    yield "**Keywords**", [f"- {_code(hit.word)}: {_told_hit(hit)}" for hit in scan.hits]
+    yield "**Files likely concerned**", _listed(scan.likely, scan.likely_count)
+    yield "**Entry points**", _listed(scan.entry_points, len(scan.entry_points))
+    yield "**Citations**", [f"- {_cited(mention)}" for mention in scan.citations]
+
+
+def _told_hit(hit: Hit) -> str:
+    if not hit.files:
+        return "not found"
+    common = "; too common to tell much" if hit.common else ""
+    return f"{_files(hit.files)}, {_lines(hit.lines)}{common}; most in {', '.join(map(_code, hit.top))}"
+
+
+def _told_impact(found: Impact) -> Iterator[tuple[str, list[str]]]:
+    more = " (there are more files than were looked at)" if found.capped else ""
+    words = ", ".join(map(_code, found.words)) or "nothing"
+    yield "**Looked for**", [f"- {words}: {_files(found.count)} likely concerned{more}"]
+    yield "**Files touched by mention**", [_told_touched(each) for each in found.touched]
+    yield "**Entry points that lead there**", _listed(found.entry_points, len(found.entry_points))
+    yield "**Tests near**", _listed(found.tests, len(found.tests))
+    yield "**Risks**", [f"- {note}" for note in found.risk_notes]
+
+
+def _told_touched(each: Touched) -> str:
+    imports = "" if each.imported_by is None else f", imported by {_files(each.imported_by)}"
+    return f"- {_code(each.file)}: {_lines(each.lines)} of {each.length}{imports}; {_cited(each.first[0])}"
+
+
+def _listed(names: Sequence[str], count: int) -> list[str]:
+    more = [f"- … and {count - len(names)} more"] if count > len(names) else []
+    return [f"- {_code(name)}" for name in names] + more
+
+
+def _cited(mention: Mention) -> str:
+    return f"{_code(f'{mention.file}:{mention.line}')} {_code(mention.text)}"
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+def _code(text: str) -> str:
+    """A code span, which nothing in the text can end."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if longest or not text.strip() else ""
+    return f"{fence}{padding}{text}{padding}{fence}"

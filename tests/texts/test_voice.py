@@ -8,8 +8,8 @@ from moot.texts.voice import echoes
 
 ALEX = (
     "There are two ways. A queue between the scanner and the ledger costs us an operator who watches it; "
-    "writing straight through costs us every scan made while the ledger is down. The risk of the queue is that "
-    "it fills up unseen. We can contain it by an alarm at half its size."
+    "writing straight through costs us every scan made while the ledger is down. The risk of the queue is "
+    "that it fills up unseen. We can contain it by an alarm at half its size."
 )
 MAYA = (
     "Before we choose, who is standing there with the scanner? Say it is the night shift, one person, forty "
@@ -50,6 +50,7 @@ def test_agreement_without_content_is_an_echo(text: str) -> None:
     [
         "I do not agree with Alex.",
         "I don't agree.",
+        "Don't agree.",
         "I disagree with Maya.",
         "Not right.",
         "Never agreed.",
@@ -77,8 +78,8 @@ def test_an_objection_a_question_or_a_reason_is_none(text: str) -> None:
         f"Alex Rivera (Solutions Architect): {ALEX}",
         "The risk of the queue is that it fills up unseen.",
         "As Alex said, the risk of the queue is that it fills up unseen.",
-        "I agree with Alex that the risk of the queue is that it fills up unseen. We can contain it by an alarm "
-        "at half its size.",
+        "I agree with Alex that the risk of the queue is that it fills up unseen. We can contain it by an "
+        "alarm at half its size.",
         "A queue between the scanner and the ledger costs us an operator who watches it. Writing straight "
         "through costs us every scan that is made while the ledger is down. We should contain the risk by an "
         "alarm at half its size.",
@@ -94,9 +95,9 @@ def test_what_was_just_said_is_an_echo(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Alex, an alarm at half its size rings at the desk of somebody asleep. What does the night shift see?",
-        "Jordan, on that road `QueueFull` reaches the scanner's firmware, and that is another team's release. "
-        "The risk is the calendar, not the queue.",
+        "Alex, an alarm at half its size rings at the desk of a sleeper. What does the night shift see?",
+        "Jordan, on that road `QueueFull` reaches the scanner's firmware, and that is another team's "
+        "release. The risk is the calendar, not the queue.",
         "Alex's alarm as a test: Given a queue of 500, When scan 251 is recorded, Then `alarm(level=0.5)` is "
         "sent once.",
         "The risk of the queue is that it fills up unseen. Maya, that is forty parcels which somebody hands "
@@ -119,6 +120,7 @@ def test_a_denial_of_what_was_said_is_none() -> None:
     said = "We use a queue between the scanner and the ledger."
     assert echoes("Use a queue between the scanner and the ledger.", [said])
     assert not echoes("Not a queue between scanner and ledger.", [said])
+    assert not echoes("Don’t use a queue between the scanner and the ledger.", [said])
     assert not echoes("Why a queue?", [said])
 
 

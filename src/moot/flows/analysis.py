@@ -8,10 +8,10 @@ are a flow of their own within this one: their events are in the same log.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from moot.errors import IllegalMove, InvalidInput
-from moot.flows import analysis_menu, roundtable
+from moot.flows import analysis_menu, roundtable, roundtable_asking
 from moot.flows.analysis_events import (
     MAX_ANSWER,
     AnalysisEvent,
@@ -59,6 +59,7 @@ from moot.flows.flow import (
 )
 from moot.flows.roundtable_events import RoundtableEvent
 from moot.flows.roundtable_state import RoundtableState
+from moot.flows.roundtable_state import Step as RoundtableStep
 from moot.texts.depth import depth_in
 
 OPEN, ASSESS, FEEDBACK = "analysis/open", "analysis/assess", "analysis/feedback"
@@ -68,7 +69,7 @@ SCAN, IMPACT, WRITE, AMEND, BOARD = (
 )
 """What the program is asked to do."""
 
-_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = get_args(RoundtableEvent)
+_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable.TRANSITIONS)
 
 _WHERE_MODELS_ARE_ASKED = (Step.OPENING, Step.ASSESSING, Step.FEEDBACK, Step.BOARD)
 _FOLLOWING = (Step.SCANNING, Step.LOOKING, Step.OPENING, Step.FINISHED)
@@ -243,13 +244,14 @@ def _in_roundtable(state: AnalysisState, event: RoundtableEvent) -> AnalysisStat
     assert state.roundtable is not None
     assert state.current is not None
     table = roundtable.advance(state.roundtable, event)
-    if not table.closed:
+    if table.step is not RoundtableStep.CLOSED:
         return replace(state, roundtable=table)
     state = replace(state, step=Step.MENU, roundtable=None, bills=(*state.bills, *table.bills))
-    if not table.opened:
+    if table.synthesis is None:
         return state
-    questions = tuple(q.question for q in table.synthesis.open_questions) if table.synthesis else ()
-    ended = Elaboration(state.current.ref.id, table.one_line, questions)
+    questions = tuple(open_question.question for open_question in table.synthesis.open_questions)
+    assert state.current is not None
+    ended = Elaboration(state.current.ref.id, table.synthesis.one_line, questions)
     return replace(state, elaborations=(*state.elaborations, ended))
 
 
@@ -284,7 +286,7 @@ def pending(state: AnalysisState) -> tuple[Effect, ...]:
             return (CarryOut(AMEND, occasion),)
         case Step.ROUNDTABLE:
             assert state.roundtable is not None
-            return roundtable.pending(state.roundtable)
+            return roundtable_asking.pending(state.roundtable)
         case Step.CHOOSING:
             return (analysis_menu.ask_for_question(state),)
         case Step.BOARD:
@@ -299,7 +301,7 @@ def pending(state: AnalysisState) -> tuple[Effect, ...]:
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
         assert state.roundtable is not None
-        return roundtable.record(state.roundtable, effect, outcome)
+        return roundtable_asking.record(state.roundtable, effect, outcome)
     at = state.current.ref.id if state.current else ""
     match effect, outcome:
         case AskPerson(), PersonAnswered(text):

@@ -14,7 +14,8 @@ MAX_ANSWER = 20_000
 
 
 class StepRef(msgspec.Struct, frozen=True):
-    """A step as this analysis knows it, and why it does not apply, if it does not."""
+    """A step as this analysis knows it, and why it does not apply, if it does not. At a depth in
+    `skip_at` it does not apply either."""
 
     id: str
     title: str
@@ -24,6 +25,7 @@ class StepRef(msgspec.Struct, frozen=True):
     outputs: tuple[str, ...]
     depends_on: tuple[str, ...] = ()
     does_not_apply: str = ""
+    skip_at: tuple[Depth, ...] = ()
 
 
 class Voice(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from moot.flows.analysis_events import ModelFailed, StepRef, Voice
 from moot.flows.flow import Spoken
@@ -102,13 +102,22 @@ class AnalysisState:
         """In order, each once."""
         return tuple(dict.fromkeys(ref.phase for ref in self.steps))
 
+    def not_applying(self, ref: StepRef) -> str:
+        """Why a step is passed over; nothing if it is not."""
+        depth = self.depth_of(ref)
+        return ref.does_not_apply or (f"the analysis is {depth}" if depth in ref.skip_at else "")
+
+    def missing(self, ref: StepRef) -> tuple[str, ...]:
+        """What has to be done first. What does not apply is not waited for."""
+        settled = {other.id for other in self.steps if other.id in self.completed or self.not_applying(other)}
+        return tuple(other for other in ref.depends_on if other not in settled)
+
     def is_due(self, ref: StepRef) -> bool:
-        done = set(self.completed)
         return (
-            ref.id not in done
+            ref.id not in self.completed
             and ref.phase not in self.skipped_phases
-            and not ref.does_not_apply
-            and done.issuperset(ref.depends_on)
+            and not self.not_applying(ref)
+            and not self.missing(ref)
         )
 
     @property
@@ -118,18 +127,17 @@ class AnalysisState:
     @property
     def left_out(self) -> tuple[tuple[StepRef, str], ...]:
         """Steps that are passed over, and why."""
-        done = set(self.completed)
+        following = self.next_due
         found = []
         for ref in self.steps:
-            missing = [other for other in ref.depends_on if other not in done]
-            if ref.id in done:
+            if ref.id in self.completed:
                 continue
-            if ref.does_not_apply:
-                found.append((ref, ref.does_not_apply))
+            if self.not_applying(ref):
+                found.append((ref, self.not_applying(ref)))
             elif ref.phase in self.skipped_phases:
                 found.append((ref, "the rest of its phase was skipped"))
-            elif missing and self.next_due is not None and self.next_due.id > ref.id:
-                found.append((ref, f"it needs {', '.join(missing)} first"))
+            elif self.missing(ref) and (following is None or following.id > ref.id):
+                found.append((ref, f"it needs {', '.join(self.missing(ref))} first"))
         return tuple(found)
 
     @property
@@ -141,15 +149,16 @@ class AnalysisState:
     @property
     def phases_completed(self) -> tuple[str, ...]:
         """A step that does not apply holds nothing up; one that was skipped does."""
-        done = set(self.completed)
         return tuple(
             phase
             for phase in self.phases
-            if all(ref.id in done or ref.does_not_apply for ref in self.steps if ref.phase == phase)
+            if all(
+                ref.id in self.completed or self.not_applying(ref) for ref in self.steps if ref.phase == phase
+            )
         )
 
     @property
-    def status(self) -> str:
+    def status(self) -> Literal["raw", "partial", "analyzed"]:
         whole = self.phases_completed
         if whole and len(whole) == len(self.phases):
             return "analyzed"

@@ -154,7 +154,7 @@ def _notes(small: bool) -> dict[str, Any]:
     line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=120 if small else 400)]
     return {
         "summary": (_text(200 if small else 800), ...),
-        "missing": (Annotated[list[line], Field(max_length=1 if small else 8)], ...),  # type: ignore[valid-type]
+        "missing": (Annotated[list[line], Field(max_length=1 if small else 8)], ...),
         "follow_up": (Annotated[str, StringConstraints(max_length=120 if small else 800)], ...),
     }
 

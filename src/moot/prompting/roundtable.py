@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 
 from moot.flows.analysis_state import AnalysisState
-from moot.flows.roundtable_state import RoundtableState
+from moot.flows.roundtable_state import USER, RoundtableState
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
 from moot.speech import Message, ModelSaid, Request, UserSaid
@@ -25,7 +25,7 @@ def contribution(state: AnalysisState, persona: Persona, *, small: bool) -> Requ
     table = _table(state)
     others = _others(table, persona.id)
     if small:
-        last = next((said.text for said in reversed(table.transcript)), table.focus_question)
+        last = next((said.text for said in reversed(table.discussion)), "")
         return Request(
             system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
             messages=(UserSaid(f"{table.focus_question} {last}"[:600]),),
@@ -38,9 +38,9 @@ def contribution(state: AnalysisState, persona: Persona, *, small: bool) -> Requ
         {
             "name": persona.name,
             "others": others,
-            "focus": table.focus_question,
-            "step": table.step_title,
-            "redirect": _REDIRECT if persona.id == table.lead else "",
+            "focus": table.focus_question or table.opened.step_title,
+            "step": table.opened.step_title,
+            "redirect": _REDIRECT if persona.id == table.lead.id else "",
         },
     )
     return _speech(persona, instructions, (UserSaid(_heard(table)),))
@@ -55,8 +55,8 @@ def tradeoff(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
         {
             "name": persona.name,
             "others": _others(table, persona.id),
-            "focus": table.focus_question,
-            "step": table.step_title,
+            "focus": table.focus_question or table.opened.step_title,
+            "step": table.opened.step_title,
         },
     )
     return _speech(persona, instructions, (UserSaid(_heard(table)),))
@@ -94,15 +94,15 @@ def _table(state: AnalysisState) -> RoundtableState:
 
 
 def _others(table: RoundtableState, persona: str) -> str:
-    names = [f"{one.name} ({one.role})" for one in table.speakers if one.id != persona]
+    names = [f"{one.name} ({one.role})" for one in table.opened.speakers if one.id != persona]
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _heard(table: RoundtableState) -> str:
-    names = {one.id: f"{one.name} ({one.role})" for one in table.speakers} | {"user": "The person"}
+    names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
     lines = [f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names]
     said = "\n\n".join(lines)
-    material = table.material[:_MATERIAL_LIMIT]
+    material = table.opened.material[:_MATERIAL_LIMIT]
     return f"<material>\n{material}\n</material>\n\n<said>\n{said}\n</said>\n\nIt is your turn."
 
 
@@ -162,18 +162,18 @@ class SmallSynthesis(SynthesisGiven):
 
 def framing(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
-    lead = next(one for one in table.speakers if one.id == table.lead)
+    lead = table.lead
     system = fill(
         "roundtable/framing",
         {
             "lead": lead.name,
             "role": lead.role,
-            "others": _others(table, table.lead),
-            "step": table.step_title,
-            "item": table.item,
+            "others": _others(table, lead.id),
+            "step": table.opened.step_title,
+            "item": table.opened.item,
         },
     )
-    material = table.material[: 600 if small else _MATERIAL_LIMIT]
+    material = table.opened.material[: 600 if small else _MATERIAL_LIMIT]
     request = Request(
         system=system,
         messages=(UserSaid(f"<material>\n{material}\n</material>"),),
@@ -185,17 +185,14 @@ def framing(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseMod
 
 def synthesis(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
-    speakers = ", ".join(one.first_name for one in table.speakers)
-    system = fill(
-        "roundtable/synthesis", {"step": table.step_title, "item": table.item, "speakers": speakers}
-    )
-    first_names = {one.id: one.first_name for one in table.speakers} | {"user": "User"}
-    said = "\n\n".join(
-        f"{first_names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in first_names
-    )
+    opened = table.opened
+    names = table.first_names | {USER: "User"}
+    facts = {"step": opened.step_title, "item": opened.item, "speakers": ", ".join(names.values())}
+    system = fill("roundtable/synthesis", facts)
+    said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.discussion)
     asked = f"<transcript>\n{said[-1200:] if small else said}\n</transcript>"
-    if table.objections:
-        wrong = "\n".join(f"- {reason}" for reason in table.objections)
+    if table.returned_synthesis is not None:
+        wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
         asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
     request = Request(
         system=system,

@@ -54,7 +54,9 @@ def reply_to_doubt(text: str, first_names: Mapping[str, str]) -> Literal["exit",
 
 _SHORT = 6
 _NEGATED = re.compile(r"\b(?:not|never|don't|do not)\b")
-_STAY = re.compile(r"\b(?:continue|go on|going|keep|carry on|explor\w+|stay)\b|^(?:no|nope|nah|not yet)[.!]?$")
+_STAY = re.compile(
+    r"\b(?:continue|go on|going|keep|carry on|explor\w+|stay)\b|^(?:no|nope|nah|not yet)[.!]?$"
+)
 _END = re.compile(r"\b(?:end|stop|finish|quit)\b|^(?:yes|yeah|yep|yup|sure|please|ok|okay)\b")
 
 
@@ -78,7 +80,9 @@ def _addressed(plain: str, first_names: Mapping[str, str]) -> Iterator[str]:
         if re.match(rf"\W*{name}(?:[,: ]|$)", plain):
             yield persona
     # A part of a double name is somebody else.
-    calls = ((found.start(), p) for p, n in names.items() for found in re.finditer(rf"(?<![\w-]){n}[,?]", plain))
+    calls = (
+        (found.start(), p) for p, n in names.items() for found in re.finditer(rf"(?<![\w-]){n}[,?]", plain)
+    )
     for _, persona in sorted(calls):
         yield persona
 
@@ -86,7 +90,7 @@ def _addressed(plain: str, first_names: Mapping[str, str]) -> Iterator[str]:
 # -- whether to end ------------------------------------------------------------------------------
 
 _WRAP = r"wrap(?: (?:it|this|that|things))? up"
-_WORD = re.compile(rf"(?<![\w-])(?:done|exit|back|{_WRAP})(?![\w-])")
+_WORD = re.compile(rf"(?<![\w-])(?<!\bwell )(?:done|exit|back|{_WRAP})(?![\w-])")
 _THIS = (
     r"(?:(?:our|the|this|that|your) )?(?:\w+ )?"
     r"(?:discussion|conversation|elaboration(?: mode)?|roundtable|round table|session|debate|talk|chat)"
@@ -113,20 +117,22 @@ _UNSURE = re.compile(
     rf"(?:{_SELF}|(?:are|am) (?:we|i)|(?:we|i) (?:\w+ )?be)(?: \w+){{0,2}} done\b"
     rf"|\b(?:we|i|let's|us)\b(?: \w+){{0,4}} {_WRAP}\b"
     rf"|(?:\b(?:we|i|let's|let us|to)\b(?: \w+){{0,2}} )?(?:go|head|get) back"
-    rf"|\b(?:we|i|let's)\b(?: \w+){{0,2}} exit(?: {_THIS})?"
-    rf"|(?:almost|nearly|about|maybe|perhaps|probably) done"
-    rf"|(?:done|finished) with (?:this|that|it|these)"
-    rf"|{_WRAP}\b.*"
+    rf"|\b(?:we|i|let's)\b(?: \w+){{0,2}} exit(?: {_THIS})?$"
+    r"|(?:almost|nearly|about|maybe|perhaps|probably) done"
+    r"|done with (?:this|that|it|these)"
+    rf"|^{_WRAP}\b"
 )
 
 _FILLER = (
     r"ok|okay|well|so|alright|all right|right|yes|yeah|yep|no|great|good|nice|thanks(?: \w+)?(?: for .+)?"
-    r"|thank you(?: \w+)?(?: for .+)?|please|now|then|cool|fine|perfect|and|oh|um|hm+|hey|hi|everyone|team|folks"
-    r"|all|both|guys|for now|for today|here|i think|i believe|i'd say|that's (?:it|all|enough)|that is (?:it|all)"
-    r"|that's (?:it|all) from me|good (?:points|discussion|stuff)|great (?:points|discussion|stuff)"
-    r"|let's call it|just|actually|really|it's|sorry"
+    r"|thank you(?: \w+)?(?: for .+)?|please|now|then|cool|fine|perfect|and|oh|um|hm+|hey|hi|everyone"
+    r"|team|folks|all|both|guys|for now|for today|here|i think|i believe|i'd say"
+    r"|that's enough|(?:that's|that is) (?:it|all)(?: from me)?|(?:good|great) (?:points|discussion|stuff)"
+    r"|let's call it|just|actually|really|sorry"
 )
-_HEDGED = re.compile(r"\b(?:maybe|perhaps|probably|almost|nearly|guess|might|could|may|should|unless|suppose)\b")
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|probably|almost|nearly|guess|might|could|may|should|unless|suppose)\b"
+)
 _OTHERWISE = re.compile(r"\b(?:not|never|n't|\w+n't|before|until|till|when|whenever|once|after|if|while)\b")
 
 
@@ -144,13 +150,13 @@ def _ending(plain: str, names: list[str]) -> Literal["exit", "doubtful"] | None:
     # The last thing said is what is wanted, as long as it is said in so many words and nothing is asked.
     if weights[-1] == "exit" and not asks and not _is_one_word(clauses[-1][0]):
         return "exit"
-    return "doubtful" if "exit" in weights or weights[-1] == "doubtful" else None
+    return "doubtful" if any(weights) else None
 
 
 def _clauses(plain: str) -> Iterator[tuple[str, bool]]:
     """Each with whether it is a question."""
     for found in re.finditer(r"([^,.;:!?…—–]+)([,.;:!?…—–]*)", re.sub(r"\s-+\s", ", ", plain)):
-        yield found[1].strip(" \"'()*_“”«»"), "?" in found[2]
+        yield re.sub(r"^[\W_]+|[\W_]+$", "", found[1]), "?" in found[2]
 
 
 def _core(clause: str, filler: re.Pattern[str]) -> str:
@@ -181,7 +187,7 @@ def _weight(clause: str, asked: bool) -> Literal["exit", "doubtful"] | None:
 
 
 def _goes_elsewhere(clause: str) -> bool:
-    """"Go back to the API" names where to; it is no wish to leave."""
+    """ "Go back to the API" names where to; it is no wish to leave."""
     return re.search(r"\bback (?:to|and|into|on|over|up|button|in|end)\b", clause) is not None
 
 

@@ -73,7 +73,7 @@ def plainly_framed(why: str) -> str:
 
 def _invitation(first_name: str, lens: str) -> str:
     # A lens lists what somebody looks at, the most telling first; all of it would not fit into a question.
-    point = lens.split(",")[0].strip()
+    point = lens.partition(",")[0].strip()
     article = "an" if point[:1].lower() in ("a", "e", "i", "o") else "a"
     return f"{first_name}, what is your take from {article} {point} perspective?"
 
@@ -104,9 +104,7 @@ def no_answer(name: str, why: str) -> str:
 
 
 def not_updated(why: str) -> str:
-    return (
-        f"Could not update the artifacts ({why}). Elaboration insights are in the synthesis summary above."
-    )
+    return f"Could not update the artifacts ({why}). Elaboration insights are in the synthesis summary above."
 
 
 def turn_limit(value: object) -> tuple[int, str | None]:
@@ -129,45 +127,34 @@ def prefix(name: str, role: str) -> str:
     return f"{name} ({role}): "
 
 
-_EMPHASIS = r"(?P<open>[*_]{0,3})"
-_CLOSED = r"(?P<closed>(?P=open))"
-
-
 def without_own_prefix(text: str, name: str, role: str) -> str:
     """Removes the speaker's own name, however a model writes it before its words: full or first name, with
-    or without a role, bold, in brackets, as a heading."""
-    names = _spellings(name)
-    title = rf"(?:\s*\([^()\n]{{1,60}}\)|\s*[,–—-]\s*{re.escape(role)})?"
-    mark = r"\s*[:：]"
-    named = rf"[\s>#]*{_EMPHASIS}\[?(?:{names})\b{title}\]?"
-    before_colon, after_colon = rf"{_CLOSED}{title}{mark}", rf"{mark}{_CLOSED}(?![*_])"
-    # Without a colon only a line of its own is a prefix: "Maya Chen (Business Analyst)" and a line break.
-    alone = rf"{_CLOSED}{title}[ \t]*\n"
-    prefixed = re.compile(rf"{named}(?:{after_colon}|{before_colon}|{alone})\s*", re.IGNORECASE)
-    unclosed = re.compile(rf"{named}{mark}[ \t]*", re.IGNORECASE)
-    while True:
-        if found := prefixed.match(text):
-            text = text[found.end() :]
-        elif found := unclosed.match(text):
-            # The whole reply is emphasised, name and all.
-            text = found["open"] + text[found.end() :]
-        else:
-            return text.strip()
+    or without a role, bold, in brackets, as a heading, more than once."""
+    full = r"\s+".join(map(re.escape, name.split()))
+    first = re.escape(name.split(maxsplit=1)[0])
+    title = rf"(?:\s*[(（][^()（）\n]{{1,60}}[)）]|\s*[,–—-]\s*{re.escape(role)})?"
+    # Without a colon, only a name that has the line to itself is a prefix.
+    end = r"(?:\s*[:：](?P<after>[*_]{0,3})|[ \t]*\n)"
+    named = (
+        rf"[\s>#]*(?P<open>[*_]{{0,3}})\[?(?:{full}|{first})(?!\w(?<!_))(?P<inner>[*_\]]*{title}[*_\]]*){end}"
+    )
+    while found := re.match(named, text, re.IGNORECASE):
+        opening, after = found["open"], found["after"] or ""
+        closed = not opening or opening in found["inner"] or opening == after
+        # Emphasis that is not the name's alone goes on over what follows.
+        kept = after if not opening else "" if closed else opening
+        text = kept + text[found.end() :].lstrip()
+    return text.strip()
 
 
 def before_other_voices(text: str, names: Iterable[str]) -> str:
     """What stands before a line in which a model goes on as somebody else. `names` are the others' full
     names. A first name and a colon may address a colleague, so alone they are no change of voice."""
     others = "|".join(re.escape(name) for name in names)
-    voice = rf"^[ \t>#]*[*_]{{0,3}}(?:(?:{others})\b[*_]{{0,3}}(?:\s*\([^()\n]{{1,60}}\))?|User)[*_]{{0,3}}[ \t]*:"
+    named = rf"(?:(?:{others})\b[*_]{{0,3}}(?:\s*\([^()\n]{{1,60}}\))?|User)"
+    voice = rf"^[ \t>#]*[*_]{{0,3}}{named}[*_]{{0,3}}[ \t]*:"
     found = re.search(voice, text, re.IGNORECASE | re.MULTILINE)
     return text[: found.start()].strip() if found else text.strip()
-
-
-def _spellings(name: str) -> str:
-    full = r"\s+".join(map(re.escape, name.split()))
-    first = re.escape(name.split()[0])
-    return f"{full}|{first}"
 
 
 def is_silence(text: str) -> bool:

@@ -64,7 +64,7 @@ def _only_agrees(text: str) -> bool:
 def _adds_nothing(word: str) -> bool:
     """A word with a capital is a colleague's name, as far as anyone can tell."""
     plain = _plain(word)
-    return plain in _SAID_IN_AGREEMENT or (word[0].isupper() and plain not in _OBJECTION)
+    return plain in _SAID_IN_AGREEMENT or (word[0].isupper() and not _objects(plain))
 
 
 def _repeats(text: str, other: str) -> bool:
@@ -72,10 +72,14 @@ def _repeats(text: str, other: str) -> bool:
     words, pairs = set(said), set(pairwise(said))
     if said == theirs:
         return True
-    if len(words) < _FEWEST_WORDS or not _OBJECTION & words <= set(theirs):
+    if len(words) < _FEWEST_WORDS or any(map(_objects, words - set(theirs))):
         return False
     shared_words, shared_pairs = words & set(theirs), pairs & set(pairwise(theirs))
     return len(shared_words) >= _WORDS_SHARED * len(words) and len(shared_pairs) >= _PAIRS_SHARED * len(pairs)
+
+
+def _objects(word: str) -> bool:
+    return word in _OBJECTION or word.endswith("n't")
 
 
 def _telling_words(text: str) -> list[str]:
@@ -84,5 +88,5 @@ def _telling_words(text: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """ "Alex's" is "alex"; "it's" becomes "it", which says as little."""
+    """Without its 's: what is left of "Alex's" is a name, and of "it's" as little as before."""
     return word.casefold().replace("’", "'").removesuffix("'s")

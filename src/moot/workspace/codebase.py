@@ -1,47 +1,71 @@
-"""The project itself: what a survey finds, without what moot has written about it.
+"""The project itself: what a survey finds, without what moot has written about it, and where words are in it.
 
 An analysis that finds its own words in the workspace would take them for evidence, and a fingerprint that
-covers its own files would change by being written down. Refuses to know what any file means.
+covers its own files would change by being written down. Hidden files, those that usually hold secrets and
+those that a program has made are never searched: what is found goes to a model. Refuses to know what any
+file means.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from moot.texts.keywords import Keyword
 from moot.workspace import git, survey
 from moot.workspace.layout import Workspace
-from moot.workspace.survey import Survey
+from moot.workspace.survey import Mention, Survey
+
+_LINE_CHARACTERS = 160
+_UNSEARCHED = re.compile(
+    r"(?:^|/)(?:\.[^/]*(?:/|$)|id_(?:rsa|dsa|ecdsa|ed25519)$|package-lock\.json$|pnpm-lock\.yaml$|go\.sum$)"
+    r"|\.(?:key|kdbx|p12|pem|pfx|lock|map|svg|min\.\w+)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file with words in it: on how many lines each is, the first of these, and how many lines it has."""
+
+    lines: Counter[str]
+    first: dict[str, Mention]
+    length: int
 
 
 def look(root: Path) -> Survey:
     seen = survey.look(root)
-    files = tuple(own_files(root, seen.files))
+    files = _own_files(root, seen.files)
     suffixes = Counter(suffix for name in files if (suffix := PurePosixPath(name).suffix.lower()))
     return replace(
         seen,
         files=files,
         suffixes=tuple(sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))),
-        manifests=tuple(own_files(root, seen.manifests)),
-        entry_points=tuple(own_files(root, seen.entry_points)),
+        manifests=_own_files(root, seen.manifests),
+        entry_points=_own_files(root, seen.entry_points),
     )
 
 
-def own_files(root: Path, files: Iterable[str]) -> Iterator[str]:
-    workspace = Workspace.at(root)
-    written = (workspace.items, workspace.designs, workspace.workflow_file, workspace.queue_file)
-    places = [place.relative_to(root).as_posix() for place in written]
-    return (
-        file for file in files if not any(file == place or file.startswith(f"{place}/") for place in places)
-    )
-
-
-def texts(root: Path, files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Name and text of each file that is a text of reasonable size, up to a sum of all."""
-    return survey._texts(root, files)
+def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dict[str, Found]:
+    """By file, in the order given. Files that are no text, or too large, have nothing in them."""
+    found = {}
+    searched = (file for file in files if not _UNSEARCHED.search(file))
+    for file, text in survey._texts(root, searched):
+        small = text.lower()
+        present = [keyword for keyword in keywords if keyword.core in small]
+        mentions = list(_mentions(file, text, present)) if present else []
+        if mentions:
+            found[file] = Found(
+                lines=Counter(mention.word for mention in mentions),
+                # Reversed, so that the first one stays.
+                first={mention.word: mention for mention in reversed(mentions)},
+                length=text.count("\n") + 1,
+            )
+    return found
 
 
 def fingerprint(root: Path) -> str:
@@ -57,6 +81,29 @@ def fingerprint(root: Path) -> str:
     for name in seen.files:
         digest.update(f"{name}\0{_size(root / name)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
+
+
+def _own_files(root: Path, files: Iterable[str]) -> tuple[str, ...]:
+    workspace = Workspace.at(root)
+    written = (workspace.items, workspace.designs, workspace.workflow_file, workspace.queue_file)
+    places = tuple(f"{place.relative_to(root).as_posix()}/" for place in written)
+    return tuple(file for file in files if not f"{file}/".startswith(places))
+
+
+def _mentions(file: str, text: str, keywords: Sequence[Keyword]) -> Iterator[Mention]:
+    """For each word, one for each line that has it."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        small = line.lower()
+        for keyword in keywords:
+            match = keyword.pattern.search(line) if keyword.core in small else None
+            if match:
+                # Of a long line, what is around the word.
+                start = max(0, match.start() - _LINE_CHARACTERS // 2)
+                yield Mention(file, number, _plain(line[start : start + _LINE_CHARACTERS]), keyword.word)
+
+
+def _plain(line: str) -> str:
+    return survey._short(line).replace("\t", " ").strip()
 
 
 def _size(path: Path) -> int:

@@ -59,7 +59,7 @@ class ItemMeta:
 
 def slug_of(title: str) -> str:
     """An id that a person recognises the title in; one of a title without Latin letters is a hash."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii").lower()
+    plain = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode("ascii")
     slug = re.sub(r"[^a-z0-9]+", "-", plain.replace("'", "")).strip("-")
     if len(slug) > _LONGEST_SLUG:
         whole_words = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]

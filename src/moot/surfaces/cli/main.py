@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from moot import __version__
+from moot.surfaces.cli.analyze import analyze
 from moot.surfaces.cli.ask import ask
 from moot.surfaces.cli.board import board
 from moot.surfaces.cli.challenge import challenge
 from moot.surfaces.cli.changes import archive, changes
 from moot.surfaces.cli.doctor import doctor
 from moot.surfaces.cli.implement import implement
+from moot.surfaces.cli.items import items
 from moot.surfaces.cli.mcp import mcp
 from moot.surfaces.cli.models import models
 from moot.surfaces.cli.personas import personas
@@ -58,6 +60,8 @@ app.command()(board)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)
+app.command()(analyze)
+app.command()(items)
 app.command()(proposal)
 app.command()(challenge)
 app.command()(reproposal)

@@ -19,7 +19,6 @@ from moot.surfaces.mcp.working import Progress, to_its_end
 from moot.surfaces.web.wire import BriefBody
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer

@@ -1,0 +1,282 @@
+"""What can happen in a brainstorm, and what its typed replies are made of: plain values.
+
+Knows names, fields and limits. When something may happen, and what follows from it, the flow decides.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from moot.flows.flow import Event, Spoken
+
+MAX_TEXT = 20_000
+"""Characters of an idea, a comment or an answer."""
+SCOUT_WORDS = 500
+REPLAY_WORDS = 3_000
+MAX_PARTS = 10
+"""Batches or splits that a triage can propose."""
+DEFERRED = "user deferred — use your best judgment"
+
+Level = Literal["straightforward", "exploration", "complex"]
+Limits = tuple[int, int]
+"""The fewest and the most."""
+QUESTION_LIMITS: dict[Level, Limits] = {"straightforward": (0, 0), "exploration": (3, 5), "complex": (5, 7)}
+SECTION_LIMITS: dict[Level, Limits] = {"straightforward": (1, 2), "exploration": (2, 6), "complex": (3, 8)}
+APPROACH_LIMITS: Limits = (2, 4)
+
+Consultant = Literal["board", "roundtable"]
+Wish = Literal["discuss", "revise", "board", "roundtable"]
+"""What a person's words can be for, besides an answer."""
+
+
+# -- what typed replies are made of --------------------------------------------------------------
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A batch, which comes after the one before it, or a piece that is a workflow of its own."""
+
+    title: str
+    description: str
+
+
+class Triage(msgspec.Struct, frozen=True, rename="camel"):
+    """A proposal: what holds is what the person confirms. Of `splits`, the first is this workflow's own part;
+    `batches` divide that part."""
+
+    level: Level
+    reasoning: str
+    suggested_skips: tuple[str, ...] = ()
+    batches: tuple[Part, ...] = ()
+    splits: tuple[Part, ...] = ()
+
+
+class Question(msgspec.Struct, frozen=True):
+    id: str
+    text: str
+    type: Literal["choice", "text"] = "text"
+    options: tuple[str, ...] = ()
+    answer: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """By the person: leaving it to the brainstormer is no answer."""
+        return self.answer not in ("", DEFERRED)
+
+
+class Approach(msgspec.Struct, frozen=True, rename="camel"):
+    id: str
+    title: str
+    summary: str
+    tradeoffs: str = ""
+    task_estimate: int = 0
+
+
+class Section(msgspec.Struct, frozen=True):
+    id: str
+    title: str
+    content: str
+    status: Literal["pending", "approved"] = "pending"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What the person wants done at the current step, in their words."""
+
+    wish: Wish
+    text: str
+
+
+# -- what happens --------------------------------------------------------------------------------
+
+
+class BrainstormOpened(Event, frozen=True):
+    description: str
+
+
+class ScoutReported(Event, frozen=True):
+    """What was found in the workspace, and the names of what was read for it."""
+
+    output: str
+    read: tuple[str, ...] = ()
+    cost_usd: float | None = None
+
+
+class TriageDrafted(Event, frozen=True):
+    triage: Triage
+    spoken: Spoken
+
+
+class ScopeKeptWhole(Event, frozen=True):
+    """The person wants neither the batches nor the splits that were proposed."""
+
+
+class LevelConfirmed(Event, frozen=True):
+    """The proposed level or another one. Batches and splits are confirmed with it, as they were shown."""
+
+    level: Level
+
+
+class PlanningChosen(Event, frozen=True):
+    """The person skips the rest of the brainstorm. Batches and splits are confirmed, as they were shown."""
+
+
+class QuestionsDrafted(Event, frozen=True):
+    questions: tuple[Question, ...]
+    spoken: Spoken
+
+
+class QuestionPicked(Event, frozen=True):
+    """The person turns to one question. What they then write is its answer."""
+
+    question: str
+
+
+class AnswerGiven(Event, frozen=True):
+    question: str
+    answer: str
+
+
+class AnswersClosed(Event, frozen=True):
+    """Done: what is still open is left to the brainstormer."""
+
+
+class ApproachesDrafted(Event, frozen=True):
+    approaches: tuple[Approach, ...]
+    recommendation: str
+    spoken: Spoken
+
+
+class ApproachChosen(Event, frozen=True):
+    approach: str
+
+
+class DesignDrafted(Event, frozen=True):
+    sections: tuple[Section, ...]
+    spoken: Spoken
+
+
+class SectionsApproved(Event, frozen=True):
+    sections: tuple[str, ...]
+
+
+class PreviousSectionShown(Event, frozen=True):
+    """One section back; what was approved stays approved."""
+
+
+class WritingBegun(Event, frozen=True):
+    wish: Wish
+
+
+class WritingDropped(Event, frozen=True):
+    """The person has thought better of it: back to the menu."""
+
+
+class RequestMade(Event, frozen=True):
+    wish: Wish
+    text: str
+
+
+class RequestWithdrawn(Event, frozen=True):
+    """It failed, and the person goes on without it. What was said stays in the conversation."""
+
+
+class TriageDiscussed(Event, frozen=True):
+    reply: str
+    triage: Triage
+    spoken: Spoken
+
+
+class QuestionsDiscussed(Event, frozen=True):
+    """`questions` are those still to be asked. Answered ones stay as they are, unless `replaces` names them."""
+
+    reply: str
+    questions: tuple[Question, ...]
+    replaces: tuple[str, ...]
+    spoken: Spoken
+
+
+class ApproachesDiscussed(Event, frozen=True):
+    reply: str
+    approaches: tuple[Approach, ...]
+    recommendation: str
+    spoken: Spoken
+
+
+class DesignDiscussed(Event, frozen=True):
+    """`sections` are those that changed, of the ones shown: maybe none, before a direction is found."""
+
+    reply: str
+    sections: tuple[Section, ...]
+    spoken: Spoken
+
+
+class SectionsRevised(Event, frozen=True):
+    sections: tuple[Section, ...]
+    spoken: Spoken
+
+
+class Consulted(Event, frozen=True):
+    """The Board's brief, or what a roundtable came to, joins the conversation."""
+
+    who: Consultant
+    text: str
+    cost_usd: float | None = None
+
+
+class GoneBack(Event, frozen=True):
+    """To the step that was visited last."""
+
+
+class AttemptFailed(Event, frozen=True):
+    """Nothing usable could be had for what was due. `raw` is what the model wrote instead."""
+
+    kind: str
+    message: str
+    raw: str = ""
+
+
+class TriedAgain(Event, frozen=True):
+    """The person wants what failed to be tried once more."""
+
+
+class BrainstormStopped(Event, frozen=True):
+    """Cancelled: everything is kept, and nothing is asked of anybody until it is resumed."""
+
+
+class BrainstormResumed(Event, frozen=True):
+    """Goes on where it was. What had failed is tried again."""
+
+
+BrainstormEvent = (
+    BrainstormOpened
+    | ScoutReported
+    | TriageDrafted
+    | ScopeKeptWhole
+    | LevelConfirmed
+    | PlanningChosen
+    | QuestionsDrafted
+    | QuestionPicked
+    | AnswerGiven
+    | AnswersClosed
+    | ApproachesDrafted
+    | ApproachChosen
+    | DesignDrafted
+    | SectionsApproved
+    | PreviousSectionShown
+    | WritingBegun
+    | WritingDropped
+    | RequestMade
+    | RequestWithdrawn
+    | TriageDiscussed
+    | QuestionsDiscussed
+    | ApproachesDiscussed
+    | DesignDiscussed
+    | SectionsRevised
+    | Consulted
+    | GoneBack
+    | AttemptFailed
+    | TriedAgain
+    | BrainstormStopped
+    | BrainstormResumed
+)

@@ -1,0 +1,231 @@
+"""Where a brainstorm stands: plain fields that can be written to a file, and what follows from them at once.
+
+What was made from something else remembers from what, so that whether it is stale is derived, never stored:
+a change that is taken back leaves nothing stale. Which event leads where, the flow decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from moot.conversation import Capped, Conversation
+from moot.flows.brainstorm_events import (
+    QUESTION_LIMITS,
+    REPLAY_WORDS,
+    SECTION_LIMITS,
+    Approach,
+    AttemptFailed,
+    Level,
+    Limits,
+    Part,
+    Question,
+    Request,
+    Section,
+    Triage,
+    Wish,
+)
+
+BRAINSTORMER, SCOUT = "brainstormer", "scout"
+"""Speakers in the conversation, besides the person and whoever is consulted."""
+
+
+class Step(StrEnum):
+    UNOPENED = "unopened"
+    SCOUT = "scout"
+    TRIAGE = "triage"
+    QUESTIONS = "questions"
+    APPROACHES = "approaches"
+    DESIGN = "design"
+    DONE = "done"
+
+
+class Situation(StrEnum):
+    """What is going on at a step: it decides what can happen next."""
+
+    UNOPENED = "unopened"
+    SCOUTING = "scouting"
+    TRIAGING = "triaging"
+    AT_TRIAGE = "at triage"
+    ASKING = "asking"
+    AT_QUESTIONS = "at questions"
+    WEIGHING = "weighing"
+    AT_APPROACHES = "at approaches"
+    DESIGNING = "designing"
+    AT_DESIGN = "at design"
+    ANSWERING = "answering"
+    WRITING = "writing"
+    IN_ROUND = "in a round"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    DONE = "done"
+
+
+_DRAFTING = {
+    Step.SCOUT: Situation.SCOUTING,
+    Step.TRIAGE: Situation.TRIAGING,
+    Step.QUESTIONS: Situation.ASKING,
+    Step.APPROACHES: Situation.WEIGHING,
+    Step.DESIGN: Situation.DESIGNING,
+}
+_AT_MENU = {
+    Step.TRIAGE: Situation.AT_TRIAGE,
+    Step.QUESTIONS: Situation.AT_QUESTIONS,
+    Step.APPROACHES: Situation.AT_APPROACHES,
+    Step.DESIGN: Situation.AT_DESIGN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BrainstormState:
+    step: Step = Step.UNOPENED
+    description: str = ""
+    scout_output: str = ""
+    scout_read: tuple[str, ...] = ()
+    triage: Triage | None = None
+    """As proposed. What the person confirmed is in the next three."""
+    complexity_level: Level | None = None
+    batches: tuple[Part, ...] = ()
+    splits: tuple[Part, ...] = ()
+    questions: tuple[Question, ...] = ()
+    questions_from: str = ""
+    """Fingerprint of what they were made from; empty where that is not known. So are the next two."""
+    approaches: tuple[Approach, ...] = ()
+    approaches_from: str = ""
+    recommendation: str = ""
+    chosen_approach: str = ""
+    design_sections: tuple[Section, ...] = ()
+    design_from: str = ""
+    current_section: int = 0
+    visited: tuple[Step, ...] = ()
+    """The way to the current step: going back walks it backwards."""
+    gone_back_from: tuple[Step, ...] = ()
+    conversation: Conversation = Conversation()
+    picked_question: str = ""
+    writing: Wish | None = None
+    request: Request | None = None
+    failure: AttemptFailed | None = None
+    stopped: bool = False
+    cost: float = 0.0
+    """US dollars, as far as prices are known."""
+    happened: int = 0
+    """How many events there were: it tells two askings of the same thing apart."""
+
+    @property
+    def finished(self) -> bool:
+        return self.step is Step.DONE
+
+    @property
+    def situation(self) -> Situation:
+        if self.step is Step.UNOPENED:
+            return Situation.UNOPENED
+        if self.finished:
+            return Situation.DONE
+        if self.stopped:
+            return Situation.STOPPED
+        if self.failure is not None:
+            return Situation.FAILED
+        if self.request is not None:
+            return Situation.IN_ROUND
+        if self.writing is not None:
+            return Situation.WRITING
+        if self.picked_question:
+            return Situation.ANSWERING
+        return _DRAFTING[self.step] if self._is_due() else _AT_MENU[self.step]
+
+    def _is_due(self) -> bool:
+        match self.step:
+            case Step.TRIAGE:
+                return self.triage is None
+            case Step.QUESTIONS:
+                return not self.questions or self.questions_stale
+            case Step.APPROACHES:
+                return not self.approaches or self.approaches_stale
+            case Step.DESIGN:
+                return not self.design_sections or self.design_stale
+            case _:
+                return True
+
+    # -- scope ---------------------------------------------------------------------------------------
+
+    @property
+    def level(self) -> Level:
+        """The confirmed level; only after triage."""
+        assert self.complexity_level is not None
+        return self.complexity_level
+
+    @property
+    def subject(self) -> str:
+        """What is brainstormed: the whole idea, or this workflow's part of it."""
+        if not self.splits:
+            return self.description
+        return f"{self.splits[0].title}: {self.splits[0].description}"
+
+    # -- what was made from what ---------------------------------------------------------------------
+
+    @property
+    def questions_basis(self) -> str:
+        return _fingerprint(self.complexity_level, self.subject)
+
+    @property
+    def approaches_basis(self) -> str:
+        return _fingerprint(self.subject, self.questions)
+
+    @property
+    def design_basis(self) -> str:
+        return _fingerprint(self.complexity_level, self.subject, self.questions, self.chosen)
+
+    @property
+    def questions_stale(self) -> bool:
+        """Whoever has answered as many as the new level wants is not asked again."""
+        enough = self.complexity_level is not None and self.question_limits[1] <= 0
+        return self.questions_from not in ("", self.questions_basis) and not enough
+
+    @property
+    def approaches_stale(self) -> bool:
+        return self.approaches_from not in ("", self.approaches_basis)
+
+    @property
+    def design_stale(self) -> bool:
+        return self.design_from not in ("", self.design_basis)
+
+    # -- questions, approaches, sections -------------------------------------------------------------
+
+    @property
+    def question_limits(self) -> Limits:
+        """How many questions a first draft must have, beside those that are answered already."""
+        fewest, most = QUESTION_LIMITS[self.level]
+        answered = sum(question.answered for question in self.questions)
+        return max(fewest - answered, 1), most - answered
+
+    @property
+    def section_limits(self) -> Limits:
+        return SECTION_LIMITS[self.level]
+
+    @property
+    def chosen(self) -> Approach | None:
+        return next((each for each in self.approaches if each.id == self.chosen_approach), None)
+
+    @property
+    def shown_sections(self) -> tuple[Section, ...]:
+        """One at a time; a short outline is shown and confirmed as a whole."""
+        if self.complexity_level == "straightforward":
+            return self.design_sections
+        return self.design_sections[self.current_section : self.current_section + 1]
+
+    # -- conversation --------------------------------------------------------------------------------
+
+    @property
+    def replay(self) -> Capped:
+        """What is said again to the brainstormer: this step's part and that of steps gone back from. The
+        comment that is being answered is not in it: it has a place of its own in the prompt."""
+        earlier = self.conversation.without_last() if self.request is not None else self.conversation
+        return earlier.at_steps((self.step, *self.gone_back_from)).newest(REPLAY_WORDS)
+
+
+def _fingerprint(*parts: Any) -> str:
+    return hashlib.blake2s(msgspec.json.encode(parts), digest_size=8).hexdigest()

@@ -1,0 +1,170 @@
+"""What a roundtable asks of models, of the person and of the program, and what their answers amount to.
+
+Derives every asking from the state alone. What an event then changes, the flow decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from moot.errors import InvalidInput
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    NotCarriedOut,
+    Option,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+)
+from moot.flows.roundtable_events import (
+    ArtifactsNotUpdated,
+    ArtifactsUpdated,
+    ElaborationRecorded,
+    FramingFailed,
+    RoundtableEvent,
+    RoundtableNotOpened,
+    RoundtableOpened,
+    SynthesisDrafted,
+    SynthesisFailed,
+    SynthesisForgone,
+    SynthesisRetried,
+    SynthesisReturned,
+    TopicFramed,
+)
+from moot.flows.roundtable_reading import answered, heard, not_heard
+from moot.flows.roundtable_state import RoundtableState, Step
+from moot.flows.roundtable_synthesis import corrected, faults
+from moot.texts import roundtable as lines
+from moot.texts.insights import Synthesis
+
+OPEN, INSERT, RECORD = "roundtable/open", "roundtable/insert", "roundtable/record"
+"""Names of what the program does."""
+FRAMING, SYNTHESIS = "roundtable/framing", "roundtable/synthesis"
+CONTRIBUTION, TRADEOFF, AGAIN = "roundtable/contribution", "roundtable/tradeoff", "roundtable/again"
+"""Names of prompts."""
+
+
+def pending(state: RoundtableState) -> tuple[Effect, ...]:
+    match state.step:
+        case Step.ENTRY:
+            return (CarryOut(OPEN, "1"),)
+        case Step.TOPIC_FRAMING:
+            return (DraftReply(FRAMING, state.opened.at),)
+        case Step.DISCUSSION_LOOP:
+            return (_next_word(state),)
+        case Step.SYNTHESIS if state.synthesis is not None:
+            return (CarryOut(INSERT, state.opened.at),)
+        case Step.SYNTHESIS if state.synthesis_failure is not None:
+            return (_ask_about_failure(state.synthesis_failure, str(state.drafts)),)
+        case Step.SYNTHESIS:
+            return (DraftReply(SYNTHESIS, str(state.drafts + 1)),)
+        case Step.STATE_PERSIST:
+            return (CarryOut(RECORD, state.opened.at),)
+        case _:
+            return ()
+
+
+def _next_word(state: RoundtableState) -> Effect:
+    if state.speaking is not None:
+        asked_for = TRADEOFF if state.summing_up else CONTRIBUTION
+        return AskPersona(state.speaking, AGAIN if state.returned else asked_for, str(state.calls + 1))
+    occasion = str(state.answers + 1)
+    if state.doubted is not None:
+        return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, Option("continue", "Go on")))
+    options = (Option("", "Listen on"), _DONE)
+    return AskPerson("roundtable", "your thoughts, to everyone or to one by name", occasion, options)
+
+
+_DONE = Option("done", "End the discussion")
+_RETRY = Option("r", "Retry")
+_GO_ON = Option("g", "Go on without a synthesis")
+
+
+def _ask_about_failure(failure: SynthesisFailed, occasion: str) -> AskPerson:
+    expects = f"what next, as no synthesis was made: {failure.message}"
+    return AskPerson("synthesis", expects, occasion, (_RETRY, _GO_ON))
+
+
+def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> RoundtableEvent:
+    match effect, outcome:
+        case AskPersona(persona), PersonaSpoke():
+            return heard(state, persona, outcome)
+        case AskPersona(persona), PersonaFailed():
+            return not_heard(state, persona, outcome)
+        case AskPerson(step="roundtable"), PersonAnswered(text):
+            return answered(state, text)
+        case AskPerson(step="synthesis"), PersonAnswered(text):
+            return _chosen(text)
+        case DraftReply(prompt="roundtable/framing"), Drafted(value, spoken):
+            return TopicFramed(value["summary"], value["focus_question"], spoken)
+        case DraftReply(prompt="roundtable/framing"), DraftFailed(kind, message, _, retry_after):
+            return FramingFailed(kind, message, retry_after)
+        case DraftReply(prompt="roundtable/synthesis"), Drafted(value, spoken):
+            return _drafted(state, msgspec.convert(value, Synthesis), spoken)
+        case DraftReply(prompt="roundtable/synthesis"), DraftFailed():
+            return _not_drafted(state, outcome)
+        case CarryOut(what), CarriedOut() | NotCarriedOut():
+            return _carried_out(what, outcome)
+        case _:
+            raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+def _carried_out(what: str, outcome: CarriedOut | NotCarriedOut) -> RoundtableEvent:
+    match what, outcome:
+        case "roundtable/open", CarriedOut(value):
+            return opened(value)
+        case "roundtable/open", NotCarriedOut(kind, message):
+            return RoundtableNotOpened(kind, message)
+        case "roundtable/insert", CarriedOut(value):
+            return ArtifactsUpdated(tuple(value["announcements"]))
+        case "roundtable/insert", NotCarriedOut(kind, message):
+            return ArtifactsNotUpdated(kind, message)
+        case "roundtable/record", CarriedOut():
+            return ElaborationRecorded(saved=True)
+        case "roundtable/record", NotCarriedOut(_, message):
+            return ElaborationRecorded(saved=False, message=message)
+        case _:
+            raise AssertionError(f"{what} is nothing that a roundtable asks for")
+
+
+def opened(value: Mapping[str, Any]) -> RoundtableOpened:
+    """From what was found outside; a turn limit that makes no sense is replaced, and said to be."""
+    max_turns, problem = lines.turn_limit(value.get("max_turns"))
+    warnings = [warning for warning in (value.get("warning"), problem) if warning]
+    given = {name: value[name] for name in RoundtableOpened.__struct_fields__ if name in value}
+    return msgspec.convert({**given, "max_turns": max_turns, "warnings": warnings}, RoundtableOpened)
+
+
+def _drafted(state: RoundtableState, synthesis: Synthesis, spoken: Spoken) -> RoundtableEvent:
+    wrong = faults(state, synthesis)
+    if wrong and state.returned_synthesis is None:
+        return SynthesisReturned(synthesis, wrong, spoken)
+    return SynthesisDrafted(corrected(state, synthesis), spoken, wrong)
+
+
+def _not_drafted(state: RoundtableState, failed: DraftFailed) -> RoundtableEvent:
+    if (before := state.returned_synthesis) is not None:
+        return SynthesisDrafted(corrected(state, before.synthesis), None, before.reasons)
+    return SynthesisFailed(failed.kind, failed.message, failed.raw, failed.retry_after)
+
+
+def _chosen(text: str) -> RoundtableEvent:
+    match text.strip().lower():
+        case "r" | "retry":
+            return SynthesisRetried()
+        case "g":
+            return SynthesisForgone()
+        case _:
+            raise InvalidInput("choice", f"{text[:80]!r} is none of those offered")

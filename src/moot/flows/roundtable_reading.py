@@ -1,0 +1,134 @@
+"""What a reply at a roundtable amounts to: a contribution, silence, a redirect; an exit, an answer.
+
+Turns texts into events; judges only by rules that a reader can check. Whether an event may happen, the flow
+decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from moot.flows.flow import PersonaFailed, PersonaSpoke, Spoken
+from moot.flows.roundtable_events import (
+    ContributionFailed,
+    ContributionReturned,
+    ExitDoubted,
+    LeadRedirected,
+    PersonaContributed,
+    PersonaEvent,
+    PersonaSilent,
+    PersonEvent,
+    PersonLeft,
+    PersonSilent,
+    PersonSpokeUp,
+    PersonStayed,
+)
+from moot.flows.roundtable_state import RoundtableState
+from moot.texts import roundtable as lines
+from moot.texts.addressing import read_address, read_input, reply_to_doubt
+from moot.texts.voice import echoes
+from moot.texts.voice_words import words_used
+
+_RECENT = 6
+"""How many turns back a contribution may not be repeated."""
+
+_REDIRECT = re.compile(r"REDIRECT: ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]*[^|\s][^|\n]*)")
+
+
+# -- personas ------------------------------------------------------------------------------------
+
+
+def heard(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> PersonaEvent:
+    speaker, spoken = state.speakers[persona], outcome.spoken
+    own = lines.without_own_prefix(outcome.text, speaker.name, speaker.role)
+    text = lines.before_other_voices(own, (s.name for s in state.opened.speakers if s.id != persona))
+    if lines.is_silence(text):
+        return PersonaSilent(persona, spoken)
+    if redirect := _REDIRECT.fullmatch(text.splitlines()[0].strip()):
+        return _redirected(state, persona, redirect, spoken)
+    # Summing up says again what was said: that is its purpose.
+    if not state.summing_up and echoes(text, [said.text for said in state.discussion[-_RECENT:]]):
+        return PersonaSilent(persona, spoken, "echo", text)
+    used = words_used(speaker.forbidden_words, text, state.heard_by(persona))
+    if used and state.returned is None:
+        return ContributionReturned(persona, text, used, spoken)
+    return PersonaContributed(persona, text, spoken, used, _disagreement(state, persona, text))
+
+
+def not_heard(state: RoundtableState, persona: str, failed: PersonaFailed) -> PersonaEvent:
+    if (before := state.returned) is not None:
+        disagreement = _disagreement(state, persona, before.text)
+        return PersonaContributed(persona, before.text, None, before.words, disagreement)
+    return ContributionFailed(persona, failed.kind, failed.message, failed.retry_after)
+
+
+def _redirected(
+    state: RoundtableState, persona: str, redirect: re.Match[str], spoken: Spoken
+) -> PersonaEvent:
+    """Only the lead redirects, and only somebody else."""
+    drifter = state.discussion[-1].speaker
+    if persona != state.opened.lead or persona == drifter or state.summing_up:
+        return PersonaSilent(persona, spoken, "redirect", redirect[0])
+    return LeadRedirected(persona, drifter, redirect[1].strip(), redirect[2].strip(), spoken)
+
+
+_DISAGREES = re.compile(
+    r"\b(?:disagree[sd]?|disagreement|sees? (?:this|it|that|things) (?:very |quite |rather )?differently"
+    r"|(?:not|cannot|never|\w+n['’]t) (?:fully |entirely |quite |really )?(?:agree|convinced|share)"
+    r"|object to|push(?:ing)? back|take issue|on the contrary|have to differ)\b",
+    re.IGNORECASE,
+)
+_NO_DISAGREEMENT = re.compile(
+    r"\b(?:not|never|nobody|no one|nothing to|no|\w+n['’]t) (?:\w+ )?disagree\w*", re.IGNORECASE
+)
+
+
+def _disagreement(state: RoundtableState, persona: str, text: str) -> tuple[str, ...]:
+    """Whom a contribution contradicts: named in the sentence that says so, or in the one before."""
+    before, contradicted = "", []
+    for sentence in sentences(text):
+        if _DISAGREES.search(_NO_DISAGREEMENT.sub("", sentence)):
+            contradicted.append(f"{before} {sentence}")
+        before = sentence
+    return tuple(
+        other
+        for other, name in state.first_names.items()
+        if other != persona and any(_names(name, part) for part in contradicted)
+    )
+
+
+def _names(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Without the signs of a list or a heading."""
+    for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
+        if bare := sentence.strip().lstrip("-*#> ").rstrip("* "):
+            yield bare
+
+
+# -- the person ----------------------------------------------------------------------------------
+
+
+def answered(state: RoundtableState, text: str) -> PersonEvent:
+    text = text.strip()
+    if state.doubted is not None:
+        match reply_to_doubt(text, state.first_names):
+            case "exit":
+                return PersonLeft(text)
+            case "stay":
+                return PersonStayed(read_address(state.doubted, state.first_names).addressed)
+            case "new":
+                return PersonSpokeUp(text, read_address(text, state.first_names).addressed)
+    reading = read_input(text, state.first_names)
+    match reading.kind:
+        case "nothing":
+            return PersonSilent()
+        case "exit":
+            return PersonLeft(text)
+        case "doubtful":
+            return ExitDoubted(text)
+        case _:
+            return PersonSpokeUp(text, reading.addressed)

@@ -1,0 +1,214 @@
+"""Where a roundtable stands: everything here is derived from what has happened.
+
+Knows who sits there, what was said, whose turn it is, and what a turn costs. Which event leads where, the
+flow decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+from moot.flows.flow import Spoken
+from moot.flows.roundtable_events import (
+    ContributionReturned,
+    ElaborationRecorded,
+    RoundtableNotOpened,
+    RoundtableOpened,
+    Speaker,
+    SynthesisFailed,
+    SynthesisReturned,
+)
+from moot.texts import roundtable as lines
+from moot.texts.insights import Synthesis
+
+USER, PROGRAM = "user", "program"
+ExitType = Literal["user-initiated", "turn-limit"]
+
+
+class Step(StrEnum):
+    ENTRY = "entry"
+    TOPIC_FRAMING = "topic-framing"
+    DISCUSSION_LOOP = "discussion-loop"
+    SYNTHESIS = "synthesis"
+    STATE_PERSIST = "state-persist"
+    CLOSED = "closed"
+
+
+Kind = Literal[
+    "introduction",
+    "framing",
+    "contribution",
+    "tradeoff",
+    "redirect",
+    "warning",
+    "limit",
+    "inactivity",
+    "doubted",
+    "doubt",
+    "exit",
+    "wrap-up",
+    "failure",
+    "note",
+]
+TURNS: tuple[Kind, ...] = ("framing", "contribution", "tradeoff")
+"""What counts as a turn, whoever says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`speaker` is a persona's id, the user or the program. `marks` are forbidden words that it uses."""
+
+    speaker: str
+    kind: Kind
+    text: str
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundtableState:
+    table: RoundtableOpened | None = None
+    not_opened: RoundtableNotOpened | None = None
+    transcript: tuple[Said, ...] = ()
+    focus_question: str | None = None
+    turns: int = 0
+    calls: int = 0
+    """How often a persona has had the word, whatever came of it; being asked again is part of it."""
+    due: tuple[str, ...] = ()
+    """Who has the word, one after the other."""
+    addressed: tuple[str, ...] = ()
+    """Whom the person last turned to by name."""
+    disagreement: bool = False
+    """Whether the lead has to sum one up when the round is over."""
+    returned: ContributionReturned | None = None
+    answers: int = 0
+    silences: int = 0
+    """How often in a row the person had nothing to say."""
+    doubted: str | None = None
+    exit_type: ExitType | None = None
+    returned_synthesis: SynthesisReturned | None = None
+    synthesis_failure: SynthesisFailed | None = None
+    drafts: int = 0
+    synthesis: Synthesis | None = None
+    announcements: tuple[str, ...] | None = None
+    """None as long as the artifacts have had no chance."""
+    recorded: ElaborationRecorded | None = None
+    bills: tuple[Spoken, ...] = ()
+
+    @property
+    def step(self) -> Step:
+        if self.not_opened is not None or self.recorded is not None:
+            return Step.CLOSED
+        if self.table is None:
+            return Step.ENTRY
+        if self.focus_question is None:
+            return Step.TOPIC_FRAMING
+        if self.exit_type is None:
+            return Step.DISCUSSION_LOOP
+        if self.synthesis is None or self.announcements is None:
+            return Step.SYNTHESIS
+        return Step.STATE_PERSIST
+
+    # -- who ----------------------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> RoundtableOpened:
+        assert self.table is not None, "nobody sits at a table that was not opened"
+        return self.table
+
+    @property
+    def speakers(self) -> dict[str, Speaker]:
+        return {speaker.id: speaker for speaker in self.opened.speakers}
+
+    @property
+    def lead(self) -> Speaker:
+        return self.speakers[self.opened.lead]
+
+    @property
+    def others(self) -> tuple[Speaker, ...]:
+        return tuple(speaker for speaker in self.opened.speakers if speaker.id != self.opened.lead)
+
+    @property
+    def first_names(self) -> dict[str, str]:
+        return {speaker.id: speaker.first_name for speaker in self.opened.speakers}
+
+    def round_of(self, first: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Everyone once: whoever comes `first`, then the lead, then the others."""
+        return tuple(dict.fromkeys((*first, self.lead.id, *(other.id for other in self.others))))
+
+    @property
+    def speaking(self) -> str | None:
+        """Whose word is waited for; None: the user's, or nobody's."""
+        if self.due:
+            return self.due[0]
+        return self.opened.lead if self.disagreement else None
+
+    @property
+    def summing_up(self) -> bool:
+        return self.disagreement and not self.due
+
+    # -- what was said ------------------------------------------------------------------------------
+
+    @property
+    def discussion(self) -> tuple[Said, ...]:
+        """The turns: what was contributed, without the lines that keep order."""
+        return tuple(said for said in self.transcript if said.kind in TURNS)
+
+    @property
+    def spoke(self) -> tuple[str, ...]:
+        """Who contributed, in order of their first turn: ids, and the user."""
+        return tuple(dict.fromkeys(said.speaker for said in self.discussion))
+
+    def line(self, said: Said) -> str:
+        """As it is shown: with the speaker's name where a persona speaks."""
+        if said.speaker in (USER, PROGRAM):
+            return said.text
+        speaker = self.speakers[said.speaker]
+        return lines.prefix(speaker.name, speaker.role) + said.text
+
+    def heard_by(self, persona: str) -> str:
+        """Everything that somebody else brought up, the topic included."""
+        others = (said.text for said in self.discussion if said.speaker != persona)
+        return "\n".join((self.opened.step_title, self.opened.item, *others))
+
+    def elaboration(self) -> dict[str, Any]:
+        """The record of this roundtable for meta.json."""
+        assert self.synthesis is not None
+        return {
+            "step_id": self.opened.step_id,
+            "turn_count": self.turns,
+            "personas_active": [speaker.id for speaker in self.opened.speakers],
+            "timestamp": self.opened.at,
+            "synthesis_summary": self.synthesis.one_line,
+        }
+
+    # -- how it changes -----------------------------------------------------------------------------
+
+    def saying(self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()) -> RoundtableState:
+        return replace(self, transcript=(*self.transcript, Said(speaker, kind, text, marks)))
+
+    def taking_turn(
+        self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()
+    ) -> RoundtableState:
+        """Says it and counts it; the lead warns of the limit, and ends the discussion when it is reached."""
+        state = replace(self.saying(speaker, kind, text, marks), turns=self.turns + 1)
+        if state.turns == state.opened.max_turns - 2:
+            state = state.saying(state.lead.id, "warning", lines.WARNING)
+        return state.at_limit() if state.turns == state.opened.max_turns else state
+
+    def at_limit(self) -> RoundtableState:
+        return self.saying(self.lead.id, "limit", lines.LIMIT).leaving("turn-limit")
+
+    def leaving(self, exit_type: ExitType) -> RoundtableState:
+        state = replace(self, exit_type=exit_type, due=(), disagreement=False, returned=None, doubted=None)
+        if state.turns > 1:
+            return state
+        return state.without_synthesis(f"The discussion of {state.opened.step_title} ended before it began.")
+
+    def without_synthesis(self, one_line: str) -> RoundtableState:
+        """Nothing to put into an artifact, but something for the record."""
+        return replace(self, synthesis=Synthesis((), (), (), (), one_line), announcements=())
+
+    def billed(self, spoken: Spoken | None) -> RoundtableState:
+        return replace(self, bills=(*self.bills, spoken)) if spoken else self

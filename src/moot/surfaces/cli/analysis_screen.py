@@ -1,0 +1,176 @@
+"""An analysis on the terminal: who asks what, what was written where, and a roundtable as it goes on.
+
+What a persona says at a roundtable is shown when it is whole: only then is it known whether it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from moot.flows.analysis import ASSESS, FEEDBACK, OPEN
+from moot.flows.analysis_events import (
+    BoardAnswered,
+    FeedbackTaken,
+    FeedbackWritten,
+    ImpactLooked,
+    MenuChosen,
+    ModelFailed,
+    StepAssessed,
+    StepCompleted,
+    StepOpened,
+    WorkspaceScanned,
+)
+from moot.flows.flow import AskPersona
+from moot.flows.roundtable_events import (
+    ArtifactsNotUpdated,
+    ArtifactsUpdated,
+    ElaborationRecorded,
+    SynthesisDrafted,
+)
+from moot.flows.roundtable_state import USER, RoundtableState
+from moot.surfaces.cli import screen
+from moot.surfaces.cli.failures import NEXT_STEPS, sentence
+from moot.surfaces.cli.terminal import Narrator, bill
+from moot.texts import insights
+
+if TYPE_CHECKING:
+    from moot.flows.analysis_state import AnalysisState
+    from moot.flows.flow import Event, ModelEffect
+    from moot.personas import Library
+
+_AT_WORK = {
+    ASSESS: "takes notes",
+    FEEDBACK: "thinks about that",
+    "roundtable/framing": "frames the topic",
+    "roundtable/synthesis": "sums up",
+}
+
+
+class AnalysisNarrator(Narrator):
+    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+        super().__init__(library, words_to_stdout=words_to_stdout)
+        self._state: Callable[[], AnalysisState] | None = None
+        self._table: RoundtableState | None = None
+        self._told = 0
+        self._left_out: set[str] = set()
+
+    def follow(self, state: Callable[[], AnalysisState]) -> None:
+        self._state = state
+        table = state().roundtable
+        self._table, self._told = table, len(table.transcript) if table else 0
+        self._left_out = {ref.id for ref, _ in state().left_out}
+
+    def greet(self, text: str) -> None:
+        self._line(text)
+
+    def tell(self, what: str) -> None:
+        screen.say(f"  {what}", "dim")
+
+    # -- what the runner tells ---------------------------------------------------------------
+
+    def began(self, effect: ModelEffect, attempt: int) -> None:
+        state = self._state() if self._state else None
+        if isinstance(effect, AskPersona):
+            if effect.prompt == OPEN and state is not None and state.current is not None:
+                voice, ref = state.voice(effect.persona), state.current.ref
+                self._line(f"\n{voice.name} ({voice.role}) -- Step {ref.id}: {ref.title}", "bold")
+            super().began(effect, attempt)
+            return
+        self._stop_spinning()
+        self._spin(f"{self._who(state)} {_AT_WORK.get(effect.prompt, 'thinks')}")
+
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
+        if isinstance(effect, AskPersona) and effect.prompt == OPEN:
+            super().said(effect, attempt, text)
+
+    def happened(self, event: Event) -> None:
+        super().happened(event)
+        state = self._state() if self._state else None
+        if state is None:
+            return
+        self._tell_roundtable(state, event)
+        match event:
+            case WorkspaceScanned(_, depth):
+                screen.say(f"Looked at the workspace; it speaks for a {depth} analysis.", "dim")
+            case ImpactLooked():
+                screen.say("Looked at what it touches in the workspace.", "dim")
+            case StepOpened(spoken=spoken):
+                screen.say(bill(spoken), "dim")
+            case StepAssessed(follow_up=follow_up) if state.question:
+                self._line(f"\n{self._voice(state)}: {follow_up}")
+            case StepCompleted(files=files) | FeedbackWritten(files):
+                if files:
+                    screen.say(f"Written: {', '.join(files)}", "dim")
+            case FeedbackTaken(reply):
+                self._line(f"\n{self._voice(state)}: {reply}")
+            case MenuChosen():
+                self._tell_left_out(state)
+            case BoardAnswered(question, session, file, recommendation):
+                self._line(f"\nThe Board on: {question}\n{recommendation}")
+                screen.say(f"Its brief is in {file}; the session is {session}.", "dim")
+            case ModelFailed(kind, message, raw):
+                if raw:
+                    screen.say(raw)
+                screen.say(f"{sentence(message)} {NEXT_STEPS.get(kind, '')}")
+
+    # -- roundtables -------------------------------------------------------------------------
+
+    def _tell_roundtable(self, state: AnalysisState, event: Event) -> None:
+        """What was added to the transcript, then what the end has brought."""
+        table = state.roundtable
+        if table is not None:
+            if self._table is None:
+                self._told = 0
+            self._table = table
+            for said in table.transcript[self._told :]:
+                if said.speaker != USER:
+                    self._line(f"\n{table.line(said)}")
+            self._told = len(table.transcript)
+        match event:
+            case SynthesisDrafted(synthesis) if self._table is not None:
+                self._line(f"\n{_rendered(self._table, synthesis)}")
+            case ArtifactsUpdated(announcements):
+                for line in announcements:
+                    self._line(line)
+            case ArtifactsNotUpdated(_, message):
+                screen.say(sentence(message))
+            case ElaborationRecorded(_, message):
+                if message:
+                    screen.say(message)
+                self._table = None
+
+    def _tell_left_out(self, state: AnalysisState) -> None:
+        for ref, why in state.left_out:
+            if ref.id not in self._left_out:
+                self._left_out.add(ref.id)
+                screen.say(f"Step {ref.id}, {ref.title}, is left out: {why}.", "dim")
+
+    def _who(self, state: AnalysisState | None) -> str:
+        if state is None:
+            return "The model"
+        if state.roundtable is not None and state.roundtable.table is not None:
+            return state.roundtable.lead.name
+        return state.voice(state.current.ref.persona).name if state.current else "The model"
+
+    def _voice(self, state: AnalysisState) -> str:
+        assert state.current is not None
+        voice = state.voice(state.current.ref.persona)
+        return f"{voice.name} ({voice.role})"
+
+    def _line(self, text: str, style: screen.Style | None = None) -> None:
+        self._stop_spinning()
+        self._write(screen.styled(text, style, self._out) + "\n")
+
+
+def _rendered(table: RoundtableState, synthesis: insights.Synthesis) -> str:
+    opened = table.opened
+    assert table.exit_type is not None
+    return insights.render(
+        synthesis,
+        step_id=opened.step_id,
+        step_title=opened.step_title,
+        participants=[(one.name, one.short_role) for one in opened.speakers],
+        turns=table.turns,
+        exit_type=table.exit_type,
+    )

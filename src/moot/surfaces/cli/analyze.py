@@ -1,0 +1,136 @@
+"""`moot analyze`: an item step by step, with a roundtable at every step boundary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
+from moot.surfaces.cli.running import (
+    AnswersOption,
+    DatabaseOption,
+    JsonOption,
+    ModelOption,
+    WorkspaceOption,
+    called_as,
+    error_document,
+    report,
+    run,
+)
+
+if TYPE_CHECKING:
+    from moot.analyses import Analysis
+    from moot.application import Moot
+    from moot.errors import MootError
+    from moot.runner import Person
+    from moot.surfaces.cli.analysis_screen import AnalysisNarrator
+
+
+def analyze(
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item's name, or what is to be analysed.")],
+    description: Annotated[
+        str, typer.Option("--about", metavar="TEXT", help="More about a new item, in your own words.")
+    ] = "",
+    answers: AnswersOption = None,
+    as_json: JsonOption = False,
+    model: ModelOption = None,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Analyse an item step by step; at every step boundary, three colleagues can be asked to discuss it.
+
+    moot analyze "Offline mode"
+    """
+
+    async def command(moot: Moot) -> int:
+        from moot.analyses import Analyses, greeting
+        from moot.surfaces.cli import screen
+        from moot.surfaces.cli.analysis_screen import AnalysisNarrator
+        from moot.surfaces.cli.terminal import TerminalPerson
+
+        person: Person
+        if answers is not None:
+            person = ScriptedPerson(read_answers(answers))
+        else:
+            person = TerminalPerson() if screen.interactive() else NoPerson()
+        narrator = AnalysisNarrator(moot.library, words_to_stdout=not as_json)
+        analysis = await Analyses(moot).analysis(item, description, person, narrator, narrator.tell)
+        narrator.follow(lambda: analysis.state)
+        narrator.introduce(analysis.model, tiny=analysis.tiny)
+        for warning in analysis.state.warnings:
+            screen.say(f"Note: {warning}", "dim")
+        if analysis.resumed:
+            narrator.greet(greeting(analysis.state, analysis.item.meta()))
+        code = await _talk(analysis, narrator, as_json=as_json)
+        if isinstance(person, ScriptedPerson) and person.unused():
+            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
+        return code
+
+    run(command, workspace=workspace, model=model, database=database, as_json=as_json)
+
+
+async def _talk(analysis: Analysis, narrator: AnalysisNarrator, *, as_json: bool) -> int:
+    import asyncio
+
+    from moot.errors import AnswersExhausted, InvalidInput
+    from moot.flows.analysis_state import Step
+    from moot.surfaces.cli import failures, screen
+
+    error: MootError | None = None
+    interrupted = False
+    try:
+        await analysis.runner.run()
+    except asyncio.CancelledError:
+        narrator.interrupted()
+        interrupted = True
+    except (AnswersExhausted, InvalidInput) as unanswered:
+        error = unanswered
+        report(unanswered)
+    left = analysis.runner.left
+    state = analysis.state
+    if as_json:
+        screen.show_json(document(analysis, error))
+    if state.step is Step.FINISHED:
+        screen.say(f"The analysis is {state.status}. It is in {analysis.item.path}", "dim")
+    else:
+        screen.say(f"Saved. Go on with: {called_as()} analyze {state.slug}", "dim")
+    if interrupted or (left is not None and left.interrupted):
+        return failures.INTERRUPTED
+    if error is not None:
+        return failures.exit_code(error)
+    return failures.FAILED if state.failure is not None else failures.DONE
+
+
+def document(analysis: Analysis, error: MootError | None = None) -> dict[str, Any]:
+    """The --json form: where the item stands, and what was said in this log."""
+    import msgspec
+
+    state = analysis.state
+    return {
+        "item": state.slug,
+        "title": state.title,
+        "step": str(state.step),
+        "status": state.status,
+        "steps_completed": list(state.completed),
+        "phases_completed": list(state.phases_completed),
+        "left_out": [{"step": ref.id, "why": why} for ref, why in state.left_out],
+        "steps": [
+            {
+                "id": record.ref.id,
+                "depth": record.depth,
+                "opening": record.opening,
+                "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
+                "summary": record.summary,
+                "feedback": [{"said": said, "reply": reply} for said, reply, _ in record.feedback],
+            }
+            for record in state.done
+        ],
+        "elaborations": [
+            {"step": e.step, "summary": e.summary, "open_questions": list(e.open_questions)}
+            for e in state.elaborations
+        ],
+        "cost": msgspec.to_builtins(state.bills),
+        "failure": {"kind": state.failure.kind, "message": state.failure.message} if state.failure else None,
+        **({"error": error_document(error)} if error else {}),
+    }

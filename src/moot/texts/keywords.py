@@ -1,0 +1,123 @@
+"""Which words of a wish are worth looking for in code, and what an occurrence of one looks like there.
+
+Knows English endings, words that say nothing, and how identifiers are put together. Refuses to know any file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MOST_KEYWORDS = 12
+
+_MOST_WORDS = 2_000
+_SHORTEST, _LONGEST = 3, 60
+_LEAST_STEM = 4
+
+_UNTELLING_WORDS = """
+about above add added adding after again all allow already also always and another any anybody are based
+because been before being below best better between both but can cannot case change changes could
+currently does doing done down during each easily easy either else enable ensure etc even ever every
+everything existing feature few first for from full get gets give given good had has have having help her
+here his how however implement improve into issue its itself just keep kind know last later less let like
+likely little look made make makes making many may maybe might more most much must need needed needs
+never new next not nothing now off often old once one only onto other others our out over own people per
+please possible problem proper properly provide quickly rather really remove same see should show simple
+since some someone something soon still such support sure take than that the their them then there these
+they thing things this those through time too try two under until upon use used useful user users uses
+using very via want wants was way ways well were what when where whether which while who whole why will
+wish with within without work working works would year yes yet you your
+"""
+_RISKY_WORDS = """
+authentication authorization billing breaking compliance concurrency credentials cryptography deletion
+downtime encryption gdpr invoice irreversible legal login migrate migration migrations money oauth outage
+password passwords payment payments permission permissions personal privacy production regulatory
+rollback safety secret secrets security transaction transactions
+"""
+
+_UNTELLING = frozenset(_UNTELLING_WORDS.split())
+_RISKY = frozenset(_RISKY_WORDS.split())
+
+_LETTER = r"[^\W\d_]"
+_QUOTED = re.compile(r"`([^`\n]{2,60})`")
+_WORD = re.compile(rf"{_LETTER}\w*(?:[-.]{_LETTER}\w*)*")
+_Y = re.compile(r"(?:ies|ied|y)$")
+_ENDING = re.compile(r"(?:ings?|e[sd]|(?<!s)s|e)$")
+# Where a word begins, also one inside an identifier: open_port, openPort, TCPPort.
+_BEGINS = rf"(?:(?<!{_LETTER})|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
+_IMPORTS = (
+    r"(?:import|from|export|use|using|mod|require\w*|#\s*include|\}\s*from"
+    r"|(?:const|let|var)\b.{0,200}\brequire)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """`core` is in every occurrence, in small letters: looking for it first is fast. `pattern` decides."""
+
+    word: str
+    core: str
+    pattern: re.Pattern[str]
+
+
+def keywords_of(title: str, description: str = "") -> tuple[str, ...]:
+    """What stands in backticks, then the title's words, then the description's most frequent ones."""
+    quoted = [name.strip().lower() for name in _QUOTED.findall(f"{title} {description}")]
+    counted = Counter(_words(description)[:_MOST_WORDS])
+    # Stable: equally frequent words stay in the order of the text.
+    from_description = sorted(counted, key=lambda word: -counted[word])
+    telling = [
+        word
+        for word in (*_words(title)[:_MOST_WORDS], *from_description)
+        if _SHORTEST <= len(word) <= _LONGEST and word not in _UNTELLING
+    ]
+    return distinct(filter(None, (*quoted, *telling)))[:MOST_KEYWORDS]
+
+
+def distinct(words: Iterable[str]) -> tuple[str, ...]:
+    """Of words that differ only in their ending, the first."""
+    by_stem: dict[str, str] = {}
+    for word in words:
+        by_stem.setdefault(_stem(word), word)
+    return tuple(by_stem.values())
+
+
+def risky_words(text: str) -> tuple[str, ...]:
+    """Words for things where a mistake is dear, in the order of the text."""
+    return tuple(dict.fromkeys(word for word in _words(text) if word in _RISKY))
+
+
+def keyword(word: str) -> Keyword:
+    """`port` is found in `open_port`, `openPorts` and `porting`, and not in `import` or `portable`; `sign-in`
+    also as `sign_in` and `signIn`."""
+    stem = _stem(word)
+    endings = r"(?:y|ies|ied)" if _shortened(_Y, word) else r"(?:e|e?s|e?d|e?rs?|ings?)?"
+    spelled = re.escape(stem).replace(r"\-", "[-_ ]?")
+    pattern = re.compile(rf"{_BEGINS}(?i:{spelled}{endings})(?![a-z])")
+    return Keyword(word, stem.split("-")[0], pattern)
+
+
+def importing(name: str) -> Keyword:
+    """Lines that bring in a module of that name, as far as one line shows it."""
+    # Bounded, because what a program has put on one line can be a megabyte.
+    pattern = rf"^\s*{_IMPORTS}\b.{{0,300}}(?<![\w-]){re.escape(name)}(?![\w-])"
+    return Keyword(name, name.lower(), re.compile(pattern))
+
+
+def as_keywords(words: Iterable[str]) -> tuple[Keyword, ...]:
+    return tuple(map(keyword, words))
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _stem(word: str) -> str:
+    return _shortened(_Y, word) or _shortened(_ENDING, word) or word
+
+
+def _shortened(ending: re.Pattern[str], word: str) -> str | None:
+    stem = ending.sub("", word)
+    return stem if stem != word and len(stem) >= _LEAST_STEM else None

@@ -1,0 +1,1105 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    NotCarriedOut,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+)
+from moot.flows.roundtable import ROUNDTABLE, TRANSITIONS
+from moot.flows.roundtable_asking import opened
+from moot.flows.roundtable_events import (
+    MAX_INPUT,
+    ArtifactsNotUpdated,
+    ArtifactsUpdated,
+    ContributionFailed,
+    ContributionReturned,
+    ElaborationRecorded,
+    ExitDoubted,
+    FramingFailed,
+    LeadRedirected,
+    PersonaContributed,
+    PersonaSilent,
+    PersonLeft,
+    PersonSilent,
+    PersonSpokeUp,
+    PersonStayed,
+    RoundtableEvent,
+    RoundtableNotOpened,
+    RoundtableOpened,
+    Speaker,
+    SynthesisDrafted,
+    SynthesisFailed,
+    SynthesisForgone,
+    SynthesisRetried,
+    SynthesisReturned,
+    TopicFramed,
+)
+from moot.flows.roundtable_state import PROGRAM, TURNS, USER, RoundtableState, Said, Step
+from moot.texts import roundtable as lines
+from moot.texts.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+
+BILL = Spoken("local", 10, 5, 0.0, 800)
+AT = "2026-02-20T14:30:00.000Z"
+MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
+SPEAKERS = [
+    {
+        "id": MAYA,
+        "name": "Maya Chen",
+        "first_name": "Maya",
+        "role": "Business Analyst",
+        "short_role": "BA",
+        "lens": "user needs, business value",
+        "forbidden_words": ["coupling", "schema"],
+    },
+    {
+        "id": ALEX,
+        "name": "Alex Rivera",
+        "first_name": "Alex",
+        "role": "Solutions Architect",
+        "short_role": "Architect",
+        "lens": "architecture, risk",
+        "forbidden_words": ["delightful"],
+    },
+    {
+        "id": JORDAN,
+        "name": "Jordan Park",
+        "first_name": "Jordan",
+        "role": "System Designer",
+        "short_role": "Designer",
+        "lens": "interfaces",
+        "forbidden_words": ["business value"],
+    },
+]
+FRAMED = {"summary": "there are three journeys", "focus_question": "Who sees a conflict?"}
+SYNTHESIS: dict[str, Any] = {
+    "insights": [{"by": ["Maya", "Alex"], "text": "Conflicts are shown."}],
+    "decisions": [],
+    "open_questions": [{"question": "Who merges?", "context": "nobody knows"}],
+    "action_items": [{"action": "Ask support", "owner": "Maya"}],
+    "one_line": "Conflicts are shown to whoever caused them",
+}
+TALK = {
+    MAYA: [
+        "Before that, who notices a conflict on the train with a half-filled form?",
+        "Say somebody pays twice. What would they be told, and by whom?",
+        "We are at one on warnings. Refunds are still open for customers.",
+    ],
+    ALEX: [
+        "I see two approaches here: last write wins, or an explicit merge with higher cost.",
+        "The risk with queues is ordering; we mitigate it by numbering every change.",
+        "This is an architectural decision and deserves a record of its tradeoff.",
+    ],
+    JORDAN: [
+        "To make this concrete: resolve(local, remote) returns Merged or raises Conflict.",
+        "What happens when the clock is wrong? The contract needs a version, no timestamp.",
+        "The error case carries both documents, so nothing is thrown away.",
+    ],
+}
+
+
+def opening(**changes: Any) -> dict[str, Any]:
+    return {
+        "step_id": "01-03",
+        "step_title": "User Experience & Journeys",
+        "item": "offline mode",
+        "speakers": SPEAKERS,
+        "lead": MAYA,
+        "max_turns": 10,
+        "at": AT,
+        "material": "# Journeys",
+        **changes,
+    }
+
+
+class Table:
+    """A roundtable under test: answers what is pending, keeps the events."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.events: list[RoundtableEvent] = []
+        self.state = ROUNDTABLE.initial
+        self.said: dict[str, int] = dict.fromkeys(TALK, 0)
+        self.settle(CarriedOut(opening(**changes)))
+
+    def asked(self) -> Effect:
+        (effect,) = ROUNDTABLE.pending(self.state)
+        return effect
+
+    def settle(self, outcome: Outcome) -> RoundtableEvent:
+        event = ROUNDTABLE.record(self.state, self.asked(), outcome)
+        self.put(event)
+        return event
+
+    def put(self, event: RoundtableEvent) -> None:
+        self.state = ROUNDTABLE.advance(self.state, event)
+        self.events.append(event)
+
+    def framed(self) -> Table:
+        self.settle(Drafted(FRAMED, BILL))
+        return self
+
+    def says(self, text: str, persona: str | None = None) -> RoundtableEvent:
+        """The persona whose turn it is; `persona` says who that has to be."""
+        effect = self.asked()
+        assert isinstance(effect, AskPersona), effect
+        assert persona in (None, effect.persona), effect
+        return self.settle(PersonaSpoke(text, BILL))
+
+    def talks(self, *personas: str) -> Table:
+        for persona in personas:
+            self.says(TALK[persona][self.said[persona]], persona)
+            self.said[persona] += 1
+        return self
+
+    def answers(self, text: str) -> RoundtableEvent:
+        assert isinstance(self.asked(), AskPerson), self.asked()
+        return self.settle(PersonAnswered(text))
+
+    def lines(self, kind: str) -> list[str]:
+        return [self.state.line(said) for said in self.state.transcript if said.kind == kind]
+
+    def silent_until_asked(self) -> Table:
+        while isinstance(self.asked(), AskPersona):
+            self.says("(silent)")
+        return self
+
+
+def discussed(**changes: Any) -> Table:
+    """After the first round: the floor is the user's."""
+    return Table(**changes).framed().talks(ALEX, JORDAN)
+
+
+def synthesizing(*more: str) -> Table:
+    table = discussed()
+    for text in more:
+        table.answers(text)
+        table.silent_until_asked()
+    table.answers("done")
+    return table
+
+
+# -- entry and framing ---------------------------------------------------------------------------
+
+
+def test_the_introduction_is_there_before_any_model_is_asked() -> None:
+    assert ROUNDTABLE.pending(ROUNDTABLE.initial) == (CarryOut("roundtable/open", "1"),)
+    table = Table()
+    assert [said.kind for said in table.state.transcript] == ["introduction"]
+    assert table.lines("introduction")[0].startswith("---\nELABORATION MODE\n\nBringing Alex Rivera (Sol")
+    assert table.state.turns == 0
+    assert table.asked() == DraftReply("roundtable/framing", AT)
+
+
+def test_without_a_step_context_it_closes_with_the_reason() -> None:
+    event = ROUNDTABLE.record(
+        ROUNDTABLE.initial, CarryOut("roundtable/open", "1"), NotCarriedOut("FileDamaged", "bad step")
+    )
+    state = ROUNDTABLE.advance(ROUNDTABLE.initial, event)
+    assert event == RoundtableNotOpened("FileDamaged", "bad step")
+    assert (state.step, ROUNDTABLE.pending(state)) == (Step.CLOSED, ())
+    assert state.transcript == (
+        Said(
+            PROGRAM,
+            "note",
+            "I could not load the step context for elaboration. Let me continue with the normal menu.",
+        ),
+    )
+
+
+def test_a_turn_limit_that_makes_no_sense_is_ten_and_said_so() -> None:
+    table = Table(max_turns=True, warning="phase '09-x' is unknown: Maya leads")
+    assert table.state.opened.max_turns == 10
+    first, second = table.lines("note")
+    assert first == "phase '09-x' is unknown: Maya leads"
+    assert "True" in second
+
+
+def test_what_is_opened_needs_nothing_but_what_it_uses() -> None:
+    event = opened({**opening(), "outputs": ["requirements-spec.md"]})
+    assert event.speakers[1] == Speaker(
+        ALEX, "Alex Rivera", "Alex", "Solutions Architect", "Architect", "architecture, risk", ("delightful",)
+    )
+    assert event.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"speakers": SPEAKERS[:1]}, "panel"),
+        ({"speakers": [{**SPEAKERS[0], "id": str(n)} for n in range(7)], "lead": "0"}, "panel"),
+        ({"speakers": [SPEAKERS[0], SPEAKERS[0]]}, "panel"),
+        ({"speakers": [SPEAKERS[0], {**SPEAKERS[1], "id": "user"}]}, "panel"),
+        ({"lead": "the-coach"}, "lead"),
+    ],
+)
+def test_a_panel_that_cannot_sit_is_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        ROUNDTABLE.advance(ROUNDTABLE.initial, opened(opening(**changes)))
+    assert refused.value.field == field
+
+
+def test_a_limit_below_three_turns_is_refused() -> None:
+    with pytest.raises(InvalidInput):
+        ROUNDTABLE.advance(ROUNDTABLE.initial, msgspec.structs.replace(opened(opening()), max_turns=2))
+
+
+def test_the_lead_frames_the_topic_as_turn_one() -> None:
+    table = Table().framed()
+    assert table.state.turns == 1
+    assert table.state.focus_question == "Who sees a conflict?"
+    assert table.lines("framing") == [
+        "Maya Chen (Business Analyst): We just covered User Experience & Journeys. Here is where we landed: "
+        "there are three journeys.\n\nI think we could benefit from all our perspectives on this specific "
+        "question: Who sees a conflict?\n\nAlex, what is your take from an architecture perspective?"
+    ]
+    assert table.asked() == AskPersona(ALEX, "roundtable/contribution", "1")
+
+
+def test_a_framing_that_fails_is_made_by_the_program() -> None:
+    table = Table()
+    table.settle(DraftFailed("ProviderDown", "529"))
+    assert (table.state.turns, table.state.focus_question) == (1, "User Experience & Journeys")
+    assert table.lines("framing") == [
+        "Maya Chen (Business Analyst): We just covered User Experience & Journeys. I think we could benefit "
+        "from all our perspectives on it.\n\nAlex, what is your take from an architecture perspective?"
+    ]
+    assert "529" in table.lines("failure")[0]
+    assert table.asked() == AskPersona(ALEX, "roundtable/contribution", "1")
+
+
+def test_another_lead_asks_the_first_of_the_others() -> None:
+    table = Table(lead=JORDAN).framed()
+    assert table.lines("framing")[0].startswith("Jordan Park (System Designer): We just covered")
+    assert table.state.due == (MAYA, ALEX)
+
+
+# -- whose turn it is ----------------------------------------------------------------------------
+
+
+def test_the_two_others_speak_one_after_the_other_and_then_the_user_is_asked() -> None:
+    table = Table().framed()
+    assert table.asked() == AskPersona(ALEX, "roundtable/contribution", "1")
+    table.talks(ALEX)
+    assert table.asked() == AskPersona(JORDAN, "roundtable/contribution", "2")
+    table.talks(JORDAN)
+    floor = table.asked()
+    assert isinstance(floor, AskPerson)
+    assert (floor.step, floor.optional) == ("roundtable", False)
+    assert table.state.turns == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "addressed", "due"),
+    [
+        ("What about errors?", (), (MAYA, ALEX, JORDAN)),
+        ("What do you all think?", (), (MAYA, ALEX, JORDAN)),
+        ("Jordan, what about errors?", (JORDAN,), (JORDAN, MAYA, ALEX)),
+        ("Would that scale, Alex?", (ALEX,), (ALEX, MAYA, JORDAN)),
+        ("Jordan's point was good", (), (MAYA, ALEX, JORDAN)),
+    ],
+)
+def test_the_one_addressed_speaks_first_and_else_the_lead(
+    text: str, addressed: tuple[str, ...], due: tuple[str, ...]
+) -> None:
+    table = discussed()
+    assert table.answers(text) == PersonSpokeUp(text, addressed)
+    assert (table.state.turns, table.state.addressed, table.state.due) == (4, addressed, due)
+    assert table.state.transcript[-1] == Said(USER, "contribution", text)
+
+
+def test_whoever_is_silent_takes_no_turn() -> None:
+    table = Table().framed()
+    assert table.says("(Silent.)", ALEX) == PersonaSilent(ALEX, BILL)
+    assert (table.state.turns, table.state.calls) == (1, 1)
+    assert table.state.speaking == JORDAN
+
+
+def test_an_echo_is_silence_and_kept_out_of_the_transcript() -> None:
+    table = Table().framed().talks(ALEX)
+    echo = TALK[ALEX][0]
+    assert table.says(echo, JORDAN) == PersonaSilent(JORDAN, BILL, "echo", echo)
+    assert [said.speaker for said in table.state.discussion] == [MAYA, ALEX]
+
+
+def test_a_persona_that_fails_is_passed_over_and_named() -> None:
+    table = Table().framed()
+    table.settle(PersonaFailed("ProviderDown", "529", 3.0))
+    assert table.events[-1] == ContributionFailed(ALEX, "ProviderDown", "529", 3.0)
+    assert table.lines("failure") == ["Alex Rivera could not answer: 529"]
+    assert (table.state.turns, table.state.speaking) == (1, JORDAN)
+
+
+def test_every_line_of_a_persona_bears_name_and_role_once() -> None:
+    table = Table().framed()
+    table.says(f"**Alex Rivera (Solutions Architect):** {TALK[ALEX][0]}")
+    assert table.lines("contribution") == [f"Alex Rivera (Solutions Architect): {TALK[ALEX][0]}"]
+
+
+def test_what_a_model_says_for_others_is_cut_off() -> None:
+    table = Table().framed()
+    table.says(f"{TALK[ALEX][0]}\n\nJordan Park (System Designer): And I agree.\nUser: fine", ALEX)
+    assert table.state.transcript[-1] == Said(ALEX, "contribution", TALK[ALEX][0])
+
+
+# -- voice ---------------------------------------------------------------------------------------
+
+
+def test_forbidden_words_are_returned_once_and_then_shown_with_marks() -> None:
+    table = Table().framed()
+    bad = "What a delightful queue, numbered from one end to the other."
+    assert table.says(bad, ALEX) == ContributionReturned(ALEX, bad, ("delightful",), BILL)
+    assert (table.state.turns, table.state.calls) == (1, 0)
+    assert table.asked() == AskPersona(ALEX, "roundtable/again", "1")
+    worse = "Still a delightful thing, if you ask about ordering."
+    table.says(worse, ALEX)
+    assert table.state.transcript[-1] == Said(ALEX, "contribution", worse, ("delightful",))
+    assert (table.state.turns, table.state.calls, len(table.state.bills)) == (2, 1, 3)
+
+
+def test_a_second_try_without_them_bears_no_marks() -> None:
+    table = Table().framed()
+    table.says("What a delightful queue.", ALEX)
+    table.talks(ALEX)
+    assert table.state.transcript[-1].marks == ()
+    assert table.state.speaking == JORDAN
+
+
+def test_a_second_try_that_fails_leaves_the_first_with_its_marks() -> None:
+    table = Table().framed()
+    table.says("What a delightful queue.", ALEX)
+    table.settle(PersonaFailed("ProviderDown", "529"))
+    assert table.state.transcript[-1] == Said(
+        ALEX, "contribution", "What a delightful queue.", ("delightful",)
+    )
+    assert len(table.state.bills) == 2
+
+
+def test_a_second_try_may_be_silence() -> None:
+    table = Table().framed()
+    table.says("What a delightful queue.", ALEX)
+    assert table.says("(silent)") == PersonaSilent(ALEX, BILL)
+    assert table.state.returned is None
+
+
+def test_words_that_others_brought_up_may_be_used() -> None:
+    table = discussed()
+    table.answers("Maya, does the schema matter to customers?")
+    said = "If the schema changes, somebody's saved form is gone on Monday."
+    assert table.says(said, MAYA) == PersonaContributed(MAYA, said, BILL)
+
+
+def test_ones_own_earlier_word_is_no_permission() -> None:
+    table = discussed()
+    table.answers("Maya, go on")
+    table.says("The coupling hurts.", MAYA)
+    table.says("The coupling still hurts people who wait for a train.", MAYA)
+    assert isinstance(
+        table.says("I have nothing to add (silent) but this: ledgers.", ALEX), PersonaContributed
+    )
+    table.says("(silent)", JORDAN)
+    table.answers("Maya, and then?")
+    assert isinstance(
+        table.says("It is that coupling again which nobody at the desk explains."), ContributionReturned
+    )
+
+
+# -- redirects and disagreement ------------------------------------------------------------------
+
+
+def test_the_lead_takes_the_user_back_politely_without_a_turn() -> None:
+    table = discussed()
+    table.answers("What about the price list?")
+    event = table.says("REDIRECT: the price list | 01-08 MoSCoW Prioritization", MAYA)
+    assert event == LeadRedirected(MAYA, USER, "the price list", "01-08 MoSCoW Prioritization", BILL)
+    assert table.lines("redirect") == [
+        "Maya Chen (Business Analyst): That is a great question for 01-08 MoSCoW Prioritization. For now, "
+        "let us focus on Who sees a conflict."
+    ]
+    assert (table.state.turns, table.state.calls) == (4, 3)
+    assert isinstance(table.asked(), AskPerson)
+
+
+def test_the_lead_takes_a_colleague_back_by_name() -> None:
+    table = discussed()
+    table.answers("")
+    table.says("REDIRECT: clocks | the design phase", MAYA)
+    assert table.lines("redirect") == [
+        "Maya Chen (Business Analyst): Jordan raises an interesting point about clocks, but let us stay "
+        "focused on Who sees a conflict. We can explore that when we get to the design phase."
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["REDIRECT clocks", "redirect: a | b", "REDIRECT: a", "REDIRECT:  | b", "Well.\nREDIRECT: a | b"],
+)
+def test_only_the_exact_form_redirects(text: str) -> None:
+    table = discussed()
+    table.answers("What about the price list?")
+    assert isinstance(table.says(text, MAYA), PersonaContributed)
+
+
+def test_nobody_but_the_lead_redirects_and_the_lead_not_themselves() -> None:
+    table = Table().framed()
+    assert table.says("REDIRECT: a | b", ALEX) == PersonaSilent(ALEX, BILL, "redirect", "REDIRECT: a | b")
+    table.says("(silent)", JORDAN)
+    table.answers("")
+    assert table.says("REDIRECT: a | b", MAYA) == PersonaSilent(MAYA, BILL, "redirect", "REDIRECT: a | b")
+
+
+@pytest.mark.parametrize(
+    ("text", "with_whom"),
+    [
+        ("I disagree with Alex: numbering is no contract between modules.", (ALEX,)),
+        ("Alex and I see this differently, because a merge needs both versions.", (ALEX,)),
+        ("Alex proposes queues. I don't agree, since retries reorder everything.", (ALEX,)),
+        ("Maya, I would not agree; the form is saved on every key.", (MAYA,)),
+        ("I agree with Alex that numbering is cheap, and the signature is resolve(a, b).", ()),
+        ("I do not disagree with Alex, yet the type must carry both.", ()),
+        ("Some would disagree, but the type must carry both documents.", ()),
+        ("Alex is right. The type carries both. I disagree with the ticket, though.", ()),
+    ],
+)
+def test_a_disagreement_is_found_when_it_names_somebody(text: str, with_whom: tuple[str, ...]) -> None:
+    table = Table().framed().talks(ALEX)
+    assert table.says(text, JORDAN) == PersonaContributed(JORDAN, text, BILL, (), with_whom)
+    assert table.state.disagreement == bool(with_whom)
+
+
+def test_the_lead_sums_a_disagreement_up_when_the_round_is_over() -> None:
+    table = discussed()
+    table.answers("What now?")
+    table.says("Alex and I see this differently: people on trains cannot wait for a queue.", MAYA)
+    table.talks(ALEX, JORDAN)
+    assert table.asked() == AskPersona(MAYA, "roundtable/tradeoff", "6")
+    table.says("Alex wants order, I want speed, and I disagree with Alex. Which matters more to you?")
+    assert table.state.transcript[-2].kind == "tradeoff"
+    assert table.state.transcript[-1].kind == "warning"
+    assert isinstance(table.asked(), AskPerson)
+
+
+# -- the person ----------------------------------------------------------------------------------
+
+
+def test_after_three_rounds_without_a_word_the_lead_asks_and_then_it_ends() -> None:
+    table = discussed(max_turns=30)
+    for _ in range(2):
+        assert table.answers("  ") == PersonSilent()
+        assert table.state.due == (MAYA, ALEX, JORDAN)
+        table.talks(MAYA, ALEX)
+        table.says("(silent)", JORDAN)
+    table.answers("")
+    assert table.lines("inactivity") == [
+        "Maya Chen (Business Analyst): Any thoughts on this, or should we wrap up?"
+    ]
+    assert (table.state.turns, table.state.step) == (7, Step.DISCUSSION_LOOP)
+    assert isinstance(table.asked(), AskPerson)
+    table.answers("")
+    assert (table.state.exit_type, table.state.step) == ("user-initiated", Step.SYNTHESIS)
+
+
+def test_a_word_of_the_user_begins_the_patience_anew() -> None:
+    table = discussed(max_turns=30)
+    for text in ("", "", "", "I am here", "", ""):
+        table.answers(text)
+        table.silent_until_asked()
+    assert table.state.silences == 2
+    assert len(table.lines("inactivity")) == 1
+
+
+def test_exit_words_end_the_discussion_and_are_no_turn() -> None:
+    table = discussed()
+    assert table.answers("Let's wrap up our discussion of error handling") == PersonLeft(
+        "Let's wrap up our discussion of error handling"
+    )
+    assert (table.state.exit_type, table.state.turns) == ("user-initiated", 3)
+    assert table.lines("wrap-up") == ["Wrapping up the discussion. Let me synthesize our key points."]
+
+
+def test_a_doubtful_exit_is_asked_about() -> None:
+    table = discussed()
+    assert table.answers("Alex, are we done?") == ExitDoubted("Alex, are we done?")
+    asked = table.asked()
+    assert isinstance(asked, AskPerson)
+    assert asked.expects == "Did you want to end the discussion, or continue exploring this?"
+    assert table.state.turns == 3
+
+
+def test_a_doubt_can_end_the_discussion() -> None:
+    table = discussed()
+    table.answers("are we done?")
+    assert table.answers("yes, end it") == PersonLeft("yes, end it")
+
+
+def test_a_doubt_that_is_dispelled_counts_as_what_was_said() -> None:
+    table = discussed()
+    table.answers("Jordan, are we done?")
+    assert table.answers("continue") == PersonStayed((JORDAN,))
+    assert (table.state.turns, table.state.due) == (4, (JORDAN, MAYA, ALEX))
+    assert table.state.discussion[-1] == Said(USER, "contribution", "Jordan, are we done?")
+
+
+def test_a_doubt_may_be_answered_with_something_new() -> None:
+    table = discussed()
+    table.answers("are we done?")
+    assert table.answers("Alex, what about the cache?") == PersonSpokeUp(
+        "Alex, what about the cache?", (ALEX,)
+    )
+    assert (table.state.turns, table.state.doubted) == (4, None)
+
+
+@pytest.mark.parametrize("text", ["x" * (MAX_INPUT + 1), "\ud800 hello there"])
+def test_a_message_that_cannot_be_taken_is_refused(text: str) -> None:
+    table = discussed()
+    before = table.state
+    with pytest.raises(InvalidInput):
+        table.answers(text)
+    assert table.state == before
+
+
+def test_the_user_can_leave_while_somebody_speaks() -> None:
+    table = Table().framed().talks(ALEX)
+    table.put(PersonLeft())
+    assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 2)
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
+    table = discussed()
+    table.answers("What now?")
+    table.talks(MAYA, ALEX, JORDAN)
+    assert table.lines("warning") == []
+    table.answers("And then?")
+    assert table.state.turns == 8
+    assert table.lines("warning") == [
+        "Maya Chen (Business Analyst): We are nearing the end of our discussion time. Any final points "
+        "before we synthesize?"
+    ]
+    table.talks(MAYA, ALEX)
+    assert (table.state.turns, table.state.exit_type, table.state.due) == (10, "turn-limit", ())
+    assert table.lines("limit") == [
+        "Maya Chen (Business Analyst): We have had a thorough discussion. Let me synthesize the key points "
+        "from our conversation."
+    ]
+    assert len(table.lines("warning")) == 1
+    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+
+
+def test_three_turns_are_framing_warning_and_two_contributions() -> None:
+    table = Table(max_turns=3).framed()
+    assert [said.kind for said in table.state.transcript[-2:]] == ["framing", "warning"]
+    table.talks(ALEX, JORDAN)
+    assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
+
+
+def test_silence_does_not_make_a_roundtable_cost_more_calls_than_turns() -> None:
+    table = discussed(max_turns=4)
+    table.answers("")
+    table.says("(silent)", MAYA)
+    table.says("(silent)", ALEX)
+    assert (table.state.calls, table.state.turns) == (4, 3)
+    assert (table.state.exit_type, table.state.step) == ("turn-limit", Step.SYNTHESIS)
+    assert len(table.lines("limit")) == 1
+
+
+# -- synthesis -----------------------------------------------------------------------------------
+
+
+def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
+    interrupting = Table().framed()
+    interrupting.put(PersonLeft("done"))
+    alone = Table().framed().silent_until_asked()
+    alone.answers("done")
+    for table in (interrupting, alone):
+        assert table.asked() == CarryOut("roundtable/record", AT)
+        assert table.state.announcements == ()
+        assert table.state.elaboration() == {
+            "step_id": "01-03",
+            "turn_count": 1,
+            "personas_active": [MAYA, ALEX, JORDAN],
+            "timestamp": AT,
+            "synthesis_summary": "The discussion of User Experience & Journeys ended before it began.",
+        }
+
+
+def test_a_synthesis_is_put_into_the_artifacts_and_on_record() -> None:
+    table = synthesizing()
+    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+    table.settle(Drafted(SYNTHESIS, BILL))
+    assert table.state.synthesis == Synthesis(
+        (Insight(("Maya", "Alex"), "Conflicts are shown."),),
+        (),
+        (OpenQuestion("Who merges?", "nobody knows"),),
+        (ActionItem("Ask support", "Maya"),),
+        "Conflicts are shown to whoever caused them",
+    )
+    assert table.asked() == CarryOut("roundtable/insert", AT)
+    table.settle(CarriedOut({"announcements": ["Updated requirements-spec.md"]}))
+    assert table.state.announcements == ("Updated requirements-spec.md",)
+    assert table.asked() == CarryOut("roundtable/record", AT)
+    assert table.settle(CarriedOut({})) == ElaborationRecorded(True)
+    assert (table.state.step, ROUNDTABLE.pending(table.state)) == (Step.CLOSED, ())
+    assert len(table.state.bills) == 4
+
+
+def test_a_record_that_is_not_saved_is_said_and_closes_all_the_same() -> None:
+    table = synthesizing()
+    table.settle(Drafted(SYNTHESIS, BILL))
+    table.settle(NotCarriedOut("LockTimeout", "held by another process"))
+    assert table.state.announcements == (
+        "Could not update the artifacts (held by another process). Elaboration insights are in the synthesis "
+        "summary above.",
+    )
+    assert table.settle(NotCarriedOut("FileDamaged", "meta.json")) == ElaborationRecorded(False, "meta.json")
+    assert table.lines("failure") == [lines.NOT_RECORDED]
+    assert table.state.step is Step.CLOSED
+
+
+def attributed(*by: str) -> dict[str, Any]:
+    return {**SYNTHESIS, "insights": [{"by": list(by), "text": "Conflicts are shown."}]}
+
+
+@pytest.mark.parametrize(
+    ("by", "read"),
+    [
+        (("Maya",), ("Maya",)),
+        (("maya chen", "ALEX"), ("Maya", "Alex")),
+        (("[Maya]", "Maya Chen (Business Analyst)"), ("Maya",)),
+        (("All",), ("All",)),
+        (("Maya", "everyone"), ("All",)),
+        (("solutions-architect",), ("Alex",)),
+    ],
+)
+def test_attributions_to_those_who_spoke_are_taken_in_one_spelling(
+    by: tuple[str, ...], read: tuple[str, ...]
+) -> None:
+    table = synthesizing()
+    event = table.settle(Drafted(attributed(*by), BILL))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.insights[0].by == read
+    assert event.corrections == ()
+
+
+def test_a_wrong_attribution_is_returned_once_and_then_corrected() -> None:
+    table = synthesizing()
+    event = table.settle(Drafted(attributed("User", "Maya", "Bob"), BILL))
+    assert isinstance(event, SynthesisReturned)
+    assert event.reasons == (
+        "Insight 1 is attributed to 'User', who has not spoken.",
+        "Insight 1 is attributed to 'Bob', who has not spoken.",
+    )
+    assert table.asked() == DraftReply("roundtable/synthesis", "2")
+    table.settle(Drafted(attributed("User", "Maya"), BILL))
+    assert table.state.synthesis is not None
+    assert table.state.synthesis.insights[0].by == ("Maya",)
+
+
+def test_an_attribution_without_a_name_left_is_to_all() -> None:
+    table = synthesizing()
+    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(Drafted(attributed(), BILL))
+    assert table.state.synthesis is not None
+    assert table.state.synthesis.insights[0].by == ("All",)
+
+
+def test_somebody_who_was_silent_throughout_has_said_nothing() -> None:
+    table = Table().framed().talks(ALEX)
+    table.says("(silent)", JORDAN)
+    table.answers("I like that")
+    table.silent_until_asked()
+    table.answers("done")
+    event = table.settle(Drafted(attributed("Jordan", "User"), BILL))
+    assert isinstance(event, SynthesisReturned)
+    assert event.reasons == ("Insight 1 is attributed to 'Jordan', who has not spoken.",)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "Let's go with optimistic locking for drafts.",
+        "Let’s go with optimistic locking for drafts.",
+        "We decided on optimistic locking for drafts.",
+        "So we agree to keep optimistic locking for drafts.",
+        "Decision: optimistic locking for drafts.",
+    ],
+)
+def test_a_stated_decision_that_is_missing_is_asked_for_and_then_added_word_for_word(stated: str) -> None:
+    table = synthesizing(f"I see. {stated} Thanks.")
+    event = table.settle(Drafted(SYNTHESIS, BILL))
+    assert isinstance(event, SynthesisReturned)
+    assert event.reasons == (f"A decision of the discussion is missing: {stated}",)
+    table.settle(Drafted(SYNTHESIS, BILL))
+    assert table.state.synthesis is not None
+    assert table.state.synthesis.decisions == (Decision(stated, "Stated in the discussion", "User"),)
+
+
+@pytest.mark.parametrize(
+    "undecided",
+    [
+        "We haven't decided on locking for drafts.",
+        "Have we decided on locking?",
+        "That is to be decided by support.",
+        "I am undecided about locking.",
+        "Once we have decided on locking, write it down.",
+    ],
+)
+def test_what_is_not_decided_is_no_decision(undecided: str) -> None:
+    table = synthesizing(undecided)
+    assert isinstance(table.settle(Drafted(SYNTHESIS, BILL)), SynthesisDrafted)
+
+
+def test_a_decision_in_other_words_is_there() -> None:
+    table = synthesizing("Let's go with optimistic locking for drafts.")
+    decisions = [{"decision": "Lock drafts optimistically", "rationale": "cheap", "stated_by": "the user"}]
+    event = table.settle(Drafted({**SYNTHESIS, "decisions": decisions}, BILL))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.decisions == (Decision("Lock drafts optimistically", "cheap", "User"),)
+
+
+def test_a_decision_of_somebody_who_did_not_speak_is_returned_and_then_of_nobody() -> None:
+    table = synthesizing()
+    decisions = [{"decision": "Lock drafts", "rationale": "cheap", "stated_by": "Bob and Maya"}]
+    wrong = {**SYNTHESIS, "decisions": decisions}
+    event = table.settle(Drafted(wrong, BILL))
+    assert isinstance(event, SynthesisReturned)
+    assert event.reasons == ("Decision 1 is attributed to 'Bob', who has not spoken.",)
+    table.settle(Drafted(wrong, BILL))
+    assert table.state.synthesis is not None
+    assert table.state.synthesis.decisions == (Decision("Lock drafts", "cheap", "Maya"),)
+
+
+def test_when_the_second_draft_fails_the_first_is_corrected() -> None:
+    table = synthesizing()
+    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(DraftFailed("ProviderDown", "529"))
+    assert table.state.synthesis is not None
+    assert table.state.synthesis.insights[0].by == ("All",)
+    assert len(table.state.bills) == 4
+
+
+def test_a_failed_synthesis_can_be_retried() -> None:
+    table = synthesizing()
+    table.settle(DraftFailed("DraftInvalid", "no JSON", "Well, …", 7.0))
+    assert table.events[-1] == SynthesisFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
+    asked = table.asked()
+    assert isinstance(asked, AskPerson)
+    assert [(option.key, option.label) for option in asked.options] == [
+        ("r", "Retry"),
+        ("g", "Go on without a synthesis"),
+    ]
+    with pytest.raises(InvalidInput):
+        table.answers("maybe")
+    assert table.answers(" R ") == SynthesisRetried()
+    assert table.asked() == DraftReply("roundtable/synthesis", "2")
+
+
+def test_one_can_go_on_without_a_synthesis() -> None:
+    table = synthesizing()
+    table.settle(DraftFailed("DraftInvalid", "no JSON"))
+    assert table.answers("g") == SynthesisForgone()
+    assert table.asked() == CarryOut("roundtable/record", AT)
+    assert table.state.elaboration()["synthesis_summary"] == (
+        "Discussed User Experience & Journeys in 3 turns, without a synthesis."
+    )
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+SOUND = Synthesis((Insight(("All",), "Fine."),), (), (), (), "Fine")
+EVENTS: dict[type, RoundtableEvent] = {
+    RoundtableOpened: opened(opening()),
+    RoundtableNotOpened: RoundtableNotOpened("FileDamaged", "bad step"),
+    TopicFramed: TopicFramed("three journeys", "Who sees a conflict?", BILL),
+    FramingFailed: FramingFailed("ProviderDown", "529"),
+    PersonaContributed: PersonaContributed(ALEX, "Two options.", BILL),
+    PersonaSilent: PersonaSilent(ALEX, BILL),
+    ContributionReturned: ContributionReturned(ALEX, "Delightful.", ("delightful",), BILL),
+    ContributionFailed: ContributionFailed(ALEX, "ProviderDown", "529"),
+    LeadRedirected: LeadRedirected(MAYA, USER, "prices", "01-08", BILL),
+    PersonSpokeUp: PersonSpokeUp("What now?"),
+    PersonSilent: PersonSilent(),
+    ExitDoubted: ExitDoubted("Are we done?"),
+    PersonStayed: PersonStayed(),
+    PersonLeft: PersonLeft(),
+    SynthesisReturned: SynthesisReturned(SOUND, ("no",), BILL),
+    SynthesisDrafted: SynthesisDrafted(SOUND, BILL),
+    SynthesisFailed: SynthesisFailed("ProviderDown", "529"),
+    SynthesisRetried: SynthesisRetried(),
+    SynthesisForgone: SynthesisForgone(),
+    ArtifactsUpdated: ArtifactsUpdated(("Updated x.md",)),
+    ArtifactsNotUpdated: ArtifactsNotUpdated("LockTimeout", "held"),
+    ElaborationRecorded: ElaborationRecorded(True),
+}
+
+
+def _addressing_the_lead() -> Table:
+    table = discussed()
+    table.answers("What now?")
+    return table
+
+
+def _doubting() -> Table:
+    table = discussed()
+    table.answers("Are we done?")
+    return table
+
+
+def _unsynthesized() -> Table:
+    table = synthesizing()
+    table.settle(DraftFailed("ProviderDown", "529"))
+    return table
+
+
+def _synthesized() -> Table:
+    table = synthesizing()
+    table.settle(Drafted(SYNTHESIS, BILL))
+    return table
+
+
+def _inserted() -> Table:
+    table = _synthesized()
+    table.settle(CarriedOut({"announcements": []}))
+    return table
+
+
+def _closed() -> Table:
+    table = _inserted()
+    table.settle(CarriedOut({}))
+    return table
+
+
+PLACES: dict[str, Callable[[], RoundtableState]] = {
+    "unopened": lambda: ROUNDTABLE.initial,
+    "opened": lambda: Table().state,
+    "alex is due": lambda: Table().framed().state,
+    "the lead is due": lambda: _addressing_the_lead().state,
+    "the floor is the user's": lambda: discussed().state,
+    "doubting": lambda: _doubting().state,
+    "drafting": lambda: synthesizing().state,
+    "unsynthesized": lambda: _unsynthesized().state,
+    "synthesized": lambda: _synthesized().state,
+    "inserted": lambda: _inserted().state,
+    "closed": lambda: _closed().state,
+}
+
+LEGAL: dict[str, set[type]] = {
+    "unopened": {RoundtableOpened, RoundtableNotOpened},
+    "opened": {TopicFramed, FramingFailed},
+    "alex is due": {PersonaContributed, PersonaSilent, ContributionReturned, ContributionFailed, PersonLeft},
+    "the lead is due": {LeadRedirected, PersonLeft},
+    "the floor is the user's": {PersonSpokeUp, PersonSilent, ExitDoubted, PersonLeft},
+    "doubting": {PersonSpokeUp, PersonStayed, PersonLeft},
+    "drafting": {SynthesisReturned, SynthesisDrafted, SynthesisFailed},
+    "unsynthesized": {SynthesisRetried, SynthesisForgone},
+    "synthesized": {ArtifactsUpdated, ArtifactsNotUpdated},
+    "inserted": {ElaborationRecorded},
+    "closed": set(),
+}
+
+
+def test_the_table_knows_every_event() -> None:
+    assert {kind for _, kind in TRANSITIONS} == set(EVENTS)
+    assert {kind for kinds in LEGAL.values() for kind in kinds} == set(EVENTS)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_exactly_the_legal_events_happen_and_the_others_change_nothing(place: str) -> None:
+    state = PLACES[place]()
+    before = dataclasses.replace(state)
+    happened = set()
+    for kind, event in EVENTS.items():
+        try:
+            after = ROUNDTABLE.advance(state, event)
+        except IllegalMove:
+            continue
+        finally:
+            assert state == before
+        happened.add(kind)
+        assert after.step in TRANSITIONS[state.step, kind]
+    assert happened == LEGAL[place]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PersonaContributed(JORDAN, "Out of turn.", BILL),
+        PersonaSilent("nobody", BILL),
+        LeadRedirected(ALEX, MAYA, "x", "y", BILL),
+    ],
+)
+def test_nobody_speaks_out_of_turn(event: RoundtableEvent) -> None:
+    with pytest.raises(IllegalMove):
+        ROUNDTABLE.advance(Table().framed().state, event)
+
+
+def test_a_contribution_is_returned_only_once() -> None:
+    returned = EVENTS[ContributionReturned]
+    state = ROUNDTABLE.advance(Table().framed().state, returned)
+    with pytest.raises(IllegalMove):
+        ROUNDTABLE.advance(state, returned)
+
+
+def test_a_synthesis_is_returned_only_once() -> None:
+    returned = EVENTS[SynthesisReturned]
+    state = ROUNDTABLE.advance(synthesizing().state, returned)
+    with pytest.raises(IllegalMove):
+        ROUNDTABLE.advance(state, returned)
+
+
+@pytest.mark.parametrize("drifter", [MAYA, "nobody"])
+def test_a_redirect_is_of_somebody_else_who_spoke(drifter: str) -> None:
+    with pytest.raises(IllegalMove):
+        ROUNDTABLE.advance(_addressing_the_lead().state, LeadRedirected(MAYA, drifter, "x", "y", BILL))
+
+
+def test_only_those_at_the_table_are_addressed() -> None:
+    with pytest.raises(InvalidInput):
+        ROUNDTABLE.advance(discussed().state, PersonSpokeUp("Hi", ("the-coach",)))
+
+
+def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
+    for effect in (CarryOut("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
+        with pytest.raises(AssertionError):
+            ROUNDTABLE.record(discussed().state, effect, CarriedOut({}))
+
+
+# -- whatever happens ----------------------------------------------------------------------------
+
+REPLIES = [
+    *(text for talk in TALK.values() for text in talk),
+    "(silent)",
+    "REDIRECT: prices | 01-08",
+    "I disagree with Alex and Persona1: ordering is a matter of taste for them.",
+    "Persona0 and I see this differently, whatever the clock says.",
+    "The coupling is delightful, and of business value to nobody.",
+    "Decision: we keep the queue.",
+    "Maya Chen (Business Analyst): I am somebody else.",
+]
+WORDS = [
+    *("", " ", "done", "are we done?", "no", "yes", "Alex, why?", "What do you all think?", "exit code 3"),
+    *("Let's go with it.", "I am not done yet", "x" * (MAX_INPUT + 1), "What about errors?"),
+]
+
+
+def panel(size: int) -> list[dict[str, Any]]:
+    made = [
+        {**SPEAKERS[0], "id": f"persona-{n}", "name": f"Persona{n} Somebody", "first_name": f"Persona{n}"}
+        for n in range(size - 3)
+    ]
+    return [*SPEAKERS[:size], *made]
+
+
+def outcome_of(effect: Effect, choice: int) -> Outcome:
+    match effect:
+        case AskPersona() if choice % 7 == 0:
+            return PersonaFailed("ProviderDown", "529")
+        case AskPersona():
+            return PersonaSpoke(REPLIES[choice % len(REPLIES)], BILL)
+        case AskPerson(step="synthesis"):
+            return PersonAnswered("rg?"[choice % 3])
+        case AskPerson():
+            return PersonAnswered(WORDS[choice % len(WORDS)])
+        case DraftReply() if choice % 5 == 0:
+            return DraftFailed("DraftInvalid", "no JSON", "Well, …")
+        case DraftReply(prompt="roundtable/framing"):
+            return Drafted(FRAMED, BILL)
+        case DraftReply():
+            return Drafted(attributed(*(["Maya"], ["Bob", "User"], [], ["All"])[choice % 4]), BILL)
+        case _ if choice % 5 == 0 and effect.what != "roundtable/open":
+            return NotCarriedOut("LockTimeout", "held")
+        case _:
+            return CarriedOut({"announcements": []})
+
+
+def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tuple[list[RoundtableEvent], int]:
+    """A roundtable in which anything happens, and how often a persona was asked for a contribution."""
+    speakers = panel(size)
+    event: RoundtableEvent = opened(
+        opening(speakers=speakers, lead=speakers[lead % size]["id"], max_turns=max_turns)
+    )
+    events, state, asked = [event], ROUNDTABLE.advance(ROUNDTABLE.initial, event), set()
+    for choice in choices:
+        if state.step is Step.CLOSED:
+            break
+        (effect,) = ROUNDTABLE.pending(state)
+        if isinstance(effect, AskPersona) and effect.prompt != "roundtable/again":
+            asked.add(effect.occasion)
+        try:
+            event = ROUNDTABLE.record(state, effect, outcome_of(effect, choice))
+            state = ROUNDTABLE.advance(state, event)
+        except InvalidInput:
+            assert isinstance(effect, AskPerson)
+            continue
+        events.append(event)
+    return events, len(asked)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    size=st.integers(2, 6),
+    lead=st.integers(0, 5),
+    max_turns=st.integers(3, 14),
+    choices=st.lists(st.integers(0, 1000), max_size=80),
+)
+def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int, choices: list[int]) -> None:
+    events, asked = played(size, lead, max_turns, choices)
+    assert asked <= max_turns
+    state = ROUNDTABLE.initial
+    for event in events:
+        before, state = state, ROUNDTABLE.advance(state, event)
+        assert ROUNDTABLE.decode(ROUNDTABLE.encode(event)) == event
+        assert state.step in TRANSITIONS[before.step, type(event)]
+        assert len(ROUNDTABLE.pending(state)) == (0 if state.step is Step.CLOSED else 1)
+        assert state.turns <= max_turns
+        assert state.calls <= max_turns
+        assert state.turns == sum(said.kind in TURNS for said in state.transcript)
+        assert sum(said.kind == "warning" for said in state.transcript) == (state.turns >= max_turns - 2)
+        assert sum(said.kind == "limit" for said in state.transcript) == (state.exit_type == "turn-limit")
+        if isinstance(event, LeadRedirected | PersonaSilent | ContributionFailed | ContributionReturned):
+            assert state.turns == before.turns
+        if state.turns == max_turns:
+            assert state.exit_type == "turn-limit"
+        assert state.transcript[: len(before.transcript)] == before.transcript
+        for said in state.transcript:
+            assert said.speaker in (*state.speakers, USER, PROGRAM)
+            assert said.kind not in TURNS or said.speaker != PROGRAM
+            if said.speaker in state.speakers:
+                speaker = state.speakers[said.speaker]
+                assert state.line(said) == f"{speaker.name} ({speaker.role}): {said.text}"
+    if state.synthesis is not None:
+        names = {"All", "User", *(speaker.first_name for speaker in state.opened.speakers)}
+        assert all(insight.by and set(insight.by) <= names for insight in state.synthesis.insights)
+
+
+@settings(max_examples=60, deadline=None)
+@given(choices=st.lists(st.integers(0, 1000), max_size=60), at=st.integers(0, 60))
+def test_a_roundtable_that_was_interrupted_goes_on_where_it_was(choices: list[int], at: int) -> None:
+    events, _ = played(3, 0, 8, choices)
+    logged = [ROUNDTABLE.encode(event) for event in events]
+    again = ROUNDTABLE.fold(ROUNDTABLE.decode(body) for body in logged[:at])
+    assert again == ROUNDTABLE.fold(events[:at])
+    for event in events[at:]:
+        again = ROUNDTABLE.advance(again, event)
+    assert again == ROUNDTABLE.fold(events)

@@ -1,0 +1,122 @@
+"""Which words are looked for, and what counts as one of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.texts.keywords import MOST_KEYWORDS, importing, keyword, keywords_of, risky_words
+
+
+def test_quoted_names_come_first_then_the_title_then_what_the_description_repeats() -> None:
+    description = "Queue the edits. The queue is replayed by `sync_worker`, and conflicts go to a queue."
+    assert keywords_of("Offline editing", description) == (
+        "sync_worker",
+        "offline",
+        "editing",
+        "queue",
+        "replayed",
+        "conflicts",
+    )
+
+
+def test_words_that_say_nothing_are_left_out() -> None:
+    assert keywords_of("We should add a new way to do it for the users") == ()
+
+
+def test_of_words_with_the_same_stem_the_first_is_kept() -> None:
+    assert keywords_of("Cache uploads", "Caching an upload; caches; uploaded; uploading") == (
+        "cache",
+        "uploads",
+    )
+
+
+@settings(max_examples=100)
+@given(st.text(), st.text())
+def test_keywords_are_few_and_distinct_whatever_is_written(title: str, description: str) -> None:
+    words = keywords_of(title, description)
+    assert len(words) <= MOST_KEYWORDS
+    assert len(set(words)) == len(words)
+    assert all(keyword(word).core for word in words)
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("port", "port = 1"),
+        ("port", "open_port(9)"),
+        ("port", "openPorts()"),
+        ("port", "TCPPort"),
+        ("port", "PORT_RANGE"),
+        ("port", "porting it"),
+        ("uploads", "def upload():"),
+        ("uploads", "the uploader uploaded"),
+        ("caching", "self.cache = {}"),
+        ("policy", "retention policies"),
+        ("policies", "policy.py"),
+        ("sign-in", "sign_in()"),
+        ("sign-in", "signIn()"),
+        ("sign-in", "a sign in page"),
+        ("class", "classes"),
+        ("c++", "in c++ only"),
+        ("größe", "die Größe"),
+    ],
+)
+def test_a_word_is_found_in_its_forms(word: str, line: str) -> None:
+    wanted = keyword(word)
+    assert wanted.core in line.lower()
+    assert wanted.pattern.search(line)
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("port", "import os"),
+        ("port", "portable"),
+        ("port", "report"),
+        ("form", "platform"),
+        ("text", "context"),
+        ("store", "story"),
+        ("policy", "police"),
+        ("class", "classic"),
+    ],
+)
+def test_a_word_is_not_found_inside_another(word: str, line: str) -> None:
+    assert not keyword(word).pattern.search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from moot.workspace import survey",
+        "import moot.survey as s",
+        'import { look } from "./survey";',
+        '} from "../survey.js"',
+        "const s = require('./survey')",
+        '#include "survey.h"',
+        "use crate::survey::look;",
+    ],
+)
+def test_a_line_that_imports_is_recognised(line: str) -> None:
+    assert importing("survey").pattern.search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["survey.look(root)", "# the survey", "import survey_text", "import my-survey", "important: survey"],
+)
+def test_a_line_that_only_mentions_a_name_does_not_import_it(line: str) -> None:
+    assert not importing("survey").pattern.search(line)
+
+
+def test_dear_mistakes_are_known_by_their_words() -> None:
+    assert risky_words("A Migration of passwords, and the migration of logs") == ("migration", "passwords")
+    assert risky_words("Nicer colours") == ()
+
+
+def test_a_megabyte_on_one_line_takes_no_time() -> None:
+    line = "const a = " + "require('x') " * 80_000
+    assert not importing("survey").pattern.search(line)
+    assert not keyword("survey").pattern.search(line)
+    assert keywords_of("a" * 1_000_000, "ab " * 300_000) == ()

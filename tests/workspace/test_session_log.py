@@ -1,0 +1,208 @@
+"""A session in a file: what was appended is read back, what somebody else did is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import FileDamaged, InvalidInput, SessionMoved
+from moot.workspace import writing
+from moot.workspace.session_log import FileLog
+
+
+class Said(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    text: str
+
+
+class Left(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    pass
+
+
+Happened = Said | Left
+
+
+class Fast(writing.Disk):
+    def fsync(self, handle: int) -> None:
+        pass
+
+    def fsync_dir(self, folder: Path) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "disk", Fast())
+
+
+def decode(body: bytes) -> Happened:
+    decoded: Happened = msgspec.json.decode(body, type=Happened)
+    return decoded
+
+
+def log_at(path: Path) -> FileLog[Happened]:
+    return FileLog(path, msgspec.json.encode, decode)
+
+
+def read(log: FileLog[Happened]) -> list[Happened]:
+    return asyncio.run(log.read())
+
+
+def append(log: FileLog[Happened], *events: Happened) -> None:
+    for event in events:
+        asyncio.run(log.append(event))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.jsonl"
+
+
+def test_a_log_that_is_not_there_is_empty_and_stays_so_when_read(path: Path) -> None:
+    assert read(log_at(path)) == []
+    assert list(path.parent.iterdir()) == []
+
+
+def test_each_event_is_one_line_that_another_process_can_read(path: Path) -> None:
+    log = log_at(path)
+    assert read(log) == []
+    append(log, Said("Hello"), Left())
+    assert path.read_bytes() == b'{"type":"Said","text":"Hello"}\n{"type":"Left"}\n'
+    assert read(log_at(path)) == [Said("Hello"), Left()]
+    assert [each.name for each in path.parent.iterdir()] == ["session.jsonl"]
+
+
+def test_a_log_goes_on_where_it_was_left(path: Path) -> None:
+    append(log_at(path), Said("one"))
+    later = log_at(path)
+    assert read(later) == [Said("one")]
+    append(later, Said("two"), Said("three"))
+    assert read(log_at(path)) == [Said("one"), Said("two"), Said("three")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text(), max_size=5))
+def test_whatever_was_said_is_read_back(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("log") / "session.jsonl"
+    append(log_at(path), *map(Said, texts))
+    assert read(log_at(path)) == [Said(text) for text in texts]
+
+
+def another_process(path: Path) -> None:
+    other = log_at(path)
+    read(other)
+    append(other, Said("from elsewhere"))
+
+
+def another_branch(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("mine", "thine"), encoding="utf-8")
+
+
+def a_shortening(path: Path) -> None:
+    path.write_text("", encoding="utf-8")
+
+
+@pytest.mark.parametrize("intervene", [another_process, another_branch, a_shortening, Path.unlink])
+def test_a_session_that_somebody_else_has_changed_is_not_carried_on(
+    path: Path, intervene: Callable[[Path], Any]
+) -> None:
+    log = log_at(path)
+    append(log, Said("mine"))
+    intervene(path)
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(SessionMoved) as raised:
+        append(log, Said("too late"))
+    assert raised.value.session == str(path)
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_nothing_is_appended_to_a_log_that_was_not_read(path: Path) -> None:
+    append(log_at(path), Said("first"))
+    with pytest.raises(SessionMoved):
+        append(log_at(path), Said("second"))
+    assert read(log_at(path)) == [Said("first")]
+
+
+def test_reading_again_catches_up_with_the_others(path: Path) -> None:
+    log = log_at(path)
+    append(log, Said("mine"))
+    another_process(path)
+    assert read(log) == [Said("mine"), Said("from elsewhere")]
+    append(log, Left())
+    assert read(log_at(path))[-1] == Left()
+
+
+def test_a_folder_that_was_moved_away_leaves_no_ghost(tmp_path: Path) -> None:
+    folder = tmp_path / "item"
+    log = log_at(folder / "session.jsonl")
+    append(log, Said("mine"))
+    folder.rename(tmp_path / "moved")
+    with pytest.raises(SessionMoved):
+        append(log, Said("too late"))
+    assert not folder.exists()
+
+
+def test_appends_at_once_are_all_kept(path: Path) -> None:
+    log = log_at(path)
+
+    async def together() -> None:
+        await asyncio.gather(*(log.append(Said(str(number))) for number in range(8)))
+
+    asyncio.run(together())
+    assert sorted(read(log_at(path)), key=repr) == [Said(str(number)) for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"Said","text":"Hel',
+        '{"type":"Sang","text":"la"}',
+        '{"type":"Said","text":"x","mood":"new"}',
+        '{"type":"Said"}',
+        "<<<<<<< HEAD",
+        "[" * 5000,
+    ],
+    ids=["half", "unknown event", "newer field", "missing field", "merge conflict", "deep"],
+)
+@pytest.mark.parametrize("behind", ["", "\n", '\n{"type":"Left"}\n'], ids=["open", "ended", "in between"])
+def test_a_line_that_cannot_be_read_is_named_and_left_as_it_is(path: Path, line: str, behind: str) -> None:
+    text = f'{{"type":"Said","text":"one"}}\n\n{line}{behind}'
+    path.write_text(text, encoding="utf-8")
+    log = log_at(path)
+    with pytest.raises(FileDamaged, match="it is no whole event that this version knows") as raised:
+        read(log)
+    assert (raised.value.file, raised.value.line) == (str(path), 3)
+    with pytest.raises(SessionMoved):
+        append(log, Left())
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_bytes_that_are_no_text_are_damage(path: Path) -> None:
+    path.write_bytes(b'{"type":"Left"}\n\xff\n')
+    with pytest.raises(FileDamaged) as raised:
+        read(log_at(path))
+    assert raised.value.line == 2
+
+
+def test_line_ends_of_another_system_and_a_missing_last_one_do_no_harm(path: Path) -> None:
+    path.write_bytes(b'{"type":"Said","text":"one"}\r\n{"type":"Left"}')
+    log = log_at(path)
+    assert read(log) == [Said("one"), Left()]
+    append(log, Left())
+    assert path.read_bytes() == b'{"type":"Said","text":"one"}\r\n{"type":"Left"}\n{"type":"Left"}\n'
+    assert read(log_at(path)) == [Said("one"), Left(), Left()]
+
+
+def test_an_event_of_several_lines_is_refused(path: Path) -> None:
+    log = FileLog(path, lambda value: json.dumps(value, indent=1).encode(), json.loads)
+    with pytest.raises(InvalidInput):
+        asyncio.run(log.append({"a": 1}))
+    assert not path.exists()
