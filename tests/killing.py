@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import os
 import shutil
+import signal
 import sys
 import threading
 import traceback
@@ -33,7 +34,7 @@ from moot.workspace.yaml_text import YamlText
 from tests.changing import STAMP, FakeCoder, FakeReviewer, at_work, drafted, silent
 from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
 
-DONE, WRONG, KILLED = 0, 1, 9
+DONE, WRONG, KILLED = 0, 1, -signal.SIGKILL
 ID = "feat-auth"
 EARLIER = Review(
     Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "Nothing says how keys are lost."),), "No.", STAMP
@@ -50,7 +51,7 @@ class DyingDisk(writing.Disk):
     def _step(self) -> None:
         self._left -= 1
         if self._left == 0:
-            os._exit(KILLED)
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def unlink(self, path: Path) -> None:
         self._step()

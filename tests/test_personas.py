@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from moot.errors import InvalidId, InvalidInput, NotFound, PersonaInvalid
+from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
 from moot.personas import (
     SHIPPED,
     Contribution,
@@ -421,7 +421,7 @@ def test_a_bad_persona_names_file_field_and_line(
     old: str, new: str, field: str, line: int, problem: str
 ) -> None:
     assert GOOD.count(old) == 1
-    with pytest.raises(PersonaInvalid, match=re.escape(problem)) as caught:
+    with pytest.raises(DefinitionInvalid, match=re.escape(problem)) as caught:
         skipper(**{old: new})
     assert (caught.value.file, caught.value.field, caught.value.line) == ("skipper.md", field, line)
 
@@ -445,14 +445,14 @@ def test_a_bad_panel_names_file_field_and_line(
     old: str, new: str, field: str, line: int, problem: str
 ) -> None:
     assert PANEL.count(old) == 1
-    with pytest.raises(PersonaInvalid, match=re.escape(problem)) as caught:
+    with pytest.raises(DefinitionInvalid, match=re.escape(problem)) as caught:
         parse_panel(PANEL.replace(old, new), Path("crew.md"), {"skipper", "cook"})
     assert (caught.value.file, caught.value.field, caught.value.line) == ("crew.md", field, line)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "Ahoy.", "---\n---\n", "---\nid: skipper\n"])
 def test_what_is_no_persona_file_at_all_is_refused(text: str) -> None:
-    with pytest.raises(PersonaInvalid) as caught:
+    with pytest.raises(DefinitionInvalid) as caught:
         parse_persona(text, SKIPPER)
     assert caught.value.line == 1
 
@@ -487,7 +487,7 @@ def test_a_users_panel_may_mix_shipped_and_own_personas(tmp_path: Path) -> None:
 
 def test_a_panel_of_strangers_is_refused(tmp_path: Path) -> None:
     file = save(tmp_path, "panels", "crew.md", PANEL)
-    with pytest.raises(PersonaInvalid, match="no persona 'skipper'") as caught:
+    with pytest.raises(DefinitionInvalid, match="no persona 'skipper'") as caught:
         load_library(tmp_path)
     assert (caught.value.file, caught.value.line) == (str(file), 5)
 
@@ -495,7 +495,7 @@ def test_a_panel_of_strangers_is_refused(tmp_path: Path) -> None:
 def test_a_copied_file_with_the_old_id_is_refused(tmp_path: Path) -> None:
     save(tmp_path, "personas", "skipper.md", GOOD)
     copy = save(tmp_path, "personas", "mate.md", GOOD)
-    with pytest.raises(PersonaInvalid, match="the file's name says 'mate'") as caught:
+    with pytest.raises(DefinitionInvalid, match="the file's name says 'mate'") as caught:
         load_library(tmp_path)
     assert (caught.value.file, caught.value.field, caught.value.line) == (str(copy), "id", 2)
 
@@ -517,7 +517,7 @@ def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
 def test_a_file_that_is_not_utf_8_is_refused_by_line(tmp_path: Path) -> None:
     file = save(tmp_path, "personas", "skipper.md", "")
     file.write_bytes(GOOD.replace("Gruff.", "Grüff.").encode("latin-1"))
-    with pytest.raises(PersonaInvalid, match="UTF-8") as caught:
+    with pytest.raises(DefinitionInvalid, match="UTF-8") as caught:
         load_library(tmp_path)
     assert caught.value.line == line_of("Gruff.")
 
@@ -655,13 +655,13 @@ def _mutations() -> st.SearchStrategy[Mutation]:
     )
 
 
-def fault_of(text: str, panel: bool) -> PersonaInvalid | None:
+def fault_of(text: str, panel: bool) -> DefinitionInvalid | None:
     try:
         if panel:
             parse_panel(text, Path("crew.md"), {"skipper", "cook"})
         else:
             parse_persona(text, SKIPPER)
-    except PersonaInvalid as fault:
+    except DefinitionInvalid as fault:
         return fault
     return None
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.errors import NotFound, PersonaInvalid
+from moot.errors import DefinitionInvalid, NotFound
 from moot.personas import forbidden_words_used, load_library
 from moot.steps import PHASES, SHIPPED, Condition, Step, Steps, conditions_met, load_steps, parse_step
 from moot.texts.depth import DEPTHS
@@ -269,7 +269,7 @@ def line_of(beginning: str) -> int:
 def test_a_bad_step_names_file_field_and_line(
     old: str, new: str, field: str, line: int, problem: str
 ) -> None:
-    with pytest.raises(PersonaInvalid) as caught:
+    with pytest.raises(DefinitionInvalid) as caught:
         night(**{old: new})
     assert (caught.value.file, caught.value.field, caught.value.line) == ("05-01.md", field, line)
     assert problem in str(caught.value)
@@ -277,7 +277,7 @@ def test_a_bad_step_names_file_field_and_line(
 
 def test_a_shipped_phase_keeps_its_name() -> None:
     text = changed(**{"step_id: 05-01": "step_id: 03-09", "05-operations": "03-operations"})
-    with pytest.raises(PersonaInvalid, match="03-09 belongs to '03-architecture'"):
+    with pytest.raises(DefinitionInvalid, match="03-09 belongs to '03-architecture'"):
         parse_step(text, Path("03-09.md"))
 
 
@@ -298,7 +298,7 @@ def test_a_shipped_phase_keeps_its_name() -> None:
     ],
 )
 def test_a_step_writes_only_plain_files_that_are_not_the_items_own(output: str) -> None:
-    with pytest.raises(PersonaInvalid, match="cannot be written"):
+    with pytest.raises(DefinitionInvalid, match="cannot be written"):
         night(**{"[run-book.md]": f"['{output}']"})
 
 
@@ -307,7 +307,7 @@ def test_a_step_writes_only_plain_files_that_are_not_the_items_own(output: str) 
     [("step_id: 05-01", 'step_id: "\\e[2J"'), ("05-operations", '"\\e[2J"'), ("[run-book.md]", '["\\e[2J"]')],
 )
 def test_a_fault_sends_no_control_characters_to_a_terminal(old: str, new: str) -> None:
-    with pytest.raises(PersonaInvalid) as caught:
+    with pytest.raises(DefinitionInvalid) as caught:
         night(**{old: new})
     assert "[2J" in str(caught.value)
     assert str(caught.value).isprintable()
@@ -319,7 +319,7 @@ def test_an_output_never_leaves_the_items_folder(output: str) -> None:
     quoted = "".join(f"\\U{ord(character):08X}" for character in output)
     try:
         step = night(**{"[run-book.md]": f'["{quoted}"]'})
-    except PersonaInvalid:
+    except DefinitionInvalid:
         return
     assert step.outputs == (output,)
     assert re.fullmatch(r"[a-z0-9-]+\.(md|json|csv)", output)

@@ -1,50 +1,39 @@
-"""Analyses as a surface uses them: begin or take up an item, and what the program itself does in one.
+"""Analyses as a surface uses them: begin or take up an item, see how far each is.
 
 An item is its files. The session is the log beside them; meta.json and the artifacts are written by the work
-that the flow asks for, each piece of which can be done twice without harm.
+that the flow asks for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from moot import records, scanning
-from moot.boards import headless_board
+from moot.analysis_work import Work
 from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, UserMistake
-from moot.flows.analysis import ANALYSIS, ASSESS, FEEDBACK, OPEN
+from moot.flows.analysis import ANALYSIS
+from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
 from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef, Voice
 from moot.flows.analysis_state import AnalysisState
-from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.gateway.names import Speaker, parse
-from moot.personas import Panel, Persona
 from moot.prompting import roundtable as roundtable_prompts
 from moot.prompting.analysis import AnalysisPrompts
 from moot.runner import Runner
 from moot.speaking import Prompts, speaking
 from moot.steps import Steps, conditions_met, load_steps
-from moot.texts import artifacts, insights
 from moot.texts.depth import DEPTHS
-from moot.workspace import change_state, survey
-from moot.workspace.item_meta import Elaboration, ItemMeta, slug_of
+from moot.workspace import survey
+from moot.workspace.item_meta import ItemMeta, slug_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.paths import valid_id
 
 if TYPE_CHECKING:
     from moot.application import Moot
     from moot.runner import Listener, Person
-
-PANEL = "roundtable"
-DEFAULT_TURNS = 10
-_MATERIAL_LIMIT = 20_000
-_NOT_RECORDED = (
-    "Elaboration completed successfully but I could not save the elaboration record to meta.json. "
-    "The discussion insights are in the artifacts."
-)
 
 
 @dataclass(frozen=True)
@@ -127,7 +116,7 @@ class Analyses:
         logged = await log.read()
         if not logged:
             await log.append(await self._opening(item))
-        work = _Work(self._moot, self, item, tell)
+        work = Work(self._moot, item, tell)
         try:
             state = ANALYSIS.fold(await log.read())
         except UserMistake as error:
@@ -216,216 +205,3 @@ def greeting(state: AnalysisState, meta: ItemMeta) -> str:
             f"{titles[held.step_id]} where {held.synthesis_summary.rstrip('.')}."
         )
     return " ".join([*parts, f"Let us pick up from {following.title}."])
-
-
-# -- what the program itself does ----------------------------------------------------------------
-
-
-class _Work:
-    """Carries out what the flow asks for besides words."""
-
-    def __init__(self, moot: Moot, analyses: Analyses, item: ItemFolder, tell: Callable[[str], None]) -> None:
-        self._moot = moot
-        self._analyses = analyses
-        self._item = item
-        self._tell = tell
-
-    async def carry_out(self, effect: CarryOut, state: AnalysisState) -> Outcome:
-        if effect.what == "analysis/board":
-            return await self._board(state)
-        doing: dict[str, Callable[[AnalysisState], Mapping[str, Any]]] = {
-            "analysis/scan": self._scan,
-            "analysis/impact": self._impact,
-            "analysis/write": self._write,
-            "analysis/amend": self._amend,
-            "roundtable/open": self._open,
-            "roundtable/insert": self._insert,
-            "roundtable/record": self._record,
-        }
-        try:
-            return CarriedOut(await asyncio.to_thread(doing[effect.what], state))
-        except (MootError, OSError) as error:
-            if effect.what == "roundtable/record":
-                return NotCarriedOut(type(error).__name__, _NOT_RECORDED)
-            if effect.what.startswith("roundtable/"):
-                return NotCarriedOut(type(error).__name__, str(error))
-            raise
-
-    # -- looking at the workspace ------------------------------------------------------------
-
-    def _scan(self, state: AnalysisState) -> Mapping[str, Any]:
-        found = scanning.quick_scan(self._moot.workspace.root, state.title, state.description)
-        return {"found": scanning.as_markdown(found), "depth": found.proposed_depth}
-
-    def _impact(self, state: AnalysisState) -> Mapping[str, Any]:
-        root = self._moot.workspace.root
-        scan = scanning.quick_scan(root, state.title, state.description)
-        return {"found": scanning.as_markdown(scanning.impact(root, scan, scan.keywords))}
-
-    # -- writing down ------------------------------------------------------------------------
-
-    def _write(self, state: AnalysisState) -> Mapping[str, Any]:
-        record = state.current
-        assert record is not None
-        marker = artifacts.step_marker(record.ref.id)
-        files = self._add(state, record.contents, marker)
-        after = _after_step(state)
-        self._item.complete_step(record.ref.id, after.phases_completed, after.status)
-        return {"files": files}
-
-    def _amend(self, state: AnalysisState) -> Mapping[str, Any]:
-        record = state.current
-        assert record is not None
-        _, _, contents = record.feedback[-1]
-        marker = artifacts.step_marker(record.ref.id, len(record.feedback))
-        return {"files": self._add(state, contents, marker)}
-
-    def _add(self, state: AnalysisState, contents: Mapping[str, Any], marker: str) -> list[str]:
-        record = state.current
-        assert record is not None
-        files = []
-        for name in record.ref.outputs:
-            content = contents.get(name)
-            if content:
-                self._item.write_artifact(name, _adding(name, state, content, marker))
-                files.append(name)
-        return files
-
-    # -- roundtables -------------------------------------------------------------------------
-
-    def _open(self, state: AnalysisState) -> Mapping[str, Any]:
-        record = state.current
-        assert record is not None
-        panel = self._moot.library.panel(PANEL)
-        members = self._moot.library.members(panel)
-        lead, warning = _lead(panel, members, record.ref.phase)
-        texts = [self._item.read_artifact(name) or "" for name in record.ref.outputs]
-        return {
-            "step_id": record.ref.id,
-            "step_title": record.ref.title,
-            "item": state.title,
-            "speakers": [_speaker(persona) for persona in members],
-            "lead": lead,
-            "max_turns": self._item.meta().elaboration_config.get("max_turns", DEFAULT_TURNS),
-            "at": change_state.now(),
-            "material": "\n\n".join([record.summary, *texts])[:_MATERIAL_LIMIT],
-            "warning": warning,
-        }
-
-    def _insert(self, state: AnalysisState) -> Mapping[str, Any]:
-        table, record = state.roundtable, state.current
-        assert table is not None
-        assert record is not None
-        assert table.synthesis is not None
-        opened = table.opened
-        assert table.exit_type is not None
-        rendered = insights.render(
-            table.synthesis,
-            step_id=opened.step_id,
-            step_title=opened.step_title,
-            participants=[(one.name, one.short_role) for one in opened.speakers],
-            turns=table.turns,
-            exit_type=table.exit_type,
-        )
-        marker = insights.marker(opened.step_id, opened.at)
-        told = []
-        for output in record.ref.outputs:
-            name = insights.insights_file(output)
-            if self._item.read_artifact(output) is None:
-                told.append(insights.missing_artifact(output))
-                continue
-            heading = ""
-
-            def inserted(old: str | None) -> str:
-                nonlocal heading
-                done = insights.insert(old or "", rendered, marker, opened.step_title)
-                heading = done.heading
-                return done.text
-
-            self._item.write_artifact(name, inserted)
-            told.append(insights.announcement(name, heading, insights.description(table.synthesis)))
-        return {"announcements": told}
-
-    def _record(self, state: AnalysisState) -> Mapping[str, Any]:
-        table = state.roundtable
-        assert table is not None
-        record = table.elaboration()
-        personas = tuple(record.pop("personas_active"))
-        self._item.add_elaboration(Elaboration(personas_active=personas, **record))
-        return {}
-
-    # -- the board ---------------------------------------------------------------------------
-
-    async def _board(self, state: AnalysisState) -> Outcome:
-        """Its brief becomes a file of the item, which the artifact names."""
-        record = state.current
-        assert record is not None
-        context = f"This question came up in the analysis of {state.title}, in {record.ref.title}.\n"
-        context += record.summary
-        try:
-            session, board = await headless_board(
-                self._moot, state.board_question, context[:5000], "board", self._tell
-            )
-        except MootError as error:
-            return NotCarriedOut(type(error).__name__, str(error))
-        if board.brief is None:
-            why = board.brief_failure.message if board.brief_failure else "the board gave no brief"
-            return NotCarriedOut("ReplyEmpty", why)
-        return CarriedOut(await asyncio.to_thread(self._link, state, session, board))
-
-    def _link(self, state: AnalysisState, session: str, board: Any) -> Mapping[str, Any]:
-        record = state.current
-        assert record is not None
-        name = f"board-{session}.md"
-        text = records.brief_markdown(board.brief, decision=board.decision, advisors=board.advisors)
-        self._item.write_artifact(name, lambda old: old if old is not None else text)
-        marker = f"<!-- Board: {session} -->"
-        body = f"The Board was asked: {state.board_question} Its brief: [{name}]({name})."
-        target = next((file for file in record.ref.outputs if file.endswith(".md")), None)
-        if target is not None:
-            self._item.write_artifact(
-                target,
-                lambda old: artifacts.with_section(
-                    old, title=state.title, heading=record.ref.title, marker=marker, body=body
-                ),
-            )
-        return {"session": session, "file": name, "recommendation": board.brief.recommendation.summary}
-
-
-def _after_step(state: AnalysisState) -> AnalysisState:
-    """The state as it will be when the step counts as completed."""
-    assert state.current is not None
-    return replace(state, completed=(*state.completed, state.current.ref.id))
-
-
-def _adding(name: str, state: AnalysisState, content: Any, marker: str) -> Callable[[str | None], str]:
-    record = state.current
-    assert record is not None
-    if name.endswith(".json"):
-        return lambda old: artifacts.with_stories(old, content, record.ref.id)
-    if name.endswith(".csv"):
-        return lambda old: artifacts.with_rows(old, content)
-    return lambda old: artifacts.with_section(
-        old, title=state.title, heading=record.ref.title, marker=marker, body=str(content)
-    )
-
-
-def _lead(panel: Panel, members: tuple[Persona, ...], phase: str) -> tuple[str, str]:
-    """Whoever leads the phase; for a phase that the panel does not know, its first member."""
-    leads = dict(panel.leads)
-    if phase in leads:
-        return leads[phase], ""
-    first = members[0]
-    return first.id, f"nobody is named to lead {phase}, so {first.name} does"
-
-
-def _speaker(persona: Persona) -> Mapping[str, Any]:
-    return {
-        "id": persona.id,
-        "name": persona.name,
-        "first_name": persona.name.split()[0],
-        "role": persona.role,
-        "short_role": persona.short_role,
-        "lens": persona.voice.lens,
-        "forbidden_words": list(persona.voice.forbidden.words),
-    }

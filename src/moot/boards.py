@@ -24,6 +24,7 @@ from moot.flows.board_events import (
     BoardConvened,
     BoardEvent,
     BriefFailed,
+    BriefRequested,
     ChallengeMade,
     ChallengeReplied,
     DecisionPresented,
@@ -232,13 +233,29 @@ async def headless_board(
 ) -> tuple[str, BoardState]:
     """A board from its convening to its brief, stored like any other: its session's id, and its state.
     `tell` hears who has spoken."""
+    session_id = await called_board(moot, decision, context, panel)
+    return session_id, await heard_board(moot, session_id, tell)
+
+
+async def called_board(moot: Moot, decision: str, context: str, panel: str) -> str:
+    """A session in which nobody has been asked yet. Whoever notes its id can go on with it after a crash."""
     async with opened_boards(moot, grace=0) as boards:
         live = await boards.convene(decision, known(context), panel, "independent")
         assert live.session is not None
-        async for frames in boards.engine.stream(live, after=0):
+        return live.session.id
+
+
+async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) -> BoardState:
+    """From where it stands to its brief: nobody who has spoken is asked again, and a brief that failed is
+    tried once more."""
+    async with opened_boards(moot, grace=0) as boards:
+        live = await boards.live(session_id)
+        if live.state.step is Step.REVIEW and live.state.brief is None:
+            await live.runner.put(BriefRequested())
+        async for frames in boards.engine.stream(live, after=live.seq):
             for frame in frames:
                 _tell(msgspec.json.decode(frame.body), live, tell)
-        return live.session.id, live.state
+        return live.state
 
 
 def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:

@@ -45,7 +45,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A change and where it stands. `problem` says why that cannot be told."""
+    """A change and where it stands. `verdict` and the counts are those of its last complete review; `waiting`
+    says that the phase does not follow from that one yet. `problem` says why nothing of it can be told."""
 
     id: str
     phase: str = ""
@@ -58,6 +59,7 @@ class Standing:
     tasks: int = 0
     updated_at: str = ""
     cost_usd: float | None = None
+    waiting: bool = False
     problem: str = ""
 
 
@@ -130,6 +132,7 @@ class Changes:
             state = folder.state()
             boxes = tasks.tasks(folder.tasks() or "")
             review = self.last_review(folder)
+            waiting = folder.unrecorded_review() is not None
         except (MootError, OSError) as error:
             return Standing(folder.id, problem=str(error))
         counts = review_block.count(review) if review else dict.fromkeys(Severity, 0)
@@ -137,7 +140,7 @@ class Changes:
             folder.id,
             state.phase,
             state.iteration,
-            str(state.verdict or ""),
+            str(review.verdict) if review else "",
             counts[Severity.HIGH],
             counts[Severity.MEDIUM],
             counts[Severity.LOW],
@@ -145,6 +148,7 @@ class Changes:
             len(boxes),
             state.updated_at,
             state.totals.cost_usd,
+            waiting,
         )
 
     # -- reviews -----------------------------------------------------------------------------

@@ -33,7 +33,7 @@
     │   └── ReviewerCrashed        it ended without having finished
     └── WorkspaceDamaged       a file has to be mended by hand; it is left as it is
         ├── FileDamaged            does not parse (names file and line)
-        ├── PersonaInvalid         a persona or panel file with a bad field
+        ├── DefinitionInvalid      a persona, panel or step file with a bad field
         ├── LockTimeout            another process holds the file
         ├── Busy                   another process works on the change (says which)
         ├── GitRefused             git would not commit
@@ -263,7 +263,7 @@ class FileDamaged(WorkspaceDamaged):
         self.line = line
 
 
-class PersonaInvalid(FileDamaged):
+class DefinitionInvalid(FileDamaged):
     """`field` is the dotted name of the front-matter field or the body section."""
 
     def __init__(self, file: str, field: str, problem: str, line: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """The file of a persona, panel or step, taken apart strictly: fields, sections, and the line of each fault.
 
 Knows that every field and section has to be a known one, since a misspelt one that was ignored would be a
-persona that is silently another. Refuses to know what any of them means. All faults are PersonaInvalid.
+persona that is silently another. Refuses to know what any of them means. All faults are DefinitionInvalid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from moot.errors import FileDamaged, InvalidId, PersonaInvalid
+from moot.errors import DefinitionInvalid, FileDamaged, InvalidId
 from moot.texts import frontmatter, markdown
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
@@ -39,13 +39,13 @@ Shape = TypeVar("Shape", bound=Fields)
 def read_text(file: Path) -> str:
     try:
         if file.stat().st_size > MOST_BYTES:
-            raise PersonaInvalid(str(file), "file", f"is larger than {MOST_BYTES:,} bytes", 1)
+            raise DefinitionInvalid(str(file), "file", f"is larger than {MOST_BYTES:,} bytes", 1)
         text = file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise PersonaInvalid(str(file), "file", "is not UTF-8 text", line) from None
+        raise DefinitionInvalid(str(file), "file", "is not UTF-8 text", line) from None
     except OSError as error:
-        raise PersonaInvalid(str(file), "file", f"cannot be read: {error.strerror}") from error
+        raise DefinitionInvalid(str(file), "file", f"cannot be read: {error.strerror}") from error
     return frontmatter.LINE_BREAK.sub("\n", text)
 
 
@@ -58,10 +58,10 @@ class PersonaFile:
         except FileDamaged as damage:
             raise self.fault("front matter", damage.problem, damage.line or 1) from None
 
-    def fault(self, field: str, problem: str, line: int) -> PersonaInvalid:
-        return PersonaInvalid(str(self.source), field, problem, line)
+    def fault(self, field: str, problem: str, line: int) -> DefinitionInvalid:
+        return DefinitionInvalid(str(self.source), field, problem, line)
 
-    def field_fault(self, path: tuple[str | int, ...], problem: str) -> PersonaInvalid:
+    def field_fault(self, path: tuple[str | int, ...], problem: str) -> DefinitionInvalid:
         return self.fault(".".join(map(str, path)), problem, self.front.line_of(*path))
 
     def fields(self, shape: type[Shape]) -> Shape:
@@ -159,7 +159,7 @@ class Section:
             raise self.fault("has an empty item")
         return tuple(" ".join(words) for words in items)
 
-    def fault(self, problem: str) -> PersonaInvalid:
+    def fault(self, problem: str) -> DefinitionInvalid:
         return self.file.fault(self.name, problem, self.line)
 
 

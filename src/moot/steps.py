@@ -20,7 +20,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from moot.errors import NotFound, PersonaInvalid
+from moot.errors import DefinitionInvalid, NotFound
 from moot.persona_file import Fields, Id, PersonaFile, Text, read_text
 from moot.texts.depth import DEPTHS, Depth
 
@@ -220,7 +220,7 @@ def load_steps(*folders: Path, personas: Collection[str] | None = None) -> Steps
         for file, step in candidates[step_id]:
             try:
                 _check(file, step, taken, candidates, personas)
-            except PersonaInvalid as fault:
+            except DefinitionInvalid as fault:
                 warnings.append(_warning(fault))
             else:
                 taken[step_id] = step
@@ -236,7 +236,7 @@ def _read(folder: Path, warnings: list[str]) -> Iterator[tuple[PersonaFile, Step
         try:
             file = PersonaFile(read_text(path), path)
             step = _parsed(file)
-        except PersonaInvalid as fault:
+        except DefinitionInvalid as fault:
             warnings.append(_warning(fault))
         else:
             yield file, step
@@ -273,5 +273,5 @@ def _check(
         raise file.field_fault(("depends_on", index), problem)
 
 
-def _warning(fault: PersonaInvalid) -> str:
+def _warning(fault: DefinitionInvalid) -> str:
     return f"{fault}. This file is skipped."

@@ -1,8 +1,8 @@
 """The analysis of an item, step by step, with a roundtable at every step boundary.
 
-A step: its persona opens it and asks, the person answers, what that amounts to is assessed, what is missing is
-asked for as often as the depth allows, the artifacts are written, and only then the menu shows. Roundtables
-are a flow of their own within this one: their events are in the same log.
+A step: its persona opens it and asks, the person answers, what that amounts to is assessed, what is missing
+is asked for as often as the depth allows, the artifacts are written, and only then the menu shows.
+Roundtables are a flow of their own within this one: their events are in the same log.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 from moot.errors import IllegalMove, InvalidInput
-from moot.flows import analysis_menu, roundtable, roundtable_asking
+from moot.flows import analysis_menu, roundtable
+from moot.flows.analysis_asking import pending, record
 from moot.flows.analysis_events import (
     MAX_ANSWER,
     AnalysisEvent,
     AnalysisOpened,
     AnswerGiven,
     BoardAnswered,
+    BoardCalled,
     FeedbackGiven,
     FeedbackTaken,
     FeedbackWritten,
@@ -25,59 +27,39 @@ from moot.flows.analysis_events import (
     MenuChosen,
     ModelFailed,
     QuestionPut,
+    SkippedTakenUp,
     StepAssessed,
     StepCompleted,
     StepOpened,
     TriedAgain,
+    Withdrawn,
     WorkspaceScanned,
 )
 from moot.flows.analysis_state import (
     FOLLOW_UPS,
     IMPACT_PHASE,
     SCAN_PHASE,
+    WITHDRAWABLE,
     AnalysisState,
     Elaboration,
     Step,
     StepRecord,
 )
-from moot.flows.flow import (
-    AskPerson,
-    AskPersona,
-    CarriedOut,
-    CarryOut,
-    Drafted,
-    DraftFailed,
-    DraftReply,
-    Effect,
-    Event,
-    Flow,
-    NotCarriedOut,
-    Outcome,
-    PersonaFailed,
-    PersonAnswered,
-    PersonaSpoke,
-)
+from moot.flows.flow import Event, Flow
 from moot.flows.roundtable_events import RoundtableEvent
 from moot.flows.roundtable_state import RoundtableState
 from moot.flows.roundtable_state import Step as RoundtableStep
 from moot.texts.depth import depth_in
 
-OPEN, ASSESS, FEEDBACK = "analysis/open", "analysis/assess", "analysis/feedback"
-"""Names of prompts."""
-SCAN, IMPACT, WRITE, AMEND, BOARD = (
-    f"analysis/{what}" for what in ("scan", "impact", "write", "amend", "board")
-)
-"""What the program is asked to do."""
-
 _ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable.TRANSITIONS)
 
-_WHERE_MODELS_ARE_ASKED = (Step.OPENING, Step.ASSESSING, Step.FEEDBACK, Step.BOARD)
+_WHERE_MODELS_ARE_ASKED = (Step.OPENING, Step.ASSESSING, Step.FEEDBACK, Step.CALLING, Step.BOARD)
 _FOLLOWING = (Step.SCANNING, Step.LOOKING, Step.OPENING, Step.FINISHED)
 
 TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.UNOPENED, AnalysisOpened): _FOLLOWING,
-    (Step.SCANNING, WorkspaceScanned): (Step.OPENING,),
-    (Step.LOOKING, ImpactLooked): (Step.OPENING,),
+    (Step.SCANNING, WorkspaceScanned): _FOLLOWING,
+    (Step.LOOKING, ImpactLooked): _FOLLOWING,
     (Step.OPENING, StepOpened): (Step.ANSWERING,),
     (Step.ANSWERING, AnswerGiven): (Step.ASSESSING,),
     (Step.ASSESSING, StepAssessed): (Step.ANSWERING, Step.WRITING),
@@ -87,12 +69,18 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.FEEDBACK, FeedbackTaken): (Step.AMENDING,),
     (Step.AMENDING, FeedbackWritten): (Step.MENU,),
     **{(Step.ROUNDTABLE, kind): (Step.ROUNDTABLE, Step.MENU) for kind in _ROUNDTABLE_EVENTS},
-    (Step.CHOOSING, QuestionPut): (Step.BOARD, Step.MENU),
+    (Step.CHOOSING, QuestionPut): (Step.CALLING, Step.MENU),
+    (Step.CALLING, BoardCalled): (Step.BOARD,),
     (Step.BOARD, BoardAnswered): (Step.MENU,),
     **{(step, ModelFailed): (step,) for step in _WHERE_MODELS_ARE_ASKED},
     **{(step, TriedAgain): (step,) for step in _WHERE_MODELS_ARE_ASKED},
+    **{(step, Withdrawn): (Step.MENU,) for step in WITHDRAWABLE},
+    (Step.FINISHED, SkippedTakenUp): _FOLLOWING,
 }
 """Which event may happen where, and the steps that it can lead to: which of them follows from the state."""
+
+
+_NOTHING_FOUND = "Nothing was found."
 
 
 # -- advance -------------------------------------------------------------------------------------
@@ -102,6 +90,8 @@ def advance(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
     if (state.step, type(event)) not in TRANSITIONS:
         allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.step)
         raise IllegalMove(type(event).__name__, state.step, allowed)
+    if state.failure is not None and not isinstance(event, TriedAgain | Withdrawn):
+        raise IllegalMove(type(event).__name__, f"{state.step}, failed")
     return replace(_advanced(state, event), happened=state.happened + 1)
 
 
@@ -110,24 +100,22 @@ def _advanced(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
         case AnalysisOpened():
             return _opened(event)
         case WorkspaceScanned(found, depth):
-            return _at_opening(replace(state, scan=found, active_depth=state.active_depth or depth))
+            active = state.active_depth or depth
+            return _to_next(replace(state, scan=found or _NOTHING_FOUND, active_depth=active))
         case ImpactLooked(found):
-            return _at_opening(replace(state, impact=found))
+            return _to_next(replace(state, impact=found or _NOTHING_FOUND))
         case ModelFailed():
             return replace(state, failure=event)
-        case TriedAgain():
-            if state.failure is None:
-                raise IllegalMove(type(event).__name__, state.step)
-            return replace(state, failure=None)
+        case TriedAgain() | Withdrawn():
+            return _after_failure(state, event)
         case MenuChosen(key):
             return _chosen(state, key)
-        case QuestionPut(question):
-            if question and question not in state.open_questions:
-                raise InvalidInput("question", "it is none of the open ones")
-            return replace(state, board_question=question, step=Step.BOARD if question else Step.MENU)
-        case BoardAnswered(question):
-            answered = state.answered_questions | {question}
-            return replace(state, answered_questions=answered, board_question="", step=Step.MENU)
+        case QuestionPut() | BoardCalled() | BoardAnswered():
+            return _at_board(state, event)
+        case SkippedTakenUp():
+            if not state.skipped_steps:
+                raise IllegalMove(type(event).__name__, state.step)
+            return _to_next(replace(state, skipped_phases=frozenset()))
         case (
             StepOpened() | AnswerGiven() | StepAssessed() | StepCompleted() | FeedbackGiven()
             | FeedbackTaken() | FeedbackWritten()
@@ -135,6 +123,20 @@ def _advanced(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
             return _in_step(state, event)
         case _:
             return _in_roundtable(state, event)
+
+
+def _at_board(state: AnalysisState, event: QuestionPut | BoardCalled | BoardAnswered) -> AnalysisState:
+    match event:
+        case QuestionPut(question):
+            if question and question not in state.open_questions:
+                raise InvalidInput("question", "it is none of the open ones")
+            return replace(state, board_question=question, step=Step.CALLING if question else Step.MENU)
+        case BoardCalled(session):
+            return replace(state, board_session=session, step=Step.BOARD)
+        case BoardAnswered(question):
+            answered = state.answered_questions | {question}
+            state = replace(state, answered_questions=answered, step=Step.MENU)
+            return replace(state, board_question="", board_session="")
 
 
 def _opened(event: AnalysisOpened) -> AnalysisState:
@@ -154,6 +156,15 @@ def _opened(event: AnalysisOpened) -> AnalysisState:
     return _to_next(state)
 
 
+def _after_failure(state: AnalysisState, event: TriedAgain | Withdrawn) -> AnalysisState:
+    if state.failure is None:
+        raise IllegalMove(type(event).__name__, state.step)
+    state = replace(state, failure=None)
+    if isinstance(event, TriedAgain):
+        return state
+    return replace(state, step=Step.MENU, pending_feedback="", board_question="", board_session="")
+
+
 def _to_next(state: AnalysisState) -> AnalysisState:
     """On to the next step that is due. Before the first of some phases, the program looks for itself."""
     following = state.next_due
@@ -163,13 +174,8 @@ def _to_next(state: AnalysisState) -> AnalysisState:
         return replace(state, step=Step.SCANNING, current=None)
     if following.phase == IMPACT_PHASE and not state.impact:
         return replace(state, step=Step.LOOKING, current=None)
-    return _at_opening(state)
-
-
-def _at_opening(state: AnalysisState) -> AnalysisState:
-    ref = state.next_due
-    assert ref is not None
-    return replace(state, step=Step.OPENING, current=StepRecord(ref, state.depth_of(ref)), question="")
+    current = StepRecord(following, state.depth_of(following))
+    return replace(state, step=Step.OPENING, current=current, question="")
 
 
 def _in_step(state: AnalysisState, event: Any) -> AnalysisState:
@@ -253,100 +259,6 @@ def _in_roundtable(state: AnalysisState, event: RoundtableEvent) -> AnalysisStat
     assert state.current is not None
     ended = Elaboration(state.current.ref.id, table.synthesis.one_line, questions)
     return replace(state, elaborations=(*state.elaborations, ended))
-
-
-# -- pending -------------------------------------------------------------------------------------
-
-
-def pending(state: AnalysisState) -> tuple[Effect, ...]:
-    if state.failure is not None:
-        return (analysis_menu.ask_about_failure(state),)
-    occasion = str(state.happened)
-    record = state.current
-    match state.step:
-        case Step.SCANNING:
-            return (CarryOut(SCAN, occasion),)
-        case Step.LOOKING:
-            return (CarryOut(IMPACT, occasion),)
-        case Step.OPENING:
-            assert record is not None
-            return (AskPersona(record.ref.persona, OPEN, occasion),)
-        case Step.ANSWERING:
-            assert record is not None
-            return (AskPerson(record.ref.id, "your answer", occasion),)
-        case Step.ASSESSING:
-            return (DraftReply(ASSESS, occasion),)
-        case Step.WRITING:
-            return (CarryOut(WRITE, occasion),)
-        case Step.MENU:
-            return (analysis_menu.ask_at_menu(state),)
-        case Step.FEEDBACK:
-            return (DraftReply(FEEDBACK, occasion),)
-        case Step.AMENDING:
-            return (CarryOut(AMEND, occasion),)
-        case Step.ROUNDTABLE:
-            assert state.roundtable is not None
-            return roundtable_asking.pending(state.roundtable)
-        case Step.CHOOSING:
-            return (analysis_menu.ask_for_question(state),)
-        case Step.BOARD:
-            return (CarryOut(BOARD, occasion),)
-        case _:
-            return ()
-
-
-# -- record --------------------------------------------------------------------------------------
-
-
-def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
-    if state.step is Step.ROUNDTABLE:
-        assert state.roundtable is not None
-        return roundtable_asking.record(state.roundtable, effect, outcome)
-    at = state.current.ref.id if state.current else ""
-    match effect, outcome:
-        case AskPerson(), PersonAnswered(text):
-            return analysis_menu.answered(state, text.strip())
-        case _, PersonaFailed(kind, message) | NotCarriedOut(kind, message):
-            return ModelFailed(kind, message)
-        case _, DraftFailed(kind, message, raw):
-            return ModelFailed(kind, message, raw)
-        case AskPersona(), PersonaSpoke(text, spoken):
-            return StepOpened(at, text, spoken)
-        case DraftReply(prompt), Drafted(value, spoken):
-            if prompt == ASSESS:
-                return StepAssessed(
-                    at,
-                    str(value["summary"]),
-                    dict(value["contents"]),
-                    tuple(value["missing"]),
-                    str(value["follow_up"]),
-                    spoken,
-                )
-            return FeedbackTaken(str(value["reply"]), dict(value["contents"]), spoken)
-        case CarryOut(what), CarriedOut(value):
-            return _carried_out(state, what, value, at)
-        case _:
-            raise AssertionError(f"{effect} cannot lead to {outcome}")
-
-
-def _carried_out(state: AnalysisState, what: str, value: Any, at: str) -> AnalysisEvent:
-    match what:
-        case "analysis/scan":
-            return WorkspaceScanned(value["found"], value["depth"])
-        case "analysis/impact":
-            return ImpactLooked(value["found"])
-        case "analysis/write":
-            return StepCompleted(at, tuple(value["files"]), value.get("message", ""))
-        case "analysis/amend":
-            return FeedbackWritten(tuple(value["files"]))
-        case _:
-            return BoardAnswered(
-                state.board_question,
-                value["session"],
-                value["file"],
-                value["recommendation"],
-                value.get("message", ""),
-            )
 
 
 ANALYSIS: Flow[AnalysisState, AnalysisEvent] = Flow(

@@ -44,7 +44,7 @@ class AnalysisOpened(Event, frozen=True):
     voices: tuple[Voice, ...]
     description: str = ""
     completed: tuple[str, ...] = ()
-    depth_overrides: dict[str, Depth] = {}
+    depth_overrides: dict[str, Depth] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -118,6 +118,12 @@ class QuestionPut(Event, frozen=True):
     question: str = ""
 
 
+class BoardCalled(Event, frozen=True):
+    """The Board's session exists and nobody has spoken in it: from here on nobody is asked twice."""
+
+    session: str
+
+
 class BoardAnswered(Event, frozen=True):
     """The Board's brief is in a file, which the artifact names."""
 
@@ -140,6 +146,14 @@ class TriedAgain(Event, frozen=True):
     """The person wants what failed to be tried once more."""
 
 
+class Withdrawn(Event, frozen=True):
+    """The person goes back to the menu without what failed."""
+
+
+class SkippedTakenUp(Event, frozen=True):
+    """At the end, the person wants the steps that were skipped after all."""
+
+
 AnalysisEvent = (
     AnalysisOpened
     | WorkspaceScanned
@@ -153,8 +167,11 @@ AnalysisEvent = (
     | FeedbackTaken
     | FeedbackWritten
     | QuestionPut
+    | BoardCalled
     | BoardAnswered
     | ModelFailed
     | TriedAgain
+    | Withdrawn
+    | SkippedTakenUp
     | RoundtableEvent
 )

@@ -9,9 +9,11 @@ from moot.flows.analysis_events import (
     FeedbackGiven,
     MenuChosen,
     QuestionPut,
+    SkippedTakenUp,
     TriedAgain,
+    Withdrawn,
 )
-from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.analysis_state import WITHDRAWABLE, AnalysisState, Step
 from moot.flows.flow import AskPerson, Option
 
 ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
@@ -45,21 +47,38 @@ def ask_for_question(state: AnalysisState) -> AskPerson:
 
 def ask_about_failure(state: AnalysisState) -> AskPerson:
     assert state.failure is not None
+    back = (_BACK,) if state.step in WITHDRAWABLE else ()
     return AskPerson(
         "failed",
-        f"{state.failure.message}. What now?",
+        "What now?",
         str(state.happened),
-        (Option("r", "Retry"), Option("", "Leave for now")),
+        (Option("r", "Retry"), *back),
+        optional=True,
+    )
+
+
+_BACK = Option("m", "Back to the menu without it")
+
+
+def ask_about_skipped(state: AnalysisState) -> AskPerson:
+    count = len(state.skipped_steps)
+    return AskPerson(
+        "skipped",
+        f"{count} skipped step{'s' if count > 1 else ''} left. Take them up?",
+        str(state.happened),
+        (Option("t", "Take them up"),),
         optional=True,
     )
 
 
 def answered(state: AnalysisState, text: str) -> AnalysisEvent:
     if state.failure is not None:
-        if text.lower() in ("r", "retry"):
-            return TriedAgain()
-        raise InvalidInput("choice", "r tries again; Ctrl-D leaves")
+        return _after_failure(state, text.lower())
     match state.step:
+        case Step.FINISHED:
+            if text.lower() in ("t", "take them up"):
+                return SkippedTakenUp()
+            raise InvalidInput("choice", "t takes them up; Ctrl-D leaves")
         case Step.ANSWERING:
             assert state.current is not None
             return AnswerGiven(state.current.ref.id, text)
@@ -69,6 +88,16 @@ def answered(state: AnalysisState, text: str) -> AnalysisEvent:
             # Only the single letter is a choice; anything else is feedback to the persona.
             offered = {option.key for option in options(state)}
             return MenuChosen(text.upper()) if text.upper() in offered else FeedbackGiven(text)
+
+
+def _after_failure(state: AnalysisState, text: str) -> AnalysisEvent:
+    if text in ("r", "retry"):
+        return TriedAgain()
+    if state.step in WITHDRAWABLE:
+        if text in ("m", "menu"):
+            return Withdrawn()
+        raise InvalidInput("choice", "r tries again; m goes back to the menu; Ctrl-D leaves")
+    raise InvalidInput("choice", "r tries again; Ctrl-D leaves")
 
 
 def _question(state: AnalysisState, text: str) -> str:

@@ -31,8 +31,13 @@ class Step(StrEnum):
     AMENDING = "amending"
     ROUNDTABLE = "roundtable"
     CHOOSING = "choosing"
+    CALLING = "calling"
     BOARD = "board"
     FINISHED = "finished"
+
+
+WITHDRAWABLE = (Step.FEEDBACK, Step.CALLING, Step.BOARD)
+"""Where somebody can do without what a model failed to give: the step itself is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class AnalysisState:
     roundtable: RoundtableState | None = None
     elaborations: tuple[Elaboration, ...] = ()
     board_question: str = ""
+    board_session: str = ""
     answered_questions: frozenset[str] = frozenset()
     failure: ModelFailed | None = None
     warnings: tuple[str, ...] = ()
@@ -123,6 +129,17 @@ class AnalysisState:
     @property
     def next_due(self) -> StepRef | None:
         return next((ref for ref in self.steps if self.is_due(ref)), None)
+
+    @property
+    def skipped_steps(self) -> tuple[StepRef, ...]:
+        """What would be due, now or after others, had the person not skipped the rest of its phase."""
+        return tuple(
+            ref
+            for ref in self.steps
+            if ref.phase in self.skipped_phases
+            and ref.id not in self.completed
+            and not self.not_applying(ref)
+        )
 
     @property
     def left_out(self) -> tuple[tuple[StepRef, str], ...]:

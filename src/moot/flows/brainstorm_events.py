@@ -90,10 +90,6 @@ class Request(msgspec.Struct, frozen=True):
 # -- what happens --------------------------------------------------------------------------------
 
 
-class BrainstormOpened(Event, frozen=True):
-    description: str
-
-
 class ScoutReported(Event, frozen=True):
     """What was found in the workspace, and the names of what was read for it."""
 
@@ -122,6 +118,8 @@ class PlanningChosen(Event, frozen=True):
 
 
 class QuestionsDrafted(Event, frozen=True):
+    """New ones. Those that are answered already stay, before them."""
+
     questions: tuple[Question, ...]
     spoken: Spoken
 
@@ -142,8 +140,11 @@ class AnswersClosed(Event, frozen=True):
 
 
 class ApproachesDrafted(Event, frozen=True):
+    """`recommendation` is the id of one of them, `because` the reason for it."""
+
     approaches: tuple[Approach, ...]
     recommendation: str
+    because: str
     spoken: Spoken
 
 
@@ -188,7 +189,7 @@ class TriageDiscussed(Event, frozen=True):
 
 
 class QuestionsDiscussed(Event, frozen=True):
-    """`questions` are those still to be asked. Answered ones stay as they are, unless `replaces` names them."""
+    """`questions` are those to be asked yet. Answered ones stay as they are, unless `replaces` names them."""
 
     reply: str
     questions: tuple[Question, ...]
@@ -200,6 +201,7 @@ class ApproachesDiscussed(Event, frozen=True):
     reply: str
     approaches: tuple[Approach, ...]
     recommendation: str
+    because: str
     spoken: Spoken
 
 
@@ -228,29 +230,8 @@ class GoneBack(Event, frozen=True):
     """To the step that was visited last."""
 
 
-class AttemptFailed(Event, frozen=True):
-    """Nothing usable could be had for what was due. `raw` is what the model wrote instead."""
-
-    kind: str
-    message: str
-    raw: str = ""
-
-
-class TriedAgain(Event, frozen=True):
-    """The person wants what failed to be tried once more."""
-
-
-class BrainstormStopped(Event, frozen=True):
-    """Cancelled: everything is kept, and nothing is asked of anybody until it is resumed."""
-
-
-class BrainstormResumed(Event, frozen=True):
-    """Goes on where it was. What had failed is tried again."""
-
-
 BrainstormEvent = (
-    BrainstormOpened
-    | ScoutReported
+    ScoutReported
     | TriageDrafted
     | ScopeKeptWhole
     | LevelConfirmed
@@ -275,8 +256,4 @@ BrainstormEvent = (
     | SectionsRevised
     | Consulted
     | GoneBack
-    | AttemptFailed
-    | TriedAgain
-    | BrainstormStopped
-    | BrainstormResumed
 )

@@ -19,7 +19,6 @@ from moot.flows.brainstorm_events import (
     REPLAY_WORDS,
     SECTION_LIMITS,
     Approach,
-    AttemptFailed,
     Level,
     Limits,
     Part,
@@ -30,12 +29,11 @@ from moot.flows.brainstorm_events import (
     Wish,
 )
 
-BRAINSTORMER, SCOUT = "brainstormer", "scout"
-"""Speakers in the conversation, besides the person and whoever is consulted."""
+BRAINSTORMER = "brainstormer"
+"""Speaks in the conversation, besides the person and whoever is consulted."""
 
 
 class Step(StrEnum):
-    UNOPENED = "unopened"
     SCOUT = "scout"
     TRIAGE = "triage"
     QUESTIONS = "questions"
@@ -47,7 +45,6 @@ class Step(StrEnum):
 class Situation(StrEnum):
     """What is going on at a step: it decides what can happen next."""
 
-    UNOPENED = "unopened"
     SCOUTING = "scouting"
     TRIAGING = "triaging"
     AT_TRIAGE = "at triage"
@@ -60,8 +57,6 @@ class Situation(StrEnum):
     ANSWERING = "answering"
     WRITING = "writing"
     IN_ROUND = "in a round"
-    FAILED = "failed"
-    STOPPED = "stopped"
     DONE = "done"
 
 
@@ -82,7 +77,7 @@ _AT_MENU = {
 
 @dataclass(frozen=True, slots=True)
 class BrainstormState:
-    step: Step = Step.UNOPENED
+    step: Step = Step.SCOUT
     description: str = ""
     scout_output: str = ""
     scout_read: tuple[str, ...] = ()
@@ -97,6 +92,8 @@ class BrainstormState:
     approaches: tuple[Approach, ...] = ()
     approaches_from: str = ""
     recommendation: str = ""
+    """The id of an approach; a file from elsewhere may have prose here."""
+    because: str = ""
     chosen_approach: str = ""
     design_sections: tuple[Section, ...] = ()
     design_from: str = ""
@@ -108,12 +105,6 @@ class BrainstormState:
     picked_question: str = ""
     writing: Wish | None = None
     request: Request | None = None
-    failure: AttemptFailed | None = None
-    stopped: bool = False
-    cost: float = 0.0
-    """US dollars, as far as prices are known."""
-    happened: int = 0
-    """How many events there were: it tells two askings of the same thing apart."""
 
     @property
     def finished(self) -> bool:
@@ -121,14 +112,8 @@ class BrainstormState:
 
     @property
     def situation(self) -> Situation:
-        if self.step is Step.UNOPENED:
-            return Situation.UNOPENED
         if self.finished:
             return Situation.DONE
-        if self.stopped:
-            return Situation.STOPPED
-        if self.failure is not None:
-            return Situation.FAILED
         if self.request is not None:
             return Situation.IN_ROUND
         if self.writing is not None:
@@ -207,8 +192,24 @@ class BrainstormState:
         return SECTION_LIMITS[self.level]
 
     @property
+    def question_totals(self) -> Limits:
+        """How many there may be, answered ones included, after a discussion. Answers are never too many."""
+        fewest, most = QUESTION_LIMITS[self.level]
+        return fewest, max(most, sum(question.answered for question in self.questions))
+
+    def question(self, wanted: str) -> Question | None:
+        return next((each for each in self.questions if each.id == wanted), None)
+
+    def approach(self, wanted: str) -> Approach | None:
+        return next((each for each in self.approaches if each.id == wanted), None)
+
+    @property
     def chosen(self) -> Approach | None:
-        return next((each for each in self.approaches if each.id == self.chosen_approach), None)
+        return self.approach(self.chosen_approach)
+
+    @property
+    def recommended(self) -> Approach | None:
+        return self.approach(self.recommendation)
 
     @property
     def shown_sections(self) -> tuple[Section, ...]:

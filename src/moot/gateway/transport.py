@@ -14,8 +14,8 @@ from typing import cast
 import aiohttp
 import httpx2
 
-CONTENT = "moot.content"
-"""The extension of a response that holds its `aiohttp.StreamReader`."""
+REPLY = "moot.reply"
+"""The extension of a response that holds the `aiohttp.ClientResponse` that it was made of."""
 
 
 class Transport(httpx2.AsyncBaseTransport):
@@ -60,7 +60,7 @@ class Transport(httpx2.AsyncBaseTransport):
             headers=response.raw_headers,
             stream=_Body(response, patience),
             request=request,
-            extensions={"http_version": b"HTTP/1.1", CONTENT: response.content},
+            extensions={"http_version": b"HTTP/1.1", REPLY: response},
         )
 
     async def aclose(self) -> None:
@@ -70,7 +70,19 @@ class Transport(httpx2.AsyncBaseTransport):
 
 
 def content(response: httpx2.Response) -> aiohttp.StreamReader:
-    return cast("aiohttp.StreamReader", response.extensions[CONTENT])
+    return _reply(response).content
+
+
+def connection(response: httpx2.Response) -> asyncio.Transport | None:
+    """Where more of the body will come from; None when all of it is here."""
+    reply = _reply(response)
+    if reply.content.is_eof() or reply.connection is None:
+        return None
+    return reply.connection.transport
+
+
+def _reply(response: httpx2.Response) -> aiohttp.ClientResponse:
+    return cast("aiohttp.ClientResponse", response.extensions[REPLY])
 
 
 class _Body(httpx2.AsyncByteStream):

@@ -101,7 +101,7 @@ async def read_events(
                                 moved()
                     finally:
                         said.pass_on()
-                    await pace.beat()
+                    pace.hold(transport.connection(response))
     except TimeoutError as error:
         raise StreamStalled(model, _SILENT) from error
 

@@ -23,7 +23,8 @@ from moot.workspace.survey import Mention, Survey
 _LINE_CHARACTERS = 160
 _UNSEARCHED = re.compile(
     r"(?:^|/)(?:\.[^/]*(?:/|$)|id_(?:rsa|dsa|ecdsa|ed25519)$|package-lock\.json$|pnpm-lock\.yaml$|go\.sum$)"
-    r"|\.(?:key|kdbx|p12|pem|pfx|lock|map|svg|min\.\w+)$",
+    r"|(?:^|/)(?:secrets?|credentials?)\.(?:ini|json|toml|txt|ya?ml)$"
+    r"|\.(?:env|key|kdbx|p12|pem|pfx|lock|map|svg|min\.\w+)$",
     re.IGNORECASE,
 )
 
@@ -50,10 +51,26 @@ def look(root: Path) -> Survey:
     )
 
 
+def may_be_read(file: str) -> bool:
+    """Whether what is in the file may go to a model."""
+    return not _UNSEARCHED.search(file)
+
+
+def text(root: Path, file: str) -> str | None:
+    """None for what is no text, too large, or not to be read."""
+    return survey._text(root, file) if may_be_read(file) else None
+
+
+def readme(seen: Survey) -> str:
+    """The name of the file that `Survey.readme` is from; empty if there is none."""
+    found = {name.lower(): name for name in sorted(seen.files, reverse=True) if "/" not in name}
+    return next((found[name] for name in survey._READMES if name in found), "") if seen.readme else ""
+
+
 def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dict[str, Found]:
     """By file, in the order given. Files that are no text, or too large, have nothing in them."""
     found = {}
-    searched = (file for file in files if not _UNSEARCHED.search(file))
+    searched = filter(may_be_read, files)
     for file, text in survey._texts(root, searched):
         small = text.lower()
         present = [keyword for keyword in keywords if keyword.core in small]
@@ -99,10 +116,11 @@ def _mentions(file: str, text: str, keywords: Sequence[Keyword]) -> Iterator[Men
             if match:
                 # Of a long line, what is around the word.
                 start = max(0, match.start() - _LINE_CHARACTERS // 2)
-                yield Mention(file, number, _plain(line[start : start + _LINE_CHARACTERS]), keyword.word)
+                yield Mention(file, number, plain(line[start : start + _LINE_CHARACTERS]), keyword.word)
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
+    """Of one line, what can be shown anywhere, and not more than is comfortable."""
     return survey._short(line).replace("\t", " ").strip()
 
 

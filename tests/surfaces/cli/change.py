@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +82,13 @@ def write_change(folder: Path, phase: str | None = None) -> None:
         (folder / "STATE.yaml").write_text(state, encoding="utf-8")
 
 
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < ends, "it never became true"
+        time.sleep(0.02)
+
+
 class Change:
     """The change `feat-auth` of a workspace, and the user who works on it."""
 
@@ -143,3 +153,7 @@ class Change:
             Behaviour(tool_calls=(("append_review", review),)),
             Behaviour(text="Done."),
         )
+
+    def drafter_says(self, **fields: Any) -> None:
+        """A model that answers with a whole draft."""
+        self.stub.script(Behaviour(json_text=json.dumps(DRAFT | fields)))

@@ -1,20 +1,17 @@
-"""Seed scenarios of the challenge through the real command, under both of its names: texts and exit codes."""
+"""Every scenario of the challenge through the real command, under both of its names: texts and exit codes."""
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from moot.texts import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import DRAFT, HIGH, MEDIUM, PROPOSAL, Change
+from tests.surfaces.cli.change import HIGH, MEDIUM, PROPOSAL, Change, until
 
 NAMES = ("moot", "agentd")
 
@@ -91,7 +88,7 @@ def test_a_second_challenge_after_a_reproposal(change: Change) -> None:
     change.reviewer_says("NEEDS_REVISION", HIGH, MEDIUM)
     change.run("challenge", "feat-auth")
     [first] = review_block.blocks(change.read("proposal.md"))
-    change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+    change.drafter_says()
     revised = change.run("reproposal", "feat-auth")
     assert revised.code == 0, revised.err
     text = change.read("proposal.md")
@@ -208,7 +205,7 @@ def test_two_challenges_at_once(moot_change: Change) -> None:
         text=True,
     )
     try:
-        _until(lambda: bool(moot_change.stub.requests))
+        until(lambda: bool(moot_change.stub.requests))
         second = moot_change.run("challenge", "feat-auth")
         assert second.code == 1
         assert f"Change 'feat-auth' is being challenged by process {first.pid}" in second.err
@@ -267,13 +264,6 @@ def test_a_proposal_that_is_deleted_in_mid_review(moot_change: Change) -> None:
     assert not (moot_change.path / "proposal.md").exists()
 
 
-def _until(true: Any, seconds: float = 30) -> None:
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, "it never became true"
-        time.sleep(0.02)
-
-
 # -- the loop ------------------------------------------------------------------------------------
 
 
@@ -281,7 +271,7 @@ def test_the_loop_stops_when_high_issues_do_not_get_fewer(moot_change: Change) -
     for number in range(3):
         moot_change.reviewer_says("NEEDS_REVISION", HIGH, summary=f"Round {number}.")
         if number < 2:
-            moot_change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+            moot_change.drafter_says()
     ended = moot_change.run("challenge", "feat-auth", "--revise")
     assert ended.code == 0, ended.err
     assert "Stopped after 3 rounds: 3 reviews in a row did not find fewer High issues (1, 1, 1)." in ended.out
@@ -290,7 +280,7 @@ def test_the_loop_stops_when_high_issues_do_not_get_fewer(moot_change: Change) -
 
 def test_the_loop_ends_with_an_approval(moot_change: Change) -> None:
     moot_change.reviewer_says("NEEDS_REVISION", HIGH)
-    moot_change.stub.script(Behaviour(json_text=json.dumps(DRAFT)))
+    moot_change.drafter_says()
     moot_change.reviewer_says("APPROVED")
     ended = moot_change.run("challenge", "feat-auth", "--revise", "--json")
     assert (ended.json["verdict"], ended.json["rounds"], ended.json["stopped"]) == ("APPROVED", 2, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from moot.flows.analysis import ASSESS, FEEDBACK, OPEN
+from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
 from moot.flows.analysis_events import (
     BoardAnswered,
     FeedbackTaken,

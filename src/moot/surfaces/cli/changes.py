@@ -36,6 +36,8 @@ def changes(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> N
                 f"{one.id:<24} {one.phase:<12} round {one.iteration}  {one.verdict or '-':<14} {issues:<28}"
                 f" {one.tasks_done}/{one.tasks} tasks"
             )
+            if one.waiting:
+                screen.show(f"{'':<24} its last review does not count yet: {called_as()} challenge {one.id}")
         return 0
 
     run(command, workspace=workspace, as_json=as_json)

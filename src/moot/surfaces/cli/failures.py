@@ -32,7 +32,7 @@ NEXT_STEPS = {
     "ToolLoopTooLong": f"Try again, or {_ANOTHER}.",
     "DraftInvalid": f"Try again, or {_ANOTHER}. The raw reply is above.",
     "FileDamaged": "Mend the file by hand; it was left as it is.",
-    "PersonaInvalid": "Mend the file by hand; `moot personas new ID` writes one that works.",
+    "DefinitionInvalid": "Mend the file by hand; `moot personas new ID` writes a persona that works.",
     "LockTimeout": "Wait for the other process to finish, then try again.",
     "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
     "UncommittedWork": "Commit or stash it first.",

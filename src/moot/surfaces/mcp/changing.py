@@ -39,6 +39,7 @@ class ChangeOut(BaseModel):
     tasks: int
     updated_at: str
     cost_usd: float | None
+    waiting: bool = Field(description="Whether the phase does not follow from the latest review yet.")
     problem: str | None = Field(description="Why the change cannot be read, where that is so.")
 
 
@@ -142,5 +143,6 @@ def _out(standing: Standing, root: Path) -> ChangeOut:
         tasks=standing.tasks,
         updated_at=standing.updated_at,
         cost_usd=standing.cost_usd,
+        waiting=standing.waiting,
         problem=without_paths(standing.problem, root) or None,
     )

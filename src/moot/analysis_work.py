@@ -1,0 +1,255 @@
+"""What the program itself does in an analysis: looks at the workspace, writes artifacts and meta.json, seats a
+roundtable, hears the Board.
+
+Everything here can be done twice without harm, because after a crash it may be asked for once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from moot import records, scanning
+from moot.boards import called_board, heard_board
+from moot.errors import MootError
+from moot.flows.analysis_state import AnalysisState
+from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
+from moot.personas import Panel, Persona
+from moot.texts import artifacts, insights
+from moot.workspace.item_meta import Elaboration
+from moot.workspace.items import ItemFolder
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+PANEL = "roundtable"
+DEFAULT_TURNS = 10
+_MATERIAL_LIMIT = 20_000
+_NOT_RECORDED = (
+    "Elaboration completed successfully but I could not save the elaboration record to meta.json. "
+    "The discussion insights are in the artifacts."
+)
+
+
+class Work:
+    """Carries out what the flow asks for besides words."""
+
+    def __init__(self, moot: Moot, item: ItemFolder, tell: Callable[[str], None]) -> None:
+        self._moot = moot
+        self._item = item
+        self._tell = tell
+
+    async def carry_out(self, effect: CarryOut, state: AnalysisState) -> Outcome:
+        if effect.what == "analysis/call":
+            return await self._call(state)
+        if effect.what == "analysis/board":
+            return await self._board(state)
+        doing: dict[str, Callable[[AnalysisState], Mapping[str, Any]]] = {
+            "analysis/scan": self._scan,
+            "analysis/impact": self._impact,
+            "analysis/write": self._write,
+            "analysis/amend": self._amend,
+            "roundtable/open": self._open,
+            "roundtable/insert": self._insert,
+            "roundtable/record": self._record,
+        }
+        try:
+            return CarriedOut(await asyncio.to_thread(doing[effect.what], state))
+        except (MootError, OSError) as error:
+            if effect.what == "roundtable/record":
+                return NotCarriedOut(type(error).__name__, _NOT_RECORDED)
+            if effect.what.startswith("roundtable/"):
+                return NotCarriedOut(type(error).__name__, str(error))
+            raise
+
+    # -- looking at the workspace ------------------------------------------------------------
+
+    def _scan(self, state: AnalysisState) -> Mapping[str, Any]:
+        found = scanning.quick_scan(self._moot.workspace.root, state.title, state.description)
+        return {"found": scanning.as_markdown(found), "depth": found.proposed_depth}
+
+    def _impact(self, state: AnalysisState) -> Mapping[str, Any]:
+        root = self._moot.workspace.root
+        scan = scanning.quick_scan(root, state.title, state.description)
+        return {"found": scanning.as_markdown(scanning.impact(root, scan, scan.keywords))}
+
+    # -- writing down ------------------------------------------------------------------------
+
+    def _write(self, state: AnalysisState) -> Mapping[str, Any]:
+        record = state.current
+        assert record is not None
+        marker = artifacts.step_marker(record.ref.id)
+        files = self._add(state, record.contents, marker)
+        after = _after_step(state)
+        self._item.complete_step(record.ref.id, after.phases_completed, after.status)
+        return {"files": files}
+
+    def _amend(self, state: AnalysisState) -> Mapping[str, Any]:
+        record = state.current
+        assert record is not None
+        _, _, contents = record.feedback[-1]
+        marker = artifacts.step_marker(record.ref.id, len(record.feedback))
+        return {"files": self._add(state, contents, marker)}
+
+    def _add(self, state: AnalysisState, contents: Mapping[str, Any], marker: str) -> list[str]:
+        record = state.current
+        assert record is not None
+        files = []
+        for name in record.ref.outputs:
+            content = contents.get(name)
+            if content:
+                self._item.write_artifact(name, _adding(name, state, content, marker))
+                files.append(name)
+        return files
+
+    # -- roundtables -------------------------------------------------------------------------
+
+    def _open(self, state: AnalysisState) -> Mapping[str, Any]:
+        record = state.current
+        assert record is not None
+        panel = self._moot.library.panel(PANEL)
+        members = self._moot.library.members(panel)
+        lead, warning = _lead(panel, members, record.ref.phase)
+        texts = [self._item.read_artifact(name) or "" for name in record.ref.outputs]
+        return {
+            "step_id": record.ref.id,
+            "step_title": record.ref.title,
+            "item": state.title,
+            "speakers": [_speaker(persona) for persona in members],
+            "lead": lead,
+            "max_turns": self._item.meta().elaboration_config.get("max_turns", DEFAULT_TURNS),
+            "at": _now(),
+            "material": "\n\n".join([record.summary, *texts])[:_MATERIAL_LIMIT],
+            "warning": warning,
+        }
+
+    def _insert(self, state: AnalysisState) -> Mapping[str, Any]:
+        table, record = state.roundtable, state.current
+        assert table is not None
+        assert record is not None
+        assert table.synthesis is not None
+        opened = table.opened
+        assert table.exit_type is not None
+        rendered = insights.render(
+            table.synthesis,
+            step_id=opened.step_id,
+            step_title=opened.step_title,
+            participants=[(one.name, one.short_role) for one in opened.speakers],
+            turns=table.turns,
+            exit_type=table.exit_type,
+        )
+        marker = insights.marker(opened.step_id, opened.at)
+        told = []
+        for output in record.ref.outputs:
+            name = insights.insights_file(output)
+            if self._item.read_artifact(output) is None:
+                told.append(insights.missing_artifact(output))
+                continue
+            heading = ""
+
+            def inserted(old: str | None) -> str:
+                nonlocal heading
+                done = insights.insert(old or "", rendered, marker, opened.step_title)
+                heading = done.heading
+                return done.text
+
+            self._item.write_artifact(name, inserted)
+            told.append(insights.announcement(name, heading, insights.description(table.synthesis)))
+        return {"announcements": told}
+
+    def _record(self, state: AnalysisState) -> Mapping[str, Any]:
+        table = state.roundtable
+        assert table is not None
+        record = table.elaboration()
+        personas = tuple(record.pop("personas_active"))
+        self._item.add_elaboration(Elaboration(personas_active=personas, **record))
+        return {}
+
+    # -- the board ---------------------------------------------------------------------------
+
+    async def _call(self, state: AnalysisState) -> Outcome:
+        record = state.current
+        assert record is not None
+        context = f"This question came up in the analysis of {state.title}, in {record.ref.title}.\n"
+        context += record.summary
+        try:
+            session = await called_board(self._moot, state.board_question, context[:5000], "board")
+        except MootError as error:
+            return NotCarriedOut(type(error).__name__, str(error))
+        return CarriedOut({"session": session})
+
+    async def _board(self, state: AnalysisState) -> Outcome:
+        """Its brief becomes a file of the item, which the artifact names."""
+        try:
+            board = await heard_board(self._moot, state.board_session, self._tell)
+        except MootError as error:
+            return NotCarriedOut(type(error).__name__, str(error))
+        if board.brief is None:
+            why = board.brief_failure.message if board.brief_failure else "the board gave no brief"
+            return NotCarriedOut("ReplyEmpty", why)
+        return CarriedOut(await asyncio.to_thread(self._link, state, board))
+
+    def _link(self, state: AnalysisState, board: Any) -> Mapping[str, Any]:
+        record, session = state.current, state.board_session
+        assert record is not None
+        name = f"board-{session}.md"
+        text = records.brief_markdown(board.brief, decision=board.decision, advisors=board.advisors)
+        self._item.write_artifact(name, lambda old: old if old is not None else text)
+        marker = f"<!-- Board: {session} -->"
+        body = f"The Board was asked: {state.board_question} Its brief: [{name}]({name})."
+        target = next((file for file in record.ref.outputs if file.endswith(".md")), None)
+        if target is not None:
+            self._item.write_artifact(
+                target,
+                lambda old: artifacts.with_section(
+                    old, title=state.title, heading=record.ref.title, marker=marker, body=body
+                ),
+            )
+        return {"session": session, "file": name, "recommendation": board.brief.recommendation.summary}
+
+
+def _now() -> str:
+    """Fine enough that two roundtables of one step never have the same."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _after_step(state: AnalysisState) -> AnalysisState:
+    """The state as it will be when the step counts as completed."""
+    assert state.current is not None
+    return replace(state, completed=(*state.completed, state.current.ref.id))
+
+
+def _adding(name: str, state: AnalysisState, content: Any, marker: str) -> Callable[[str | None], str]:
+    record = state.current
+    assert record is not None
+    if name.endswith(".json"):
+        return lambda old: artifacts.with_stories(old, content, record.ref.id)
+    if name.endswith(".csv"):
+        return lambda old: artifacts.with_rows(old, content)
+    return lambda old: artifacts.with_section(
+        old, title=state.title, heading=record.ref.title, marker=marker, body=str(content)
+    )
+
+
+def _lead(panel: Panel, members: tuple[Persona, ...], phase: str) -> tuple[str, str]:
+    """Whoever leads the phase; for a phase that the panel does not know, its first member."""
+    leads = dict(panel.leads)
+    if phase in leads:
+        return leads[phase], ""
+    first = members[0]
+    return first.id, f"nobody is named to lead {phase}, so {first.name} does"
+
+
+def _speaker(persona: Persona) -> Mapping[str, Any]:
+    return {
+        "id": persona.id,
+        "name": persona.name,
+        "first_name": persona.name.split()[0],
+        "role": persona.role,
+        "short_role": persona.short_role,
+        "lens": persona.voice.lens,
+        "forbidden_words": list(persona.voice.forbidden.words),
+    }

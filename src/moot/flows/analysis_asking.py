@@ -1,0 +1,141 @@
+"""What an analysis asks of models, of the person and of the program, and what their answers amount to.
+
+Derives every asking from the state alone. What an event then changes, the flow decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moot.flows import analysis_menu, roundtable_asking
+from moot.flows.analysis_events import (
+    AnalysisEvent,
+    BoardAnswered,
+    BoardCalled,
+    FeedbackTaken,
+    FeedbackWritten,
+    ImpactLooked,
+    ModelFailed,
+    StepAssessed,
+    StepCompleted,
+    StepOpened,
+    WorkspaceScanned,
+)
+from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    NotCarriedOut,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+)
+
+OPEN, ASSESS, FEEDBACK = "analysis/open", "analysis/assess", "analysis/feedback"
+"""Names of prompts."""
+SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
+    f"analysis/{what}" for what in ("scan", "impact", "write", "amend", "call", "board")
+)
+"""What the program is asked to do."""
+
+_CARRIED_OUT = {
+    Step.SCANNING: SCAN,
+    Step.LOOKING: IMPACT,
+    Step.WRITING: WRITE,
+    Step.AMENDING: AMEND,
+    Step.CALLING: CALL,
+    Step.BOARD: BOARD,
+}
+_DRAFTED = {Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
+
+
+def pending(state: AnalysisState) -> tuple[Effect, ...]:
+    if state.failure is not None:
+        return (analysis_menu.ask_about_failure(state),)
+    if state.step is Step.ROUNDTABLE:
+        assert state.roundtable is not None
+        return roundtable_asking.pending(state.roundtable)
+    effect = _asked_for(state, str(state.happened))
+    return () if effect is None else (effect,)
+
+
+def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
+    if what := _CARRIED_OUT.get(state.step):
+        return CarryOut(what, occasion)
+    if prompt := _DRAFTED.get(state.step):
+        return DraftReply(prompt, occasion)
+    match state.step:
+        case Step.OPENING:
+            assert state.current is not None
+            return AskPersona(state.current.ref.persona, OPEN, occasion)
+        case Step.ANSWERING:
+            assert state.current is not None
+            return AskPerson(state.current.ref.id, "your answer", occasion)
+        case Step.MENU:
+            return analysis_menu.ask_at_menu(state)
+        case Step.CHOOSING:
+            return analysis_menu.ask_for_question(state)
+        case Step.FINISHED if state.skipped_steps:
+            return analysis_menu.ask_about_skipped(state)
+        case _:
+            return None
+
+
+def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
+    if state.step is Step.ROUNDTABLE:
+        assert state.roundtable is not None
+        return roundtable_asking.record(state.roundtable, effect, outcome)
+    at = state.current.ref.id if state.current else ""
+    match effect, outcome:
+        case AskPerson(), PersonAnswered(text):
+            return analysis_menu.answered(state, text.strip())
+        case _, PersonaFailed(kind, message) | NotCarriedOut(kind, message):
+            return ModelFailed(kind, message)
+        case _, DraftFailed(kind, message, raw):
+            return ModelFailed(kind, message, raw)
+        case AskPersona(), PersonaSpoke(text, spoken):
+            return StepOpened(at, text, spoken)
+        case DraftReply(prompt), Drafted(value, spoken):
+            if prompt == ASSESS:
+                return StepAssessed(
+                    at,
+                    str(value["summary"]),
+                    dict(value["contents"]),
+                    tuple(value["missing"]),
+                    str(value["follow_up"]),
+                    spoken,
+                )
+            return FeedbackTaken(str(value["reply"]), dict(value["contents"]), spoken)
+        case CarryOut(what), CarriedOut(value):
+            return _carried_out(state, what, value, at)
+        case _:
+            raise AssertionError(f"{effect} cannot lead to {outcome}")
+
+
+def _carried_out(state: AnalysisState, what: str, value: Any, at: str) -> AnalysisEvent:
+    match what:
+        case "analysis/scan":
+            return WorkspaceScanned(value["found"], value["depth"])
+        case "analysis/impact":
+            return ImpactLooked(value["found"])
+        case "analysis/write":
+            return StepCompleted(at, tuple(value["files"]), value.get("message", ""))
+        case "analysis/amend":
+            return FeedbackWritten(tuple(value["files"]))
+        case "analysis/call":
+            return BoardCalled(value["session"])
+        case _:
+            return BoardAnswered(
+                state.board_question,
+                value["session"],
+                value["file"],
+                value["recommendation"],
+                value.get("message", ""),
+            )

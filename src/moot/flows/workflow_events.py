@@ -1,0 +1,208 @@
+"""What can happen in a workflow, besides what happens in its brainstorm: plain values.
+
+Knows names and fields. When something may happen, and what follows from it, the flow decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from moot.flows.brainstorm_events import BrainstormEvent, Part
+from moot.flows.flow import Event, Spoken
+
+MAX_REVISIONS = 2
+"""How often a plan is revised by itself before the person is asked; a configured `max_rounds` overrides it."""
+
+BatchStatus = Literal["pending", "active", "complete"]
+Verdict = Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
+
+
+class Batch(msgspec.Struct, frozen=True, rename="camel"):
+    """One change of the workspace: planned, reviewed, built."""
+
+    title: str
+    description: str
+    status: BatchStatus = "pending"
+    change_id: str = ""
+
+
+class Restored(Event, frozen=True):
+    """The whole of a workflow, as it was saved: what workflow.json amounts to."""
+
+    saved: dict[str, Any]
+
+
+class WorkflowOpened(Event, frozen=True):
+    """`id` is unique in the workspace; `config` is for those who carry things out (`model`, `engine`, …)."""
+
+    id: str
+    description: str
+    started_at: str
+    config: dict[str, Any] = {}
+
+
+class RestQueued(Event, frozen=True):
+    """The queue holds these workflows, which this one was split into, and no others of its making."""
+
+    ids: tuple[str, ...]
+
+
+class DesignWritten(Event, frozen=True):
+    path: str
+
+
+class BatchPlanned(Event, frozen=True):
+    change_id: str
+    cost_usd: float | None = None
+
+
+class BatchReviewed(Event, frozen=True):
+    """`summary` is the review in a sentence or two, for the person who has to decide."""
+
+    verdict: Verdict
+    summary: str = ""
+    high: int = 0
+    medium: int = 0
+    cost_usd: float | None = None
+
+
+class RevisionWanted(Event, frozen=True):
+    """The person has the plan revised once more; `wishes` are their own words, maybe none."""
+
+    wishes: str = ""
+
+
+class BatchRevised(Event, frozen=True):
+    cost_usd: float | None = None
+
+
+class BatchBuilt(Event, frozen=True):
+    """`complete` is false where tasks are open still: `message` says why, and what to do."""
+
+    complete: bool
+    message: str = ""
+    tasks_done: int = 0
+    tasks: int = 0
+    cost_usd: float | None = None
+
+
+class BuildResumed(Event, frozen=True):
+    """The person has the open tasks tried again, or has done them by hand."""
+
+
+class WorkspaceScouted(Event, frozen=True):
+    """A fresh look, after a batch has been built."""
+
+    output: str
+    read: tuple[str, ...] = ()
+    cost_usd: float | None = None
+
+
+class ScopeReassessed(Event, frozen=True):
+    """What the batch amounts to, and what is left to do: a proposal, which holds once the person goes on."""
+
+    assessment: str
+    batches: tuple[Part, ...]
+    spoken: Spoken
+
+
+class ReassessmentPassed(Event, frozen=True):
+    """No assessment could be had, and the person goes on without it."""
+
+
+class AdjustmentBegun(Event, frozen=True):
+    """The person is about to say how the scope should be adjusted."""
+
+
+class AdjustmentDropped(Event, frozen=True):
+    pass
+
+
+class AdjustmentAsked(Event, frozen=True):
+    text: str
+
+
+class PlanKept(Event, frozen=True):
+    """The person wants the batches that are left as they were before the reassessment."""
+
+
+class Continued(Event, frozen=True):
+    """On to the next batch, or, after the last one, to the end."""
+
+
+class WorkflowFinalized(Event, frozen=True):
+    """`waiting` are the titles of the workflows in the queue, in order."""
+
+    waiting: tuple[str, ...] = ()
+
+
+class NextChosen(Event, frozen=True):
+    """The person begins the next workflow of the queue."""
+
+
+class NextBegun(Event, frozen=True):
+    """`saved` is its queue entry: a snapshot. It takes the place of the finished one."""
+
+    saved: dict[str, Any]
+
+
+class QueueFoundEmpty(Event, frozen=True):
+    """Somebody else has taken or dropped what waited."""
+
+
+class QueueLeft(Event, frozen=True):
+    """The running workflow is in the queue no longer."""
+
+
+class AttemptFailed(Event, frozen=True):
+    """Nothing usable could be had for what was due. `raw` is what the model wrote instead."""
+
+    kind: str
+    message: str
+    raw: str = ""
+
+
+class TriedAgain(Event, frozen=True):
+    """The person wants what failed to be tried once more."""
+
+
+class Stopped(Event, frozen=True):
+    """Everything is kept, and nothing is asked of anybody until it is resumed."""
+
+
+class Resumed(Event, frozen=True):
+    """Goes on where it was. What had failed is tried again."""
+
+
+WorkflowEvent = (
+    BrainstormEvent
+    | Restored
+    | WorkflowOpened
+    | RestQueued
+    | DesignWritten
+    | BatchPlanned
+    | BatchReviewed
+    | RevisionWanted
+    | BatchRevised
+    | BatchBuilt
+    | BuildResumed
+    | WorkspaceScouted
+    | ScopeReassessed
+    | ReassessmentPassed
+    | AdjustmentBegun
+    | AdjustmentDropped
+    | AdjustmentAsked
+    | PlanKept
+    | Continued
+    | WorkflowFinalized
+    | NextChosen
+    | NextBegun
+    | QueueFoundEmpty
+    | QueueLeft
+    | AttemptFailed
+    | TriedAgain
+    | Stopped
+    | Resumed
+)

@@ -1,0 +1,175 @@
+"""Where a workflow stands: plain fields that can be written to a file, and what follows from them at once.
+
+What is going on is derived from them, never stored beside them. Which event leads where, the flow decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from moot.flows.brainstorm_events import Part
+from moot.flows.brainstorm_state import BrainstormState
+from moot.flows.workflow_events import MAX_REVISIONS, AttemptFailed, Batch, Verdict
+
+
+class Phase(StrEnum):
+    UNOPENED = "unopened"
+    BRAINSTORM = "brainstorm"
+    PLAN = "plan"
+    REVIEW = "review"
+    EXECUTE = "execute"
+    REASSESS = "reassess"
+    FINALIZE = "finalize"
+    DONE = "done"
+
+
+class Stage(StrEnum):
+    """What is going on in a phase: it decides what can happen next."""
+
+    UNOPENED = "unopened"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    LEAVING_QUEUE = "leaving the queue"
+    QUEUING = "queuing"
+    BRAINSTORMING = "brainstorming"
+    DOCUMENTING = "documenting"
+    PLANNING = "planning"
+    REVIEWING = "reviewing"
+    REVISING = "revising"
+    AT_VERDICT = "at a verdict"
+    BUILDING = "building"
+    AT_OPEN_TASKS = "at open tasks"
+    SCOUTING = "scouting"
+    REASSESSING = "reassessing"
+    AT_REASSESSMENT = "at a reassessment"
+    ADJUSTING = "adjusting"
+    FINALIZING = "finalizing"
+    FINISHED = "finished"
+    TAKING_NEXT = "taking the next"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowState:
+    phase: Phase = Phase.UNOPENED
+    id: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    started_at: str | float = ""
+    brainstorm: BrainstormState = BrainstormState()
+    design_path: str = ""
+    batches: tuple[Batch, ...] = ()
+    current_batch: int = 0
+    total_cost: float = 0.0
+    """US dollars, as far as prices are known."""
+    verdict: Verdict | None = None
+    """Of the review of the plan as it is now: a revision has none."""
+    review_summary: str = ""
+    revisions: int = 0
+    """Of the current batch's plan."""
+    revision_wanted: bool = False
+    wishes: str = ""
+    open_tasks: str = ""
+    """Why the batch is not complete, once building it has ended without that."""
+    scouted: bool = False
+    """Whether the workspace was looked at since the last batch was built."""
+    assessment: str = ""
+    proposed: tuple[Part, ...] | None = None
+    """The batches that are left, as reassessed; None while nothing was reassessed."""
+    adjusting: bool = False
+    adjustment: str = ""
+    """What the person wants adjusted, while it is being reassessed."""
+    queued: tuple[str, ...] = ()
+    """Ids of the workflows that this one was split into and that were put into the queue."""
+    from_queue: bool = False
+    """Whether it may still be in the queue itself."""
+    waiting: tuple[str, ...] = ()
+    """Titles of what was in the queue when this one was finished."""
+    next_chosen: bool = False
+    failure: AttemptFailed | None = None
+    stopped: bool = False
+    happened: int = 0
+    """How many events there were: it tells two askings of the same thing apart."""
+
+    @property
+    def finished(self) -> bool:
+        return self.phase is Phase.DONE
+
+    @property
+    def stage(self) -> Stage:
+        if self.phase is Phase.UNOPENED:
+            return Stage.UNOPENED
+        if self.stopped:
+            return Stage.STOPPED
+        if self.failure is not None:
+            return Stage.FAILED
+        if self.from_queue:
+            return Stage.LEAVING_QUEUE
+        if set(self.queued) != set(self.rest):
+            return Stage.QUEUING
+        return self._stage_of_phase()
+
+    def _stage_of_phase(self) -> Stage:
+        match self.phase:
+            case Phase.BRAINSTORM:
+                return Stage.BRAINSTORMING
+            case Phase.PLAN:
+                return Stage.PLANNING if self.design_path else Stage.DOCUMENTING
+            case Phase.REVIEW if self.verdict is None:
+                return Stage.REVIEWING
+            case Phase.REVIEW:
+                return Stage.REVISING if self._revision_is_due else Stage.AT_VERDICT
+            case Phase.EXECUTE:
+                return Stage.AT_OPEN_TASKS if self.open_tasks else Stage.BUILDING
+            case Phase.REASSESS if not self.scouted:
+                return Stage.SCOUTING
+            case Phase.REASSESS if self.adjusting:
+                return Stage.ADJUSTING
+            case Phase.REASSESS:
+                due = self.proposed is None or bool(self.adjustment)
+                return Stage.REASSESSING if due else Stage.AT_REASSESSMENT
+            case Phase.FINALIZE:
+                return Stage.FINALIZING
+            case _:
+                return Stage.TAKING_NEXT if self.next_chosen else Stage.FINISHED
+
+    @property
+    def _revision_is_due(self) -> bool:
+        by_itself = self.verdict == "NEEDS_REVISION" and self.revisions < self.max_revisions
+        return by_itself or self.revision_wanted
+
+    @property
+    def max_revisions(self) -> int:
+        configured = self.config.get("maxRevisions")
+        return configured if isinstance(configured, int) and configured >= 0 else MAX_REVISIONS
+
+    # -- batches -------------------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> Batch:
+        """The current one; only after the brainstorm."""
+        return self.batches[self.current_batch]
+
+    @property
+    def is_last_batch(self) -> bool:
+        return self.current_batch + 1 >= len(self.batches)
+
+    @property
+    def remaining(self) -> tuple[Batch, ...]:
+        """What comes after the current batch."""
+        return self.batches[self.current_batch + 1 :]
+
+    # -- splits --------------------------------------------------------------------------------------
+
+    @property
+    def rest(self) -> dict[str, Part]:
+        """The parts that were split off, by the ids that their workflows have."""
+        return {split_id(self.id, part): part for part in self.brainstorm.splits[1:]}
+
+
+def split_id(parent: str, part: Part) -> str:
+    """The same for the same part of the same workflow: queuing it twice is queuing it once."""
+    told = "\n".join((parent, part.title, part.description))
+    return f"w-{hashlib.blake2s(told.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
