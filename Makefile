@@ -88,7 +88,7 @@ screenshots: install page browser  ## Take the pictures in the documentation.
 
 lock: install    ## Pin the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
-	  --extra weights --group dev --output-file requirements.lock pyproject.toml
+	  --extra weights --extra telemetry --group dev --output-file requirements.lock pyproject.toml
 
 clean:           ## Remove the environment and all caches.
 	rm -rf $(VENV) .clients web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -18,7 +18,7 @@ from moot.review_shapes import IssueGiven, VerdictGiven
 from moot.review_tools import ReviewTools
 from moot.reviewers.coding import Order, Worked
 from moot.reviewers.protocol import Job, Outcome, Progress
-from moot.workspace import change_state
+from moot.workspace import change_state, writing
 from moot.workspace.changes import ChangeFolder
 from tests.surfaces.cli.change import DRAFT
 
@@ -27,6 +27,16 @@ STAMP = "2026-01-02T03:04:05Z"
 
 def silent(_: str) -> None:
     """Nobody listens."""
+
+
+class QuickDisk(writing.Disk):
+    """Nothing is synced: what a process has written, the system has, also when the process is killed."""
+
+    def fsync(self, handle: int) -> None:
+        del handle
+
+    def fsync_dir(self, folder: Path) -> None:
+        del folder
 
 
 @asynccontextmanager

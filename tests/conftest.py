@@ -20,7 +20,7 @@ import tests.netguard.sitecustomize as netguard
 if TYPE_CHECKING:
     from tests.stub.server import StubServer
 
-_FOREIGN_PREFIXES = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OLLAMA", "HF_", "GIT_")
+_FOREIGN_PREFIXES = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OLLAMA", "HF_", "GIT_", "OTEL_")
 _FOREIGN_SUFFIX = "_PROXY"
 _FOREIGN_NAMES = (
     "NO_COLOR",

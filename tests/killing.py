@@ -31,7 +31,7 @@ from moot.workspace.change_state import ChangeState, note_review
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.documents import YamlDocument
 from moot.workspace.yaml_text import YamlText
-from tests.changing import STAMP, FakeCoder, FakeReviewer, at_work, drafted, silent
+from tests.changing import STAMP, FakeCoder, FakeReviewer, QuickDisk, at_work, drafted, silent
 from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
 
 DONE, WRONG, KILLED = 0, 1, -signal.SIGKILL
@@ -41,9 +41,8 @@ EARLIER = Review(
 )
 
 
-class DyingDisk(writing.Disk):
-    """Ends the process at the step of that number, in the middle of a write if it is one. Nothing is synced:
-    what a killed process has written, the system still has."""
+class DyingDisk(QuickDisk):
+    """Ends the process at the step of that number, in the middle of a write if it is one."""
 
     def __init__(self, steps: int) -> None:
         self._left = steps
@@ -72,8 +71,8 @@ class DyingDisk(writing.Disk):
         return super().write(handle, data)
 
     def fsync(self, handle: int) -> None:
-        del handle
         self._step()
+        super().fsync(handle)
 
     def close(self, handle: int) -> None:
         self._step()
@@ -84,8 +83,8 @@ class DyingDisk(writing.Disk):
         super().rename(source, target)
 
     def fsync_dir(self, folder: Path) -> None:
-        del folder
         self._step()
+        super().fsync_dir(folder)
 
 
 class Readings:

@@ -43,7 +43,7 @@ def test_all_settings_are_read() -> None:
         ("models = 3", "models: "),
         ("[models]\ndefualt = 'x'", "models.defualt: unknown setting; did you mean 'default'?"),
         ("[modles]", "modles: unknown setting; did you mean 'models'?"),
-        ("[zzz]", "zzz: unknown setting; known here: models, providers, local, gateway"),
+        ("[zzz]", "zzz: unknown setting; known here: models, review, workflow, "),
         ("[models]\ndefault = 3", "models.default: "),
         ("[gateway]\nretries = -1", "gateway.retries: "),
         ("[providers.lab]\nbase_url = 'ftp://x'", "providers.lab.base_url: "),

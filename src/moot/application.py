@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -177,6 +177,26 @@ class Moot:
 
             self._store = await self._stack.enter_async_context(open_store(self.database))
         return self._store
+
+    def telemetry(self) -> AbstractAsyncContextManager[None]:
+        """While it lasts, this process reports what it does, to whom the user's settings or the environment
+        name, and in its log."""
+        import logging
+
+        from moot import telemetry
+        from moot.telemetry import logs, otlp
+
+        endpoint, env = self.config.user.telemetry.endpoint, self._env
+        sinks: list[Callable[[], telemetry.Sink]] = [logs.LogSink] if logs.wanted() else []
+        if otlp.asked_for(endpoint, env):
+            if otlp.available():
+                sinks.append(lambda: otlp.sink(endpoint, env))
+            elif endpoint:
+                raise ConfigInvalid(self.config.user_file, f"telemetry.endpoint: {otlp.MISSING}")
+            else:
+                # Variables may be meant for everything on a machine: moot works without.
+                logging.getLogger("moot").warning(otlp.MISSING)
+        return telemetry.started(sinks)
 
     def system_prompt(self, persona: Persona) -> str:
         """What a model is told about who it is."""

@@ -136,6 +136,10 @@ class Boards:
             return 0
         return await (await self._moot.store()).last_frame(session.id)
 
+    async def check_store(self) -> None:
+        """Raises what stands in the way of using the database."""
+        await (await self._moot.store()).check()
+
     async def delete(self, session_id: str) -> None:
         session = await self.session(session_id)
         await self.engine.forget(session.id)

@@ -217,7 +217,7 @@ class Challenging:
             workspace_root=root,
             change_id=folder.id,
             instructions=prompts.review(folder.id),
-            model=by_complexity[reviewer.name].select_model(level) or None,
+            model=by_complexity[reviewer.name].select_model(level) or _model(reviewer),
             resume=state.session_id if same else None,
             tokens_before=_tokens(state) if same else Tokens(),
             timeout=settings.workflow.timeout_secs,
@@ -275,6 +275,11 @@ def _readable(blocks: Sequence[Block]) -> Review | None:
         return review_block.read(blocks[-1]) if blocks else None
     except InvalidInput:
         return None
+
+
+def _model(reviewer: Reviewer) -> str | None:
+    """A program chooses its own where nothing is said; which one that is, it says afterwards."""
+    return str(reviewer.model_name) if isinstance(reviewer, ModelReviewer) else None
 
 
 def _named(reviewer: Reviewer, job: Job) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,7 @@ from moot.prompting import change as prompts
 from moot.texts import markdown, proposal, review_block, tasks
 from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
 from moot.texts.review_block import Block, Review, Severity
-from moot.workspace import change_state, survey
+from moot.workspace import change_state, codebase, survey
 from moot.workspace.change_state import Call, Data, Validation
 from moot.workspace.changes import ChangeFolder, ChangeFolders
 from moot.workspace.claim import claimed
@@ -63,8 +63,8 @@ class Standing:
     problem: str = ""
 
 
-class WholeProposal(ProposalDraft):
-    """One that leaves nothing out that a review asks for."""
+class Proposal(ProposalDraft):
+    """One that leaves nothing out that a review asks for. Its name is what a person reads when it is not valid."""
 
     specs: Annotated[list[SpecDraft], Field(min_length=1)]
 
@@ -157,12 +157,17 @@ class Changes:
         self, folder: ChangeFolder, engine: str = "", also: Callable[[Data], None] = lambda _: None
     ) -> Phase:
         """Moves the change on by the verdict of its last complete review. `also` is noted with it."""
-        block = self.blocks(folder)[-1]
+        *earlier, block = self.blocks(folder)
         verdict = review_block.read(block).verdict
-        phase = moved(_challengeable(Phase(folder.state().phase)), of_verdict(verdict))
+        state = folder.state()
+        phase = moved(_challengeable(Phase(state.phase)), of_verdict(verdict))
+        # The very same text may be there several times; once it counts, all of them do.
+        same = 1 + sum(one.raw == block.raw for one in earlier)
+        known = sum(one.hash == change_state.review_hash(block.raw) for one in state.reviews or ())
 
         def noted(data: Data) -> None:
-            change_state.note_review(data, block.raw, verdict, engine)
+            for _ in range(max(1, same - known)):
+                change_state.note_review(data, block.raw, verdict, engine)
             data.update(phase=str(phase), last_action="challenge")
             also(data)
 
@@ -227,7 +232,7 @@ class Changes:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
         try:
-            drafted = await model.draft(request, WholeProposal)
+            drafted = await model.draft(request, Proposal)
         except MootError as error:
             folder.record_call(Call(step, str(model.name), 0, 0, None, 0, outcome=type(error).__name__))
             raise
@@ -262,14 +267,16 @@ class Changes:
         root = self.moot.workspace.root
         seen = survey.look(root)
         words = sorted({word for word in _WORD.findall(about) if not word.islower() or "_" in word})
+        # Names may be told; what is in a file that may hold secrets goes to no model.
+        readable = replace(seen, files=tuple(filter(codebase.may_be_read, seen.files)))
         parts = [f"Files:\n{survey.tree(seen)[:_TREE_LIMIT]}"]
         if seen.manifests:
             parts.append(f"Manifests: {', '.join(seen.manifests)}")
         if seen.readme:
             parts.append(f"The README begins:\n{seen.readme}")
-        for name in survey.named_files(seen, about)[:5]:
+        for name in survey.named_files(readable, about)[:5]:
             parts.append(f'<file name="{name}">\n{_beginning(root, name)}\n</file>')
-        found = survey.mentions(root, seen, words, _MENTIONS)
+        found = survey.mentions(root, readable, words, _MENTIONS)
         if found:
             parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found))
         return "\n\n".join(parts)

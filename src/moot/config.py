@@ -45,6 +45,13 @@ class GatewaySettings(_Section):
     stall_seconds: float = Field(default=120.0, gt=0)
 
 
+class Telemetry(_Section):
+    """Where traces and metrics of a server go, over OTLP, and how it logs."""
+
+    endpoint: str = Field(default="", pattern=r"^(https?://[^@/]+(/.*)?)?$")
+    log_format: Literal["text", "json"] = "text"
+
+
 class ReviewSettings(_Section):
     """Who reviews changes."""
 
@@ -94,6 +101,7 @@ class Settings(_Section):
     providers: dict[str, ProviderSettings] = {}
     local: Local = Local()
     gateway: GatewaySettings = GatewaySettings()
+    telemetry: Telemetry = Telemetry()
 
 
 class Config(BaseModel):
@@ -112,7 +120,7 @@ class Config(BaseModel):
         return _over(self.user, self.workspace)
 
 
-_ONLY_THE_USERS = ("providers", "local", "gateway")
+_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry")
 
 
 _S = TypeVar("_S", bound=BaseModel)

@@ -28,6 +28,7 @@ from moot.flows.flow import AskPersona, Event, ModelEffect, Spoken
 from moot.frames import Outbox, missing
 from moot.runner import Log, Runner, Speak, StoredLog
 from moot.store import Frame, Session, Store
+from moot.telemetry import driving
 
 FRAME_SECONDS = 0.016
 """How long words are gathered before they are written and told: one frame of a screen."""
@@ -147,7 +148,8 @@ class Live:
 
     async def _drive(self) -> None:
         try:
-            await self.runner.run()
+            with driving(self.session.id if self.session else ""):
+                await self.runner.run()
         except SessionMoved as moved:
             self.outbox.tell("error", message=f"{moved}. Load it again.")
         except MootError as error:
@@ -288,6 +290,11 @@ class Engine:
         self._something = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self._closing = False
+
+    @property
+    def running(self) -> bool:
+        """Whether what happens is written down and told."""
+        return self._writer is not None and not self._writer.done()
 
     async def start(self) -> None:
         self._writer = asyncio.create_task(self._write())

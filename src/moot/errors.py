@@ -28,6 +28,7 @@
     │   ├── KeyRefused             401, 403, or no key at all
     │   ├── RequestRejected        400, 404, 413, 422: sending it again cannot help
     │   ├── NoLocalModel           no weights, or weights that do not load
+    │   ├── AgentMissing           the coding agent that was asked for is not there
     │   ├── ReviewerMissing        the reviewing program is not installed, or cannot be started
     │   ├── ReviewerTimedOut       it was stopped because it took too long
     │   └── ReviewerCrashed        it ended without having finished
@@ -35,7 +36,7 @@
         ├── FileDamaged            does not parse (names file and line)
         ├── DefinitionInvalid      a persona, panel or step file with a bad field
         ├── LockTimeout            another process holds the file
-        ├── Busy                   another process works on the change (says which)
+        ├── Busy                   another process works on the change or workflow (says which)
         ├── GitRefused             git would not commit
         └── StoreFailed            the database of sessions cannot be read or written
 
@@ -236,6 +237,10 @@ class NoLocalModel(ProviderFailed):
     pass
 
 
+class AgentMissing(ProviderFailed):
+    pass
+
+
 class ReviewerMissing(ProviderFailed):
     pass
 
@@ -291,15 +296,22 @@ class LockTimeout(WorkspaceDamaged):
 
 
 class Busy(WorkspaceDamaged):
-    """`since` is an ISO 8601 time in UTC. Who holds the change is not always known."""
+    """`since` is an ISO 8601 time in UTC. Who holds it is not always known."""
 
     def __init__(
-        self, change: str, doing: str = "used", pid: int | None = None, host: str = "", since: str = ""
+        self,
+        change: str,
+        doing: str = "used",
+        pid: int | None = None,
+        host: str = "",
+        since: str = "",
+        *,
+        kind: str = "change",
     ) -> None:
         who = "another process" if pid is None else f"process {pid}"
         where = f" on {host}" if host else ""
         when = f" since {since[11:19]} UTC" if since else ""
-        super().__init__(f"Change '{change}' is being {doing} by {who}{where}{when}")
+        super().__init__(f"{kind.capitalize()} '{change}' is being {doing} by {who}{where}{when}")
         self.change = change
         self.doing = doing
         self.pid = pid

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.changes import Changes, Tell
-from moot.errors import FileDamaged, GitRefused, MootError, ReviewerMissing, UncommittedWork
+from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
@@ -74,8 +74,8 @@ class Implementing:
             if coder is None:
                 text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
                 return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
-            if self._commit and await self._changed(f":!{self._place(folder)}"):
-                raise UncommittedWork("--commit would take work along that is not part of the change")
+            if self._commit:
+                await self._can_commit(folder)
             folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
             return await self._carried_out(folder, coder, tell)
 
@@ -84,7 +84,12 @@ class Implementing:
         while (number := _first_open(_tasks(folder))) is not None:
             task = _tasks(folder)[number - 1]
             tell(f"{coder.name} does task {number}: {task.text}")
-            problem = await self._one(folder, coder, number, tell)
+            reviewed = folder.proposal() or ""
+            try:
+                problem = await self._one(folder, coder, number, tell)
+            finally:
+                if left := folder.bring_back_reviews(reviewed):
+                    tell(f"reviews were changed or lost, and are back; the text without them is in {left}")
             if problem:
                 return Built(Phase.IMPLEMENTING, tuple(done), _open(folder), problem)
             _tick(folder, task)
@@ -143,9 +148,18 @@ class Implementing:
             ended = await self._run("the test command", ("/bin/sh", "-c", self._test))
         except MootError as failed:
             return str(failed)
-        return f"`{self._test}` ended with {ended.code}:\n{ended.last_words}" if ended.code else ""
+        if not ended.code:
+            return ""
+        return f"`{self._test}` ended with {ended.code}:\n{ended.last_words or '(it said nothing)'}"
 
     # -- git ---------------------------------------------------------------------------------
+
+    async def _can_commit(self, folder: ChangeFolder) -> None:
+        """Asked before anybody is paid for work that could not be committed."""
+        if await self._changed(f":!{self._place(folder)}"):
+            raise UncommittedWork("--commit would take work along that is not part of the change")
+        await self._git("var", "GIT_AUTHOR_IDENT")
+        await self._git("var", "GIT_COMMITTER_IDENT")
 
     async def _committed(self, message: str) -> None:
         """Everything but the marks of this very run, which are gone when it ends."""
@@ -192,9 +206,11 @@ class Implementing:
         coder = next((one for one in found if one is not None), None)
         if coder is None and wanted != "auto":
             why = (
-                "[implement] command is not set" if wanted == "command" else f"there is no program '{wanted}'"
+                "[implement] command is not set in your configuration"
+                if wanted == "command"
+                else f"there is no program '{wanted}' on this machine"
             )
-            raise ReviewerMissing(wanted, why)
+            raise AgentMissing(wanted, why)
         return coder
 
     def _place(self, folder: ChangeFolder) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from moot.errors import DraftInvalid, ReplyEmpty, ReviewerTimedOut
 from moot.gateway.model import Model
+from moot.gateway.names import ModelName
 from moot.prompting import change as prompts
 from moot.review_tools import ReviewInput, ReviewTools
 from moot.reviewers.protocol import Job, Outcome
@@ -24,6 +25,10 @@ class ModelReviewer:
         self._model = model
         self._tools = tools
         self._texts = texts
+
+    @property
+    def model_name(self) -> ModelName:
+        return self._model.name
 
     async def review(self, job: Job, progress: Callable[[str], None]) -> Outcome:
         began = time.monotonic()

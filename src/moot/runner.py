@@ -2,8 +2,8 @@
 
 It keeps the world in line with what the flow asks for: whatever `pending` names and is not under way is
 begun, whatever is under way and no longer named is cancelled. Each outcome becomes an event, is folded in,
-and is in the log before anybody hears of it. The runner decides nothing, and knows neither HTTP nor a
-terminal.
+and is in the log before anybody hears of it. Others may add to the same log: their events are folded in as if
+they had come from here. The runner decides nothing, and knows neither HTTP nor a terminal.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from moot.errors import InvalidInput, MootError
+from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.flows.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.store import Store
 
@@ -63,6 +63,14 @@ class Log(Protocol[E]):
     def append(self, event: E) -> Coroutine[Any, Any, None]: ...
 
 
+@runtime_checkable
+class SharedLog(Log[E], Protocol[E]):
+    """One that others may add to. `append` raises SessionMoved where they did: then `news` has what they
+    added since the log was last read or added to from here."""
+
+    async def news(self) -> list[E]: ...
+
+
 class StoredLog(Generic[E]):
     """A session's log in the store."""
 
@@ -70,20 +78,27 @@ class StoredLog(Generic[E]):
         self._store = store
         self._session_id = session_id
         self._flow = flow
-        self._seq = 0
+        self.seq = 0
+        """The number of the newest event that is known here."""
 
     async def read(self) -> list[E]:
-        logged = await self._store.events(self._session_id)
-        self._seq = logged[-1].seq if logged else 0
-        return [self._flow.decode(entry.body) for entry in logged]
+        self.seq = 0
+        return await self.news()
+
+    async def news(self) -> list[E]:
+        logged = await self._store.events(self._session_id, after=self.seq)
+        events = [self._flow.decode(entry.body) for entry in logged]
+        self.seq = logged[-1].seq if logged else self.seq
+        return events
 
     async def append(self, event: E) -> None:
-        await self._store.append(self._session_id, self._seq + 1, self._flow.encode(event))
-        self._seq += 1
+        await self._store.append(self._session_id, self.seq + 1, self._flow.encode(event))
+        self.seq += 1
 
 
-async def _to_the_end(writing: Coroutine[Any, Any, None]) -> None:
-    """Waits for a write even when cancelled: what is being logged is either logged or failed, and known."""
+async def _to_the_end(writing: Coroutine[Any, Any, None]) -> asyncio.CancelledError | None:
+    """Waits for a write even when cancelled: what is being logged is either logged or failed, and known. The
+    cancellation is for the caller to raise, once it has taken note."""
     task = asyncio.ensure_future(writing)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -92,8 +107,7 @@ async def _to_the_end(writing: Coroutine[Any, Any, None]) -> None:
         except asyncio.CancelledError as cancel:
             cancelled = cancel
     task.result()
-    if cancelled is not None:
-        raise cancelled
+    return cancelled
 
 
 # -- the loop ------------------------------------------------------------------------------------
@@ -114,6 +128,14 @@ Work = Callable[[CarryOut, Any], Awaitable[Outcome]]
 """Does what a flow asks of the program itself: (effect, state) → outcome."""
 
 
+Away = Callable[[StoreFailed], Awaitable[None]]
+"""Waits before the log is tried again."""
+
+
+class _NoLongerWanted(Exception):
+    """What was performed is not asked for any more."""
+
+
 async def no_work(effect: CarryOut, _state: Any) -> Outcome:
     raise AssertionError(f"nobody carries out {effect.what}")
 
@@ -123,7 +145,10 @@ class Runner(Generic[S, E]):
     closes every stream. Either way, everything that was complete is in the log.
 
     Without a `person`, what the flow asks of one is left open: events that come from outside, by `put`, take
-    the place of answers, and `run` ends when nothing but the person is waited for."""
+    the place of answers, and `run` ends when nothing but the person is waited for.
+
+    With `away`, a log that cannot be written is waited for: what a model has said to its end has been paid
+    for. Without, that ends the run."""
 
     def __init__(
         self,
@@ -134,13 +159,17 @@ class Runner(Generic[S, E]):
         person: Person | None,
         listener: Listener,
         work: Work = no_work,
+        away: Away | None = None,
     ) -> None:
         self.state = flow.initial
         self.left: Left | None = None
+        self.catching_up = False
+        """While this is so, what the listener is told has happened was added to the log by others."""
         self._flow = flow
         self._log = log
         self._speak = speak
         self._work = work
+        self._away = away
         self._person = person
         self._listener = listener
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
@@ -157,11 +186,45 @@ class Runner(Generic[S, E]):
         """Folds in and logs one event; an illegal one raises and changes nothing. A `run` under way takes it
         up at once."""
         async with self._putting:
-            await self._put(event)
+            await self._put(lambda: event)
 
-    async def _put(self, event: E) -> None:
-        state = self._flow.advance(self.state, event)
-        await _to_the_end(self._log.append(event))
+    async def catch_up(self) -> None:
+        """Folds in what others have added to the log. A `run` under way takes it up at once."""
+        async with self._putting:
+            await self._catch_up()
+
+    async def _put(self, make: Callable[[], E]) -> None:
+        """`make` is asked again for the event when others were faster, because the state is another then."""
+        while True:
+            event = make()
+            state = self._flow.advance(self.state, event)
+            try:
+                cancelled = await _to_the_end(self._log.append(event))
+            except SessionMoved:
+                if not await self._catch_up():
+                    raise
+                continue
+            self._fold_in(event, state)
+            if cancelled is not None:
+                raise cancelled
+            return
+
+    async def _catch_up(self) -> bool:
+        """Whether there was anything new."""
+        if not isinstance(self._log, SharedLog):
+            return False
+        news: list[E] = await self._log.news()
+        self.catching_up = True
+        try:
+            for event in news:
+                self._fold_in(event, self._flow.advance(self.state, event))
+        except UserMistake as mistake:
+            raise FileDamaged("the session's log", f"has an event that does not fit: {mistake}") from mistake
+        finally:
+            self.catching_up = False
+        return bool(news)
+
+    def _fold_in(self, event: E, state: S) -> None:
         self.state = state
         self._moved.set()
         self._listener.happened(event)
@@ -178,7 +241,7 @@ class Runner(Generic[S, E]):
                 # In the flow's order, so that a run can be told from its log alone.
                 for effect in wanted:
                     if self._under_way[effect].done():
-                        await self._settle(effect)
+                        await self._settle_patiently(effect)
         except Left as left:
             self.left = left
         finally:
@@ -202,28 +265,50 @@ class Runner(Generic[S, E]):
 
     async def _settle(self, effect: Effect) -> None:
         """Turns what an effect led to into an event, unless the flow no longer asks for it by now. An answer
-        that the flow refuses is asked for again."""
-        outcome = self._under_way.pop(effect).result()
-        async with self._putting:
+        that the flow refuses is asked for again. What cannot be logged stays under way, complete."""
+        task = self._under_way[effect]
+        if task.cancelled() or task.exception() is not None:
+            del self._under_way[effect]
+        outcome = task.result()
+
+        def event() -> E:
             if effect not in self.pending():
-                return
+                raise _NoLongerWanted
+            return self._flow.record(self.state, effect, outcome)
+
+        async with self._putting:
             try:
-                await self._put(self._flow.record(self.state, effect, outcome))
+                await self._put(event)
+            except _NoLongerWanted:
+                pass
             except InvalidInput as refused:
                 if not isinstance(outcome, PersonAnswered):
                     raise
                 self._under_way[effect] = asyncio.create_task(self._perform(effect, str(refused)))
+                return
+        del self._under_way[effect]
+
+    async def _settle_patiently(self, effect: Effect) -> None:
+        while True:
+            try:
+                return await self._settle(effect)
+            except StoreFailed as failed:
+                if self._away is None:
+                    raise
+                await self._away(failed)
 
     async def _put_away(self) -> None:
-        """Leaves nothing running, and nothing that was complete unlogged."""
+        """Leaves nothing running, and nothing that was complete unlogged, as far as that is possible."""
         complete = [
             effect
             for effect, task in self._under_way.items()
             if task.done() and not task.cancelled() and task.exception() is None
         ]
-        for effect in complete:
-            await self._settle(effect)
-        await self._keep_only(())
+        try:
+            for effect in complete:
+                await self._settle(effect)
+        finally:
+            await self._keep_only(())
 
     async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
         match effect:

@@ -79,7 +79,7 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
             raw, wait = getattr(failed, "raw", ""), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, str(failed), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return Drafted(value, bill(drafted.reply))
+        return Drafted(value, bill(drafted.reply), drafted.returned)
 
     return speak
 

@@ -87,7 +87,8 @@ class ToolFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them."""
+    """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them. After the
+    `last` asking, a typed reply that does not validate is not returned to the model any more."""
 
     system: str
     messages: tuple[Message, ...]
@@ -95,6 +96,7 @@ class Request:
     temperature: float | None = None
     tools: tuple[Tool, ...] = ()
     openers: tuple[str, ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Draft(Generic[T]):
-    """A typed reply: the validated value, and the reply that it was read from."""
+    """A typed reply: the validated value, and the reply that it was read from. `returned`: the first one did
+    not validate, so that this is the second."""
 
     value: T
     reply: Reply
+    returned: bool = False

@@ -6,12 +6,9 @@ default; any other database that SQLAlchemy reaches by URL.
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,13 +18,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     Column,
     DateTime,
+    Float,
     ForeignKey,
     Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
-    create_engine,
     delete,
     event,
     func,
@@ -36,13 +33,28 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
+from moot.frame_writers import (
+    CHANNEL,
+    FrameWriter,
+    NotWritten,
+    NumberTaken,
+    PostgresFrameWriter,
+    Run,
+    SaidWord,
+    SqliteFrameWriter,
+    inserting,
+    notes,
+    prepare_sqlite,
+    slices,
+)
+from moot.migrations import bring_up_to_date, check_version
 
 
 class _Instant(TypeDecorator[datetime]):
@@ -90,21 +102,53 @@ _frames = Table(
 """What listeners of a session are told, word for word, so that one who was away can be told the rest. Frames
 that were written together are one row, under the number of the first, a line each."""
 
-_ROWS_AT_ONCE = 10_000
-"""SQLite takes 32,766 values in a statement."""
+_words = Table(
+    "words",
+    _metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("challenge", Integer, primary_key=True),
+    Column("attempt", String(64), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("text", String, nullable=False),
+)
+"""Replies to challenges as they are said, where who waits for one is not in the process that has it."""
 
+_driving = Table(
+    "driving",
+    _metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("wanted", Integer, nullable=False),
+    Column("client", String(64), nullable=False),
+)
+"""Sessions that are to be driven, and how often that was asked for: who drives one to its end takes it out,
+unless it has been asked for again meanwhile."""
 
-def _slices(runs: list[_Run]) -> Iterator[list[_Run]]:
-    for start in range(0, len(runs), _ROWS_AT_ONCE):
-        yield runs[start : start + _ROWS_AT_ONCE]
+_listeners = Table(
+    "listeners",
+    _metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("server", String(32), primary_key=True),
+    Column("until", _Instant, nullable=False),
+)
+"""Which process has somebody who listens; one that was killed stops renewing."""
 
+_slots = Table(
+    "slots",
+    _metadata,
+    Column("provider", String(200), primary_key=True),
+    Column("server", String(32), primary_key=True),
+    Column("taken", Integer, nullable=False),
+    Column("until", _Instant, nullable=False),
+)
+"""How many calls to a provider each process has under way."""
 
-@functools.lru_cache(maxsize=256)
-def _inserting(rows: int, sign: str) -> str:
-    """One statement for all rows. A statement for each would give up and take back Python's lock each time,
-    and wait for a busy loop up to five milliseconds a row."""
-    row = f"({sign}, {sign}, {sign})"
-    return f"INSERT INTO frames (session, seq, body) VALUES {', '.join([row] * rows)}"
+_spending = Table(
+    "spending",
+    _metadata,
+    Column("day", String(10), primary_key=True),
+    Column("usd", Float, nullable=False),
+)
+"""What models have cost, by day in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,45 +176,62 @@ class Frame(NamedTuple):
     """JSON without line breaks."""
 
 
-_Run = tuple[str, int, bytes]
-"""A row: consecutive frames of a session under the number of the first, a line each."""
+def frames_of(session_id: str, first: int, run: bytes) -> list[Frame]:
+    """The frames of a row. An empty one only holds the number up to which frames have been cleared away."""
+    bodies = enumerate(run.split(b"\n"), start=first)
+    return [Frame(session_id, seq, body) for seq, body in bodies if body]
 
 
-def _runs(frames: Sequence[Frame]) -> list[_Run]:
+def _runs(frames: Sequence[Frame]) -> list[Run]:
     together: dict[str, list[Frame]] = {}
     for frame in frames:
         together.setdefault(frame.session, []).append(frame)
     return [(session, run[0].seq, b"\n".join(f.body for f in run)) for session, run in together.items()]
 
 
-class _FrameWriter:
-    """Writes frames to SQLite in one hop to a thread of its own. Through the asynchronous engine every
-    statement is a hop, and frames are written sixty times a second."""
-
-    def __init__(self, url: URL) -> None:
-        self._engine = create_engine(url.set(drivername="sqlite+pysqlite"))
-        event.listen(self._engine, "connect", _prepare_sqlite)
-        self._thread = ThreadPoolExecutor(1, "moot-frames")
-
-    async def write(self, runs: list[_Run]) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
-
-    def _write(self, runs: list[_Run]) -> None:
-        with self._engine.begin() as connection:
-            for some in _slices(runs):
-                connection.exec_driver_sql(_inserting(len(some), "?"), tuple(itertools.chain(*some)))
-
-    def close(self) -> None:
-        self._thread.shutdown()
-        self._engine.dispose()
-
-
 class Store:
     """Opened with `open_store`."""
 
-    def __init__(self, engine: AsyncEngine, frame_writer: _FrameWriter | None = None) -> None:
+    def __init__(self, engine: AsyncEngine, frame_writer: FrameWriter | None, server: str) -> None:
         self._engine = engine
         self._frame_writer = frame_writer
+        self.server = server
+        """The name of this process among those that use the same database."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes may serve from this database and hear of each other's doings."""
+        return self._engine.dialect.name == "postgresql"
+
+    @property
+    def conninfo(self) -> str:
+        """How a PostgreSQL is reached by its own means."""
+        url = self._engine.url.set(drivername="postgresql")
+        return url.render_as_string(hide_password=False)
+
+    async def sql(self, statement: str, **values: Any) -> list[Any]:
+        """One statement in a transaction of its own, for those who share the database."""
+        async with self._writing() as connection:
+            result = await connection.execute(text(statement), values)
+            return list(result.all()) if result.returns_rows else []
+
+    @asynccontextmanager
+    async def alone(self, purpose: str) -> AsyncIterator[Callable[..., Awaitable[list[Any]]]]:
+        """Several statements in one transaction, of all processes only here for that purpose."""
+        async with self._writing() as connection:
+
+            async def sql(statement: str, **values: Any) -> list[Any]:
+                result = await connection.execute(text(statement), values)
+                return list(result.all()) if result.returns_rows else []
+
+            await sql("SELECT pg_advisory_xact_lock(hashtext(:purpose))", purpose=purpose)
+            yield sql
+
+    async def _note(self, connection: AsyncConnection, kind: str, session_id: str) -> None:
+        """Others hear of it when, and only when, the transaction is there."""
+        if self.shared:
+            for note in notes(self.server, kind, (session_id,)):
+                await connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :note)"), {"note": note})
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
@@ -212,6 +273,7 @@ class Store:
                 await connection.execute(
                     update(_sessions).where(_sessions.c.id == session_id).values(updated_at=now)
                 )
+                await self._note(connection, "events", session_id)
         except IntegrityError as error:
             raise SessionMoved(session_id) from error
 
@@ -225,33 +287,34 @@ class Store:
             raise NotFound("session", session_id, tuple(row.id for row in rows))
         return Session(*(exact or rows)[0])
 
-    async def events(self, session_id: str) -> list[Logged]:
+    async def events(self, session_id: str, after: int = 0) -> list[Logged]:
+        """In order, those with a number above `after`."""
         query = (
             select(_events.c.seq, _events.c.at, _events.c.body)
-            .where(_events.c.session == session_id)
+            .where(_events.c.session == session_id, _events.c.seq > after)
             .order_by(_events.c.seq)
         )
         async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
 
-    async def append_frames(self, frames: Sequence[Frame]) -> None:
+    async def append_frames(self, frames: Sequence[Frame], words: Sequence[SaidWord] = ()) -> None:
         """Frames of any number of sessions, each session's in order and without a gap, in one transaction."""
         runs = _runs(frames)
         try:
             if self._frame_writer is None:
-                sign = "?" if self._engine.dialect.name == "sqlite" else "%s"
                 async with self._writing() as connection:
-                    for some in _slices(runs):
+                    for some in slices(runs):
                         values = tuple(itertools.chain(*some))
-                        await connection.exec_driver_sql(_inserting(len(some), sign), values)
+                        await connection.exec_driver_sql(inserting(len(some)), values)
             else:
-                with _explained(self._engine):
-                    await self._frame_writer.write(runs)
-        except IntegrityError as error:
-            raise SessionMoved(frames[0].session) from error
+                await self._frame_writer.write(runs, words)
+        except NotWritten as error:
+            raise _failure(self._engine, str(error)) from error
+        except (IntegrityError, NumberTaken) as error:
+            raise SessionMoved(frames[0].session if frames else words[0].session) from error
 
-    async def frames(self, session_id: str, after: int = 0) -> list[Frame]:
-        """In order, those with a number above `after`."""
+    async def frames(self, session_id: str, after: int = 0, rows: int | None = None) -> list[Frame]:
+        """In order, those with a number above `after`; with `rows`, not all at once."""
         mine = _frames.c.session == session_id
         # The next frame may be in the middle of a row.
         first = select(func.max(_frames.c.seq)).where(mine, _frames.c.seq <= after + 1).scalar_subquery()
@@ -259,15 +322,11 @@ class Store:
             select(_frames.c.seq, _frames.c.body)
             .where(mine, _frames.c.seq >= func.coalesce(first, 0))
             .order_by(_frames.c.seq)
+            .limit(rows)
         )
         async with self._reading() as connection:
-            rows = (await connection.execute(query)).all()
-        return [
-            Frame(session_id, seq, body)
-            for first_seq, run in rows
-            for seq, body in enumerate(run.split(b"\n"), start=first_seq)
-            if seq > after
-        ]
+            found = (await connection.execute(query)).all()
+        return [frame for seq, run in found for frame in frames_of(session_id, seq, run) if frame.seq > after]
 
     async def last_frame(self, session_id: str) -> int:
         query = (
@@ -288,6 +347,11 @@ class Store:
         async with self._reading() as connection:
             return [Session(*row) for row in await connection.execute(query)]
 
+    async def check(self) -> None:
+        """Raises where the database is away, or has been brought to a schema that this program does not know."""
+        async with self._reading() as connection:
+            await connection.run_sync(check_version)
+
     async def count(self) -> int:
         async with self._reading() as connection:
             found = await connection.scalar(select(func.count()).select_from(_sessions))
@@ -295,8 +359,9 @@ class Store:
 
     async def delete(self, session_id: str) -> None:
         async with self._writing() as connection:
-            for table in (_events, _frames):
+            for table in (_events, _frames, _words, _driving, _listeners):
                 await connection.execute(delete(table).where(table.c.session == session_id))
+            await self._note(connection, "gone", session_id)
             gone = await connection.execute(delete(_sessions).where(_sessions.c.id == session_id))
             if gone.rowcount == 0:
                 raise NotFound("session", session_id)
@@ -304,21 +369,29 @@ class Store:
 
 @asynccontextmanager
 async def open_store(url: str) -> AsyncIterator[Store]:
-    """Opens the database, creating what is missing."""
+    """Opens the database, creating what is missing and bringing up to date what is old."""
     engine = _engine(url)
     try:
         with _explained(engine):
             async with engine.begin() as connection:
-                await _create_missing(connection)
-        in_a_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
-        writer = _FrameWriter(engine.url) if in_a_file else None
+                await connection.run_sync(bring_up_to_date, _metadata)
+        server = secrets.token_hex(6)
+        writer = _frame_writer(engine, server)
         try:
-            yield Store(engine, writer)
+            yield Store(engine, writer, server)
         finally:
             if writer is not None:
-                await asyncio.to_thread(writer.close)
+                await writer.close()
     finally:
         await engine.dispose()
+
+
+def _frame_writer(engine: AsyncEngine, server: str) -> FrameWriter | None:
+    if engine.dialect.name == "postgresql":
+        url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        return PostgresFrameWriter(url, server)
+    in_a_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
+    return SqliteFrameWriter(engine.url) if in_a_file else None
 
 
 @contextmanager
@@ -328,19 +401,12 @@ def _explained(engine: AsyncEngine) -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except DatabaseError as error:
-        raise StoreFailed(engine.url.render_as_string(hide_password=True), str(error.orig)) from error
+    except (DatabaseError, PoolTimeout) as error:
+        raise _failure(engine, str(getattr(error, "orig", error)).strip()) from error
 
 
-async def _create_missing(connection: AsyncConnection) -> None:
-    """One statement each that asks and acts at once: two processes may open a new database together.
-    PostgreSQL's own "if not exists" is not safe against that, so there they take turns."""
-    if connection.dialect.name == "postgresql":
-        await connection.execute(text("SELECT pg_advisory_xact_lock(6466723)"))
-    for table in _metadata.sorted_tables:
-        await connection.execute(CreateTable(table, if_not_exists=True))
-        for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            await connection.execute(CreateIndex(index, if_not_exists=True))
+def _failure(engine: AsyncEngine, problem: str) -> StoreFailed:
+    return StoreFailed(engine.url.render_as_string(hide_password=True), problem)
 
 
 def sqlite_url(file: Path) -> str:
@@ -354,7 +420,8 @@ def _engine(url: str) -> AsyncEngine:
         parsed = parsed.set(drivername=drivers.get(parsed.drivername, parsed.drivername))
         if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_async_engine(parsed)
+        # A connection that broke while nobody used it is nobody's failure.
+        engine = create_async_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise ConfigInvalid(
             "database", f"{_shown(url)} cannot be used: {error}. Write it as sqlite:////path/to/file"
@@ -362,17 +429,8 @@ def _engine(url: str) -> AsyncEngine:
     except OSError as error:
         raise ConfigInvalid("database", f"{_shown(url)} cannot be created: {error.strerror}") from error
     if parsed.get_backend_name() == "sqlite":
-        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+        event.listen(engine.sync_engine, "connect", prepare_sqlite)
     return engine
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
-    # killed, only, at worst, the last ones when the machine itself loses power.
-    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
 
 
 def _shown(url: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -716,6 +717,14 @@ def test_a_wrong_attribution_is_returned_once_and_then_corrected() -> None:
     assert table.state.synthesis.insights[0].by == ("Maya",)
 
 
+def test_a_synthesis_whose_form_was_wrong_first_is_not_asked_for_a_third_time() -> None:
+    table = synthesizing()
+    event = table.settle(Drafted(attributed("Maya", "Bob"), BILL, returned=True))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.insights[0].by == ("Maya",)
+    assert event.corrections == ("Insight 1 is attributed to 'Bob', who has not spoken.",)
+
+
 def test_an_attribution_without_a_name_left_is_to_all() -> None:
     table = synthesizing()
     table.settle(Drafted(attributed("Bob"), BILL))
@@ -990,7 +999,7 @@ def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
 REPLIES = [
     *(text for talk in TALK.values() for text in talk),
     "(silent)",
-    "REDIRECT: prices | 01-08",
+    *["REDIRECT: prices | 01-08"] * 4,
     "I disagree with Alex and Persona1: ordering is a matter of taste for them.",
     "Persona0 and I see this differently, whatever the clock says.",
     "The coupling is delightful, and of business value to nobody.",
@@ -1039,13 +1048,13 @@ def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tupl
     event: RoundtableEvent = opened(
         opening(speakers=speakers, lead=speakers[lead % size]["id"], max_turns=max_turns)
     )
-    events, state, asked = [event], ROUNDTABLE.advance(ROUNDTABLE.initial, event), set()
+    events, state, asked = [event], ROUNDTABLE.advance(ROUNDTABLE.initial, event), 0
     for choice in choices:
         if state.step is Step.CLOSED:
             break
         (effect,) = ROUNDTABLE.pending(state)
         if isinstance(effect, AskPersona) and effect.prompt != "roundtable/again":
-            asked.add(effect.occasion)
+            asked += 1
         try:
             event = ROUNDTABLE.record(state, effect, outcome_of(effect, choice))
             state = ROUNDTABLE.advance(state, event)
@@ -1053,15 +1062,28 @@ def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tupl
             assert isinstance(effect, AskPerson)
             continue
         events.append(event)
-    return events, len(asked)
+    return events, asked
 
 
-@settings(max_examples=150, deadline=None)
+CHOICES = st.lists(st.integers(0, 1000), min_size=30, max_size=80) | st.lists(st.integers(0, 1000))
+
+
+def test_in_random_roundtables_everything_happens() -> None:
+    """Otherwise the next test would prove less than it says."""
+    happened: set[type] = set()
+    for seed in range(200):
+        lots = random.Random(seed)
+        events, _ = played(2 + seed % 5, seed, 3 + seed % 12, (lots.randrange(1000) for _ in range(80)))
+        happened |= set(map(type, events))
+    assert happened == set(EVENTS) - {RoundtableNotOpened}
+
+
+@settings(max_examples=200, deadline=None)
 @given(
     size=st.integers(2, 6),
     lead=st.integers(0, 5),
     max_turns=st.integers(3, 14),
-    choices=st.lists(st.integers(0, 1000), max_size=80),
+    choices=CHOICES,
 )
 def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int, choices: list[int]) -> None:
     events, asked = played(size, lead, max_turns, choices)

@@ -172,7 +172,7 @@ def test_appends_at_once_are_all_kept(path: Path) -> None:
     ],
     ids=["half", "unknown event", "newer field", "missing field", "merge conflict", "deep"],
 )
-@pytest.mark.parametrize("behind", ["", "\n", '\n{"type":"Left"}\n'], ids=["open", "ended", "in between"])
+@pytest.mark.parametrize("behind", ["\n", '\n{"type":"Left"}\n'], ids=["ended", "in between"])
 def test_a_line_that_cannot_be_read_is_named_and_left_as_it_is(path: Path, line: str, behind: str) -> None:
     text = f'{{"type":"Said","text":"one"}}\n\n{line}{behind}'
     path.write_text(text, encoding="utf-8")
@@ -183,6 +183,48 @@ def test_a_line_that_cannot_be_read_is_named_and_left_as_it_is(path: Path, line:
     with pytest.raises(SessionMoved):
         append(log, Left())
     assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"type":"Sang","text":"la"}', '{"type":"Said","text":"x","mood":"new"}', "<<<<<<< HEAD", "[" * 5000],
+    ids=["unknown event", "newer field", "merge conflict", "deep"],
+)
+def test_an_open_end_that_is_no_beginning_of_an_event_is_damage(path: Path, line: str) -> None:
+    path.write_text(f'{{"type":"Left"}}\n{line}', encoding="utf-8")
+    with pytest.raises(FileDamaged) as raised:
+        read(log_at(path))
+    assert raised.value.line == 2
+
+
+LOGGED = '{"type":"Said","text":"one"}\n{"type":"Said","text":"zwölf – \u2028 x"}\n{"type":"Left"}\n'.encode()
+
+
+@pytest.mark.parametrize("length", range(len(LOGGED) + 1))
+def test_wherever_a_file_was_cut_off_the_whole_events_are_kept_and_it_goes_on(
+    path: Path, length: int
+) -> None:
+    whole: list[Happened] = [Said("one"), Said("zwölf – \u2028 x"), Left()]
+    path.write_bytes(LOGGED[:length])
+    log = log_at(path)
+    kept = read(log)
+    # All of an event is one, even if its line was not ended.
+    complete = LOGGED[:length].count(b"\n") + LOGGED[:length].endswith(b"}")
+    assert kept == whole[:complete]
+    assert log.cut_off == (LOGGED[length - 1 : length] not in (b"", b"\n", b"}"))
+    append(log, *whole[complete:])
+    assert path.read_bytes() == LOGGED or complete == 3
+    assert read(log_at(path)) == whole
+
+
+def test_half_an_event_that_somebody_completes_meanwhile_is_theirs(path: Path) -> None:
+    path.write_bytes(LOGGED[:-5])
+    log = log_at(path)
+    read(log)
+    path.write_bytes(LOGGED)
+    with pytest.raises(SessionMoved):
+        append(log, Left())
+    assert path.read_bytes() == LOGGED
 
 
 def test_bytes_that_are_no_text_are_damage(path: Path) -> None:

@@ -1,6 +1,6 @@
 """What a typed reply of the brainstormer comes to: the event that it is, with ids given by the program.
 
-A model's ids would be one more thing to get wrong, so they count only where they name something that is there.
+A model's ids would be one more thing to get wrong: they count only where they name something that is there.
 Whether the event is allowed, and within the limits of the level, the flow decides.
 """
 
@@ -40,7 +40,7 @@ TRIAGE, QUESTIONS, APPROACHES, DESIGN, REVISE = (
 DISCUSS = {
     step: f"brainstorm/discuss-{step}" for step in (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
 }
-_NUMBER = re.compile(r"[0-9]+$")
+_NUMBER = re.compile(r"[0-9]{1,9}$")
 
 
 def event_of(state: BrainstormState, prompt: str, value: Value, spoken: Spoken) -> BrainstormEvent:
@@ -67,7 +67,9 @@ def event_of(state: BrainstormState, prompt: str, value: Value, spoken: Spoken) 
             return ApproachesDiscussed(reply, approaches, recommended, value.get("because", ""), spoken)
         case "brainstorm/design":
             fresh = _fresh("s", ())
-            drafted = tuple(Section(next(fresh), each["title"], each["content"]) for each in value["sections"])
+            drafted = tuple(
+                Section(next(fresh), each["title"], each["content"]) for each in value["sections"]
+            )
             return DesignDrafted(drafted, spoken)
         case "brainstorm/discuss-design":
             return DesignDiscussed(reply, _changed(state, value["sections"]), spoken)

@@ -7,7 +7,7 @@ a change that is taken back leaves nothing stale. Which event leads where, the f
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -29,6 +29,7 @@ from moot.flows.brainstorm_events import (
     Wish,
 )
 
+TITLE_LENGTH = 70
 BRAINSTORMER = "brainstormer"
 """Speaks in the conversation, besides the person and whoever is consulted."""
 
@@ -47,16 +48,16 @@ class Situation(StrEnum):
 
     SCOUTING = "scouting"
     TRIAGING = "triaging"
-    AT_TRIAGE = "at triage"
+    AT_TRIAGE = "at-triage"
     ASKING = "asking"
-    AT_QUESTIONS = "at questions"
+    AT_QUESTIONS = "at-questions"
     WEIGHING = "weighing"
-    AT_APPROACHES = "at approaches"
+    AT_APPROACHES = "at-approaches"
     DESIGNING = "designing"
-    AT_DESIGN = "at design"
+    AT_DESIGN = "at-design"
     ANSWERING = "answering"
     WRITING = "writing"
-    IN_ROUND = "in a round"
+    IN_ROUND = "in-a-round"
     DONE = "done"
 
 
@@ -82,7 +83,7 @@ class BrainstormState:
     scout_output: str = ""
     scout_read: tuple[str, ...] = ()
     triage: Triage | None = None
-    """As proposed. What the person confirmed is in the next three."""
+    """As proposed. What the person confirmed is in the next three; a new proposal makes the level open."""
     complexity_level: Level | None = None
     batches: tuple[Part, ...] = ()
     splits: tuple[Part, ...] = ()
@@ -101,7 +102,7 @@ class BrainstormState:
     visited: tuple[Step, ...] = ()
     """The way to the current step: going back walks it backwards."""
     gone_back_from: tuple[Step, ...] = ()
-    conversation: Conversation = Conversation()
+    conversation: Conversation = field(default_factory=Conversation)
     picked_question: str = ""
     writing: Wish | None = None
     request: Request | None = None
@@ -144,11 +145,23 @@ class BrainstormState:
         return self.complexity_level
 
     @property
+    def level_at_hand(self) -> Level:
+        """What the person confirmed last, or else what is proposed; only after a first assessment."""
+        assert self.triage is not None
+        return self.complexity_level or self.triage.level
+
+    @property
     def subject(self) -> str:
         """What is brainstormed: the whole idea, or this workflow's part of it."""
         if not self.splits:
             return self.description
         return f"{self.splits[0].title}: {self.splits[0].description}"
+
+    @property
+    def title(self) -> str:
+        """The subject in a line."""
+        line = " ".join((self.splits[0].title if self.splits else self.description).split())
+        return line if len(line) <= TITLE_LENGTH else f"{line[:TITLE_LENGTH].rsplit(' ', 1)[0]}…"
 
     # -- what was made from what ---------------------------------------------------------------------
 
@@ -217,6 +230,10 @@ class BrainstormState:
         if self.complexity_level == "straightforward":
             return self.design_sections
         return self.design_sections[self.current_section : self.current_section + 1]
+
+    @property
+    def has_previous_section(self) -> bool:
+        return self.current_section > 0 and self.complexity_level != "straightforward"
 
     # -- conversation --------------------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ def triage(proposal: Triage) -> str:
     return "\n".join(lines)
 
 
-def parts(of: Sequence[Part], kind: str) -> list[str]:
-    return [f"  {kind} {number}: {part.title} – {part.description}" for number, part in enumerate(of, start=1)]
+def parts(of: Sequence[Part], kind: str, start: int = 1) -> list[str]:
+    return [f"  {kind} {number}: {part.title} – {part.description}" for number, part in enumerate(of, start)]
 
 
 def questions(asked: Sequence[Question]) -> str:

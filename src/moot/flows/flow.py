@@ -117,10 +117,12 @@ class PersonAnswered:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A typed reply that has been validated, as plain JSON values."""
+    """A typed reply that has been validated, as plain JSON values. `returned`: the first was not valid, so
+    the model has been asked twice already."""
 
     value: Mapping[str, Any]
     spoken: Spoken
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from moot.flows.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
-    Spoken,
 )
 from moot.flows.roundtable_events import (
     ArtifactsNotUpdated,
@@ -111,8 +110,8 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             return TopicFramed(value["summary"], value["focus_question"], spoken)
         case DraftReply(prompt="roundtable/framing"), DraftFailed(kind, message, _, retry_after):
             return FramingFailed(kind, message, retry_after)
-        case DraftReply(prompt="roundtable/synthesis"), Drafted(value, spoken):
-            return _drafted(state, msgspec.convert(value, Synthesis), spoken)
+        case DraftReply(prompt="roundtable/synthesis"), Drafted():
+            return _drafted(state, outcome)
         case DraftReply(prompt="roundtable/synthesis"), DraftFailed():
             return _not_drafted(state, outcome)
         case CarryOut(what), CarriedOut() | NotCarriedOut():
@@ -147,11 +146,13 @@ def opened(value: Mapping[str, Any]) -> RoundtableOpened:
     return msgspec.convert({**given, "max_turns": max_turns, "warnings": warnings}, RoundtableOpened)
 
 
-def _drafted(state: RoundtableState, synthesis: Synthesis, spoken: Spoken) -> RoundtableEvent:
+def _drafted(state: RoundtableState, outcome: Drafted) -> RoundtableEvent:
+    """A synthesis is asked for at most twice, whatever is wrong with the first: its form or what it says."""
+    synthesis = msgspec.convert(outcome.value, Synthesis)
     wrong = faults(state, synthesis)
-    if wrong and state.returned_synthesis is None:
-        return SynthesisReturned(synthesis, wrong, spoken)
-    return SynthesisDrafted(corrected(state, synthesis), spoken, wrong)
+    if wrong and state.returned_synthesis is None and not outcome.returned:
+        return SynthesisReturned(synthesis, wrong, outcome.spoken)
+    return SynthesisDrafted(corrected(state, synthesis), outcome.spoken, wrong)
 
 
 def _not_drafted(state: RoundtableState, failed: DraftFailed) -> RoundtableEvent:

@@ -9,8 +9,8 @@ Everything that is asked of the world, for those who perform it (the state that 
     workflow/queue             {}                       workflow_snapshot.queue_change(state) says what
     workflow/leave-queue       {}                       drops state.id from the queue, if it is there
     workflow/design            path                     workflow_papers.design_document(state)
-    workflow/plan              change_id, cost_usd?     workflow_papers.change_id(state), .planner_brief(state)
-    workflow/review            verdict, summary, high, medium, cost_usd?     a challenge of state.batch.change_id
+    workflow/plan              change_id, cost_usd?     papers.change_id(state), papers.planner_brief(state)
+    workflow/review            verdict, summary, high, medium, cost_usd?     challenges state.batch.change_id
     workflow/revise            cost_usd?                a reproposal, with state.wishes
     workflow/execute           complete, message, tasks_done, tasks, cost_usd?
     workflow/finalize          waiting[]                titles of what is in the queue
@@ -34,5 +34,301 @@ Everything that is asked of the world, for those who perform it (the state that 
     next                       A begin the next of the queue; optional: leaving it ends the run
     failed                     R retry, B without it (where that can be), X abort: saved and stopped
 
-Events for commands to put: WorkflowOpened to begin, Restored for what is in workflow.json, Resumed after Stopped.
+Events for commands to put: WorkflowOpened to begin, NextBegun to begin what waits, Resumed after Stopped.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_args
+
+import msgspec
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows import brainstorm, workflow_menu
+from moot.flows import brainstorm_checks as checks
+from moot.flows import workflow_batches as batches
+from moot.flows.brainstorm_events import (
+    BrainstormEvent,
+    Consulted,
+    GoneBack,
+    Part,
+    RequestWithdrawn,
+    ScoutReported,
+)
+from moot.flows.brainstorm_replies import event_of
+from moot.flows.brainstorm_state import BrainstormState
+from moot.flows.flow import (
+    AskPerson,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    Event,
+    Flow,
+    NotCarriedOut,
+    Outcome,
+    PersonAnswered,
+)
+from moot.flows.workflow_events import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
+    AttemptFailed,
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BuildResumed,
+    Continued,
+    DesignWritten,
+    NextBegun,
+    NextChosen,
+    PlanKept,
+    QueueFoundEmpty,
+    QueueLeft,
+    ReassessmentPassed,
+    Restored,
+    RestQueued,
+    Resumed,
+    RevisionWanted,
+    ScopeReassessed,
+    Stopped,
+    TriedAgain,
+    WorkflowEvent,
+    WorkflowFinalized,
+    WorkflowOpened,
+    WorkspaceScouted,
+)
+from moot.flows.workflow_snapshot import state_of
+from moot.flows.workflow_state import Phase, Stage, WorkflowState
+
+REASSESS = "workflow/reassess"
+"""Name of a prompt."""
+SCOUT = brainstorm.SCOUT
+QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, FINALIZE, NEXT = (
+    f"workflow/{what}"
+    for what in (
+        "queue", "leave-queue", "design", "plan", "review", "revise", "execute", "finalize", "next",
+    )
+)  # fmt: skip
+"""What the program is asked to do."""
+
+_WORK = {
+    Stage.LEAVING_QUEUE: LEAVE_QUEUE,
+    Stage.QUEUING: QUEUE,
+    Stage.DOCUMENTING: DESIGN,
+    Stage.PLANNING: PLAN,
+    Stage.REVIEWING: REVIEW,
+    Stage.REVISING: REVISE,
+    Stage.BUILDING: EXECUTE,
+    Stage.SCOUTING: SCOUT,
+    Stage.FINALIZING: FINALIZE,
+    Stage.TAKING_NEXT: NEXT,
+}
+_CAN_FAIL = (*_WORK, Stage.BRAINSTORMING, Stage.REASSESSING)
+_NOTHING_TO_STOP = (Stage.UNOPENED, Stage.STOPPED, Stage.FINISHED, Stage.TAKING_NEXT)
+_BRAINSTORM_EVENTS: tuple[type[Event], ...] = get_args(BrainstormEvent)
+_ANYWHERE = tuple(stage for stage in Stage if stage is not Stage.UNOPENED)
+_AFTER_BRAINSTORM = (Stage.BRAINSTORMING, Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING)
+
+TRANSITIONS: dict[tuple[Stage, type[Event]], tuple[Stage, ...]] = {
+    (Stage.UNOPENED, WorkflowOpened): (Stage.BRAINSTORMING,),
+    (Stage.UNOPENED, Restored): _ANYWHERE,
+    (Stage.UNOPENED, NextBegun): (Stage.LEAVING_QUEUE,),
+    **{(Stage.BRAINSTORMING, kind): _AFTER_BRAINSTORM for kind in _BRAINSTORM_EVENTS},
+    (Stage.LEAVING_QUEUE, QueueLeft): _ANYWHERE,
+    (Stage.QUEUING, RestQueued): _AFTER_BRAINSTORM,
+    (Stage.DOCUMENTING, DesignWritten): (Stage.PLANNING,),
+    (Stage.PLANNING, BatchPlanned): (Stage.REVIEWING,),
+    (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
+    (Stage.AT_VERDICT, RevisionWanted): (Stage.REVISING,),
+    (Stage.REVISING, BatchRevised): (Stage.REVIEWING,),
+    (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
+    (Stage.AT_OPEN_TASKS, BuildResumed): (Stage.BUILDING,),
+    (Stage.SCOUTING, WorkspaceScouted): (Stage.REASSESSING,),
+    (Stage.REASSESSING, ScopeReassessed): (Stage.AT_REASSESSMENT,),
+    (Stage.AT_REASSESSMENT, PlanKept): (Stage.AT_REASSESSMENT,),
+    (Stage.AT_REASSESSMENT, AdjustmentBegun): (Stage.ADJUSTING,),
+    (Stage.AT_REASSESSMENT, AdjustmentAsked): (Stage.REASSESSING,),
+    (Stage.ADJUSTING, AdjustmentDropped): (Stage.AT_REASSESSMENT,),
+    (Stage.ADJUSTING, AdjustmentAsked): (Stage.REASSESSING,),
+    (Stage.AT_REASSESSMENT, Continued): (Stage.PLANNING, Stage.FINALIZING),
+    (Stage.FINALIZING, WorkflowFinalized): (Stage.FINISHED,),
+    (Stage.FINISHED, NextChosen): (Stage.TAKING_NEXT,),
+    (Stage.TAKING_NEXT, NextBegun): (Stage.LEAVING_QUEUE,),
+    (Stage.TAKING_NEXT, QueueFoundEmpty): (Stage.FINISHED,),
+    **{(stage, AttemptFailed): (Stage.FAILED,) for stage in _CAN_FAIL},
+    (Stage.FAILED, TriedAgain): _CAN_FAIL,
+    (Stage.FAILED, RequestWithdrawn): (Stage.BRAINSTORMING,),
+    (Stage.FAILED, GoneBack): (Stage.BRAINSTORMING,),
+    (Stage.FAILED, ReassessmentPassed): (Stage.AT_REASSESSMENT,),
+    **{(stage, Stopped): (Stage.STOPPED,) for stage in Stage if stage not in _NOTHING_TO_STOP},
+    (Stage.STOPPED, Resumed): _ANYWHERE,
+}
+"""Which event may happen where, and what it can lead to: which of them follows from the state. Building comes
+after an approving review and after nothing else."""
+
+
+# -- advance -------------------------------------------------------------------------------------
+
+
+def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+    if (state.stage, type(event)) not in TRANSITIONS:
+        allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.stage)
+        raise IllegalMove(type(event).__name__, state.stage, allowed)
+    if isinstance(event, Restored):
+        return state_of(event.saved)
+    advanced = _advanced(state, event)
+    cost = _cost(event) + advanced.total_cost
+    return replace(advanced, happened=advanced.happened + 1, total_cost=cost)
+
+
+def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+    match event:
+        case WorkflowOpened(given_id, description, started_at, config):
+            checks.text("idea", description)
+            begun = BrainstormState(description=description)
+            return WorkflowState(Phase.BRAINSTORM, given_id, config, started_at, begun)
+        case AttemptFailed() | TriedAgain() | Stopped() | Resumed():
+            return _halted(state, event)
+        case RestQueued() | QueueLeft() | NextChosen() | NextBegun() | QueueFoundEmpty():
+            return _at_queue(state, event)
+        case DesignWritten(path):
+            checks.text("path", path)
+            return replace(state, design_path=path)
+        case BatchPlanned() | BatchReviewed() | RevisionWanted() | BatchRevised():
+            return batches.planned(state, event)
+        case BatchBuilt() | BuildResumed():
+            return batches.built(state, event)
+        case WorkflowFinalized(waiting):
+            return replace(state, phase=Phase.DONE, waiting=waiting)
+        case (
+            WorkspaceScouted() | ScopeReassessed() | ReassessmentPassed() | AdjustmentBegun()
+            | AdjustmentDropped() | AdjustmentAsked() | PlanKept() | Continued()
+        ):  # fmt: skip
+            return batches.reassessed(state, event)
+        case _:
+            return _brainstormed(state, event)
+
+
+def _cost(event: WorkflowEvent) -> float:
+    spoken = getattr(event, "spoken", None)
+    cost = getattr(event, "cost_usd", None) if spoken is None else spoken.cost_usd
+    return cost or 0.0
+
+
+def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
+    if state.failure is not None and state.phase is not Phase.BRAINSTORM:
+        raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
+    talk = brainstorm.advance(state.brainstorm, event)
+    state = replace(state, brainstorm=talk, failure=None)
+    if not talk.finished:
+        return state
+    return batches.begun(state)
+
+
+def _halted(state: WorkflowState, event: AttemptFailed | TriedAgain | Stopped | Resumed) -> WorkflowState:
+    match event:
+        case AttemptFailed():
+            return replace(state, failure=event)
+        case TriedAgain():
+            return replace(state, failure=None)
+        case Stopped():
+            return replace(state, stopped=True)
+        case Resumed():
+            return replace(state, stopped=False, failure=None)
+
+
+def _at_queue(
+    state: WorkflowState, event: RestQueued | QueueLeft | NextChosen | NextBegun | QueueFoundEmpty
+) -> WorkflowState:
+    match event:
+        case RestQueued(ids):
+            if set(ids) != set(state.rest):
+                raise InvalidInput("ids", "they are not those of the parts that were split off")
+            return replace(state, queued=tuple(state.rest))
+        case QueueLeft():
+            return replace(state, from_queue=False)
+        case NextChosen():
+            if not state.waiting:
+                raise IllegalMove(type(event).__name__, f"{state.stage}, nothing waits")
+            return replace(state, next_chosen=True)
+        case QueueFoundEmpty():
+            return replace(state, next_chosen=False, waiting=())
+        case NextBegun(saved):
+            return replace(state_of(saved), from_queue=True)
+
+
+# -- pending and record --------------------------------------------------------------------------
+
+
+def pending(state: WorkflowState) -> tuple[Effect, ...]:
+    occasion = str(state.happened)
+    stage = state.stage
+    if stage in _WORK:
+        return (CarryOut(_WORK[stage], occasion),)
+    if stage is Stage.REASSESSING:
+        return (DraftReply(REASSESS, occasion),)
+    if stage is Stage.BRAINSTORMING and (wanted := brainstorm.pending(state.brainstorm, occasion)):
+        return wanted
+    asked = workflow_menu.ask(state, occasion)
+    return () if asked is None else (asked,)
+
+
+def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
+    match effect, outcome:
+        case AskPerson(), PersonAnswered(text):
+            return workflow_menu.answered(state, text.strip())
+        case _, DraftFailed(kind, message, raw):
+            return AttemptFailed(kind, message, raw)
+        case _, NotCarriedOut(kind, message):
+            return AttemptFailed(kind, message)
+        case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
+            batches = msgspec.convert(value["batches"], tuple[Part, ...])
+            return ScopeReassessed(value["assessment"], batches, spoken)
+        case DraftReply(prompt), Drafted(value, spoken):
+            return event_of(state.brainstorm, prompt, value, spoken)
+        case CarryOut(what), CarriedOut(value):
+            return _carried_out(state, what, value)
+        case _:
+            raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+def _carried_out(state: WorkflowState, what: str, value: Mapping[str, Any]) -> WorkflowEvent:
+    cost = value.get("cost_usd")
+    match what:
+        case "workflow/scout":
+            kind = ScoutReported if state.phase is Phase.BRAINSTORM else WorkspaceScouted
+            return kind(value["output"], tuple(value.get("read", ())), cost)
+        case "brainstorm/board":
+            return Consulted("board", value["text"], cost)
+        case "brainstorm/roundtable":
+            return Consulted("roundtable", value["text"], cost)
+        case "workflow/queue":
+            return RestQueued(tuple(state.rest))
+        case "workflow/leave-queue":
+            return QueueLeft()
+        case "workflow/design":
+            return DesignWritten(value["path"])
+        case "workflow/plan":
+            return BatchPlanned(value["change_id"], cost)
+        case "workflow/review":
+            return msgspec.convert(dict(value), BatchReviewed)
+        case "workflow/revise":
+            return BatchRevised(cost)
+        case "workflow/execute":
+            return msgspec.convert(dict(value), BatchBuilt)
+        case "workflow/finalize":
+            return WorkflowFinalized(tuple(value.get("waiting", ())))
+        case _:
+            saved = value.get("workflow")
+            return NextBegun(saved) if saved else QueueFoundEmpty()
+
+
+WORKFLOW: Flow[WorkflowState, WorkflowEvent] = Flow(
+    "workflow", WorkflowState(), WorkflowEvent, advance, pending, record
+)

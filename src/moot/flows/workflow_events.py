@@ -13,7 +13,7 @@ from moot.flows.brainstorm_events import BrainstormEvent, Part
 from moot.flows.flow import Event, Spoken
 
 MAX_REVISIONS = 2
-"""How often a plan is revised by itself before the person is asked; a configured `max_rounds` overrides it."""
+"""How often a plan is revised by itself before the person is asked, unless `config` has a `maxRevisions`."""
 
 BatchStatus = Literal["pending", "active", "complete"]
 Verdict = Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
@@ -40,7 +40,7 @@ class WorkflowOpened(Event, frozen=True):
     id: str
     description: str
     started_at: str
-    config: dict[str, Any] = {}
+    config: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class RestQueued(Event, frozen=True):

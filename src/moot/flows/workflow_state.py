@@ -15,6 +15,9 @@ from moot.flows.brainstorm_events import Part
 from moot.flows.brainstorm_state import BrainstormState
 from moot.flows.workflow_events import MAX_REVISIONS, AttemptFailed, Batch, Verdict
 
+REASSESS_STEP = "reassess"
+"""Where in the conversation a reassessment is talked about."""
+
 
 class Phase(StrEnum):
     UNOPENED = "unopened"
@@ -33,23 +36,23 @@ class Stage(StrEnum):
     UNOPENED = "unopened"
     STOPPED = "stopped"
     FAILED = "failed"
-    LEAVING_QUEUE = "leaving the queue"
+    LEAVING_QUEUE = "leaving-the-queue"
     QUEUING = "queuing"
     BRAINSTORMING = "brainstorming"
     DOCUMENTING = "documenting"
     PLANNING = "planning"
     REVIEWING = "reviewing"
     REVISING = "revising"
-    AT_VERDICT = "at a verdict"
+    AT_VERDICT = "at-a-verdict"
     BUILDING = "building"
-    AT_OPEN_TASKS = "at open tasks"
+    AT_OPEN_TASKS = "at-open-tasks"
     SCOUTING = "scouting"
     REASSESSING = "reassessing"
-    AT_REASSESSMENT = "at a reassessment"
+    AT_REASSESSMENT = "at-a-reassessment"
     ADJUSTING = "adjusting"
     FINALIZING = "finalizing"
     FINISHED = "finished"
-    TAKING_NEXT = "taking the next"
+    TAKING_NEXT = "taking-the-next"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class WorkflowState:
     id: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     started_at: str | float = ""
-    brainstorm: BrainstormState = BrainstormState()
+    brainstorm: BrainstormState = field(default_factory=BrainstormState)
     design_path: str = ""
     batches: tuple[Batch, ...] = ()
     current_batch: int = 0
@@ -76,6 +79,7 @@ class WorkflowState:
     scouted: bool = False
     """Whether the workspace was looked at since the last batch was built."""
     assessment: str = ""
+    """What the last batch came to, where the brainstormer was asked."""
     proposed: tuple[Part, ...] | None = None
     """The batches that are left, as reassessed; None while nothing was reassessed."""
     adjusting: bool = False
@@ -103,8 +107,11 @@ class WorkflowState:
             return Stage.UNOPENED
         if self.stopped:
             return Stage.STOPPED
-        if self.failure is not None:
-            return Stage.FAILED
+        return Stage.FAILED if self.failure is not None else self.beneath
+
+    @property
+    def beneath(self) -> Stage:
+        """What is going on, or was when something failed or the person stopped."""
         if self.from_queue:
             return Stage.LEAVING_QUEUE
         if set(self.queued) != set(self.rest):
@@ -155,6 +162,11 @@ class WorkflowState:
     @property
     def is_last_batch(self) -> bool:
         return self.current_batch + 1 >= len(self.batches)
+
+    @property
+    def left_over(self) -> tuple[Part, ...]:
+        """The remaining batches, as parts."""
+        return tuple(Part(batch.title, batch.description) for batch in self.remaining)
 
     @property
     def remaining(self) -> tuple[Batch, ...]:

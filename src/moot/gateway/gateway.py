@@ -14,6 +14,7 @@ from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
 from moot.gateway.protocol import Provider
+from moot.telemetry import watching
 
 if TYPE_CHECKING:
     from moot.gateway.weights import Weights
@@ -64,7 +65,7 @@ class Gateway:
         if self._priced_as(name) and self._prices is None:
             # Loading prices takes half a second of CPU: begun now, while the model thinks.
             self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
-        return Model(
+        return _model_class()(
             name,
             provider,
             small=name.is_local and self.weights(name).tiny,
@@ -187,6 +188,14 @@ class Gateway:
         self._providers.clear()
         if self._prices is not None:
             await self._prices
+
+
+def _model_class() -> type[Model]:
+    if watching() is None:
+        return Model
+    from moot.gateway.watched import WatchedModel
+
+    return WatchedModel
 
 
 async def _list_ollama(url: str) -> list[str]:

@@ -125,16 +125,21 @@ class Model:
         return await self._reply(talk, turn)
 
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
-        """A typed reply. One that does not validate is returned to the model once, with the reason."""
+        """A typed reply. One that does not validate is returned to the model once, with the reason, unless
+        the request was the last of its kind."""
         talk = _Talk(request, Schema(shape.__name__, shape.model_json_schema()), deaf, on_wait)
         turn, messages = await self._converse(talk, request.messages)
+        returned = False
         try:
             value = _validated(shape, turn, request.max_tokens)
         except DraftInvalid as invalid:
+            if request.last:
+                raise
+            returned = True
             answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
             turn, _ = await self._converse(talk, answered)
             value = _validated(shape, turn, request.max_tokens)
-        return Draft(value, await self._reply(talk, turn))
+        return Draft(value, await self._reply(talk, turn), returned)
 
     async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
         """Turns until one that calls no tool. Returns it, and the messages that led to it."""

@@ -12,6 +12,9 @@ from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
 from moot.speech import Message, ModelSaid, Request, UserSaid
 
+Seated = AnalysisState | RoundtableState
+"""A roundtable runs as a part of an analysis, or alone."""
+
 CONTRIBUTION_TOKENS, FRAMING_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048
 _MATERIAL_LIMIT = 12_000
 
@@ -21,7 +24,7 @@ _REDIRECT = (
 )
 
 
-def contribution(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
     table = _table(state)
     others = _others(table, persona.id)
     if small:
@@ -46,7 +49,7 @@ def contribution(state: AnalysisState, persona: Persona, *, small: bool) -> Requ
     return _speech(persona, instructions, (UserSaid(_heard(table)),))
 
 
-def tradeoff(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     if small:
         return contribution(state, persona, small=True)
     table = _table(state)
@@ -62,7 +65,7 @@ def tradeoff(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
     return _speech(persona, instructions, (UserSaid(_heard(table)),))
 
 
-def again(state: AnalysisState, persona: Persona, *, small: bool) -> Request:
+def again(state: Seated, persona: Persona, *, small: bool) -> Request:
     """The same once more, because it used words that this persona does not use."""
     request = contribution(state, persona, small=small)
     if small:
@@ -88,9 +91,10 @@ def _speech(persona: Persona, instructions: str, messages: tuple[Message, ...]) 
     )
 
 
-def _table(state: AnalysisState) -> RoundtableState:
-    assert state.roundtable is not None
-    return state.roundtable
+def _table(state: Seated) -> RoundtableState:
+    table = state if isinstance(state, RoundtableState) else state.roundtable
+    assert table is not None
+    return table
 
 
 def _others(table: RoundtableState, persona: str) -> str:
@@ -160,7 +164,7 @@ class SmallSynthesis(SynthesisGiven):
     action_items: Annotated[list[ActionGiven], Field(max_length=0)]
 
 
-def framing(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     lead = table.lead
     system = fill(
@@ -183,7 +187,7 @@ def framing(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseMod
     return request, SmallFraming if small else Framing
 
 
-def synthesis(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     opened = table.opened
     names = table.first_names | {USER: "User"}
@@ -199,5 +203,6 @@ def synthesis(state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseM
         messages=(UserSaid(asked),),
         max_tokens=300 if small else SYNTHESIS_TOKENS,
         temperature=0.2,
+        last=table.returned_synthesis is not None,
     )
     return request, SmallSynthesis if small else SynthesisGiven

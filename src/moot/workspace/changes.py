@@ -20,6 +20,7 @@ from typing import Any
 
 from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
 from moot.texts import review_block
+from moot.texts.proposal import with_reviews
 from moot.texts.review_block import Review
 from moot.workspace import change_state, writing
 from moot.workspace.change_state import Call, ChangeState, Checksum, Data, Unfit, Validation
@@ -123,6 +124,16 @@ class ChangeFolder:
             return review_block.append(old, review)
 
         return _reviews(self._files.update(PROPOSAL, appended))[-1]
+
+    def bring_back_reviews(self, earlier: str) -> str:
+        """Undoes what somebody without respect for them has done to the reviews of an earlier text. Says where
+        the text that they left is kept; nothing if the reviews are there as they were. New ones may follow."""
+        there, wanted = _reviews(self.proposal() or ""), _reviews(earlier)
+        if there[: len(wanted)] == wanted:
+            return ""
+        kept = self.keep_earlier((PROPOSAL,))
+        self._files.update(PROPOSAL, lambda left: earlier if left is None else with_reviews(left, earlier))
+        return kept
 
     def unrecorded_review(self) -> Review | None:
         """The proposal's last review, if STATE.yaml does not know it: somebody was stopped in between."""

@@ -45,6 +45,20 @@ def changed(root: Path) -> bool:
     return bool(_output(root, "status", "--porcelain", "-z"))
 
 
+def uncommitted(root: Path) -> tuple[str, ...]:
+    """The names of what is not committed, relative to the repository's top. Without a repository, none."""
+    listed = _output(root, "status", "--porcelain", "-z") or b""
+    entries = iter(os.fsdecode(listed).split("\0"))
+    names = []
+    for entry in entries:
+        if entry:
+            names.append(entry[3:])
+        if entry[:1] in ("R", "C"):
+            # What it was called before.
+            next(entries, None)
+    return tuple(names)
+
+
 def commit(root: Path, message: str) -> None:
     """Commits everything. What git has against it is an error."""
     for arguments in (("add", "--all"), ("commit", "--quiet", "--message", message)):

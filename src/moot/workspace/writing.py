@@ -109,8 +109,13 @@ def append_line(path: Path, line: str, *, timeout: float = LOCK_SECONDS) -> None
 
 def read(path: Path) -> str | None:
     """The text of a file with its line ends as they are; None if there is no file."""
+    data = read_bytes(path)
+    return None if data is None else decode(data, str(path))
+
+
+def read_bytes(path: Path) -> bytes | None:
     target = _real(path)
-    return None if _mode(target) is None else decode(target.read_bytes(), str(path))
+    return None if _mode(target) is None else target.read_bytes()
 
 
 @contextmanager

@@ -9,61 +9,15 @@ from typing import Any
 
 import pytest
 
+from tests.analysing import reply
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import Ended, environment, moot
 
-SYNTHESIS = {
-    "insights": [{"by": ["Maya", "Alex"], "text": "Conflicts need a visible list."}],
-    "decisions": [{"decision": "Last edit wins", "rationale": "simple", "stated_by": "Alex"}],
-    "open_questions": [{"question": "Who pays for the storage?", "context": "nobody knows"}],
-    "action_items": [],
-    "one_line": "we found that conflicts need a visible list",
-}
-WORDS = {
-    "Maya": "Who reads on the train, and what do they see when two edits collide?",
-    "Alex": "I see two approaches: merge on the server, or keep both. The risk is silent loss.",
-    "Jordan": "To make this concrete: the contract is merge(a, b) -> document, and it fails on stale ids.",
-}
-
 
 def speaking(request: Recorded) -> Behaviour:
-    """A model that plays everybody's part."""
-    if request.schema is not None:
-        return Behaviour(json_text=json.dumps(_typed(request)))
-    name = next((name for name in WORDS if f"You are {name}" in request.system), "Maya")
-    if "You sit at a table" in request.system:
-        return Behaviour(text=f"{WORDS[name]} ({len(request.said)})")
-    return Behaviour(text=f"{name} asks: 1. Who needs it?")
-
-
-def _typed(request: Recorded) -> dict[str, Any]:
-    assert request.schema is not None
-    fields = request.schema["properties"]
-    if "focus_question" in fields:
-        return {"summary": "three journeys were found", "focus_question": "What happens on a conflict?"}
-    if "one_line" in fields:
-        return SYNTHESIS
-    files = _files(request.schema)
-    contents = {file: _content(file) for file in files}
-    if "reply" in fields:
-        return {"reply": "You are right, I have added that.", "contents": contents}
-    return {"summary": "It was settled.", "missing": [], "follow_up": "", "contents": contents}
-
-
-def _files(schema: Any) -> list[str]:
-    part = schema["properties"]["contents"]
-    if "$ref" in part:
-        part = schema["$defs"][part["$ref"].rpartition("/")[2]]
-    return list(part["properties"])
-
-
-def _content(file: str) -> Any:
-    if file.endswith(".json"):
-        return [{"as_a": "reader", "i_want": "to read", "so_that": "time passes", "acceptance": ["it opens"]}]
-    if file.endswith(".csv"):
-        return [{"requirement": "Read offline", "priority": "must", "reason": "core", "source": "01-06"}]
-    return f"What the step has settled for {file}."
+    said = reply(request.system, request.said, request.schema)
+    return Behaviour(text=said) if request.schema is None else Behaviour(json_text=said)
 
 
 class Project:
@@ -124,7 +78,7 @@ def test_a_whole_analysis_with_two_roundtables(project: Project, stub: StubServe
     assert len(project.meta["elaborations"]) == 2
     scan = project.read("quick-scan.md")
     assert "### Elaboration Insights (Step 00-01: Scope Estimation)" in scan
-    assert "- [Maya/Alex] Conflicts need a visible list." in scan
+    assert "- [Alex] Conflicts need a visible list." in scan
     assert json.loads(project.read("user-stories.json"))[0]["id"] == "US-001"
     assert project.read("traceability-matrix.csv").count("\n") == 2
     opening = next(r for r in stub.requests if "You lead one step" in r.system)
@@ -146,7 +100,7 @@ def test_feedback_is_added_and_nothing_is_lost(project: Project) -> None:
     ended = project.run("analyze", "Offline mode", answers=["Twenty.", "You forgot the tunnels."])
     assert "You are right, I have added that." in ended.out
     text = project.read("quick-scan.md")
-    assert text.count("What the step has settled for quick-scan.md.") == 2
+    assert text.count("What the step has settled for quick-scan.md") == 2
     assert "<!-- Step 00-01, feedback 1 -->" in text
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
 from moot.flows.analysis_events import (
+    AnswerGiven,
     BoardAnswered,
+    FeedbackGiven,
     FeedbackTaken,
     FeedbackWritten,
     ImpactLooked,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from moot.flows.analysis_state import AnalysisState
     from moot.flows.flow import Event, ModelEffect
     from moot.personas import Library
+    from moot.texts.depth import Depth
 
 _AT_WORK = {
     ASSESS: "takes notes",
@@ -47,6 +50,10 @@ _AT_WORK = {
 }
 
 
+_RECALLED = 4
+"""How many lines of a roundtable are shown again to somebody who comes back."""
+
+
 class AnalysisNarrator(Narrator):
     def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
@@ -54,15 +61,30 @@ class AnalysisNarrator(Narrator):
         self._table: RoundtableState | None = None
         self._told = 0
         self._left_out: set[str] = set()
+        self._depth: Depth | None = None
 
     def follow(self, state: Callable[[], AnalysisState]) -> None:
         self._state = state
         table = state().roundtable
         self._table, self._told = table, len(table.transcript) if table else 0
         self._left_out = {ref.id for ref, _ in state().left_out}
+        self._depth = state().active_depth
 
     def greet(self, text: str) -> None:
         self._line(text)
+
+    def recall(self) -> None:
+        """What somebody who comes back has to know to answer."""
+        assert self._state is not None
+        state = self._state()
+        table = state.roundtable
+        if table is not None and table.table is not None:
+            for said in table.transcript[-_RECALLED:]:
+                self._line(f"\n{'You: ' if said.speaker == USER else ''}{table.line(said)}")
+        elif state.failure is not None:
+            self._tell_failure(state.failure)
+        elif state.question:
+            self._line(f"\n{self._voice(state)}: {state.question}")
 
     def tell(self, what: str) -> None:
         screen.say(f"  {what}", "dim")
@@ -90,6 +112,10 @@ class AnalysisNarrator(Narrator):
         if state is None:
             return
         self._tell_roundtable(state, event)
+        self._tell_step(state, event)
+        self._depth = state.active_depth
+
+    def _tell_step(self, state: AnalysisState, event: Event) -> None:
         match event:
             case WorkspaceScanned(_, depth):
                 screen.say(f"Looked at the workspace; it speaks for a {depth} analysis.", "dim")
@@ -99,9 +125,8 @@ class AnalysisNarrator(Narrator):
                 screen.say(bill(spoken), "dim")
             case StepAssessed(follow_up=follow_up) if state.question:
                 self._line(f"\n{self._voice(state)}: {follow_up}")
-            case StepCompleted(files=files) | FeedbackWritten(files):
-                if files:
-                    screen.say(f"Written: {', '.join(files)}", "dim")
+            case StepCompleted(files=files) | FeedbackWritten(files) if files:
+                screen.say(f"Written: {', '.join(files)}", "dim")
             case FeedbackTaken(reply):
                 self._line(f"\n{self._voice(state)}: {reply}")
             case MenuChosen():
@@ -109,10 +134,15 @@ class AnalysisNarrator(Narrator):
             case BoardAnswered(question, session, file, recommendation):
                 self._line(f"\nThe Board on: {question}\n{recommendation}")
                 screen.say(f"Its brief is in {file}; the session is {session}.", "dim")
-            case ModelFailed(kind, message, raw):
-                if raw:
-                    screen.say(raw)
-                screen.say(f"{sentence(message)} {NEXT_STEPS.get(kind, '')}")
+            case AnswerGiven() | FeedbackGiven() if state.active_depth not in (None, self._depth):
+                screen.say(f"From here on the analysis is {state.active_depth}.", "dim")
+            case ModelFailed():
+                self._tell_failure(event)
+
+    def _tell_failure(self, failure: ModelFailed) -> None:
+        if failure.raw:
+            screen.say(failure.raw)
+        screen.say(f"{sentence(failure.message)} {NEXT_STEPS.get(failure.kind, '')}")
 
     # -- roundtables -------------------------------------------------------------------------
 

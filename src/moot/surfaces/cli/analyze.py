@@ -58,10 +58,11 @@ def analyze(
         analysis = await Analyses(moot).analysis(item, description, person, narrator, narrator.tell)
         narrator.follow(lambda: analysis.state)
         narrator.introduce(analysis.model, tiny=analysis.tiny)
-        for warning in analysis.state.warnings:
-            screen.say(f"Note: {warning}", "dim")
+        for note in analysis.notes:
+            screen.say(f"Note: {note}", "dim")
         if analysis.resumed:
             narrator.greet(greeting(analysis.state, analysis.item.meta()))
+            narrator.recall()
         code = await _talk(analysis, narrator, as_json=as_json)
         if isinstance(person, ScriptedPerson) and person.unused():
             screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")

@@ -25,7 +25,7 @@ def changes(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> N
             return 0
         if not standings:
             screen.say(
-                f'There are no changes yet. Begin with: {called_as()} proposal ID "what should change"'
+                f'There are no changes under way. Begin with: {called_as()} proposal ID "what should change"'
             )
         for one in standings:
             if one.problem:

@@ -37,6 +37,8 @@ NEXT_STEPS = {
     "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
+    "GitRefused": "Mend that. Tasks that are done have their boxes ticked; commit what is there, then go on.",
+    "AgentMissing": "Install it, or choose another with --agent; `--agent auto` takes whichever is there.",
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
     "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
     "ReviewerCrashed": "Try again, or choose another reviewer with --engine.",
@@ -54,12 +56,16 @@ def next_step(error: MootError) -> str:
             return f'Run `{called_as()} proposal {error.change_id} "…"` first, or mend the files by hand.'
         case IllegalMove(allowed=allowed) if allowed:
             return f"Possible now: {', '.join(allowed)}."
+        case AlreadyThere(kind="workflow"):
+            moot = called_as()
+            return f"Go on with it: `{moot} workflow resume`. Or put it away first: `{moot} workflow drop`."
         case AlreadyThere(kind="change"):
             return f"Revise it with `{called_as()} reproposal {error.name}`, or choose another id."
     return NEXT_STEPS.get(type(error).__name__, "")
 
 
 _LISTS = {
+    "workflow": 'Begin one with `{moot} brainstorm "your idea"`.',
     "change": "See `{moot} changes` for those that there are.",
     "session": "See `moot sessions` for those that there are.",
     "board session": "See `moot sessions` for those that there are.",

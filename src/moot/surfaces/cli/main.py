@@ -10,6 +10,7 @@ from moot import __version__
 from moot.surfaces.cli.analyze import analyze
 from moot.surfaces.cli.ask import ask
 from moot.surfaces.cli.board import board
+from moot.surfaces.cli.brainstorm import brainstorm
 from moot.surfaces.cli.challenge import challenge
 from moot.surfaces.cli.changes import archive, changes
 from moot.surfaces.cli.doctor import doctor
@@ -23,6 +24,7 @@ from moot.surfaces.cli.running import call_as
 from moot.surfaces.cli.serve import serve
 from moot.surfaces.cli.sessions import sessions
 from moot.surfaces.cli.validate import validate_challenge, validate_proposal
+from moot.surfaces.cli.workflow import workflow
 
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
@@ -60,6 +62,7 @@ app.command()(board)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)
+app.command()(brainstorm)
 app.command()(analyze)
 app.command()(items)
 app.command()(proposal)
@@ -71,6 +74,7 @@ app.command("validate-proposal")(validate_proposal)
 app.command("validate-challenge")(validate_challenge)
 app.command()(changes)
 app.command()(mcp)
+app.add_typer(workflow, name="workflow")
 app.add_typer(personas, name="personas")
 app.add_typer(models, name="models")
 

@@ -20,7 +20,7 @@ ChangeArgument = Annotated[
 
 def proposal(
     change_id: ChangeArgument,
-    description: Annotated[str, typer.Argument(help="What should change, and why.")],
+    description: Annotated[str, typer.Argument(metavar="DESCRIPTION", help="What should change, and why.")],
     as_json: JsonOption = False,
     model: ModelOption = None,
     workspace: WorkspaceOption = None,
@@ -45,7 +45,9 @@ def proposal(
 
 def reproposal(
     change_id: ChangeArgument,
-    wishes: Annotated[str, typer.Argument(help="What should be different, besides the open issues.")] = "",
+    wishes: Annotated[
+        str, typer.Argument(metavar="WISHES", help="What should be different, besides the open issues.")
+    ] = "",
     as_json: JsonOption = False,
     model: ModelOption = None,
     workspace: WorkspaceOption = None,

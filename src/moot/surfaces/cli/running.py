@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -32,6 +33,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on s
 AnswersOption = Annotated[
     Path | None,
     typer.Option("--answers", metavar="FILE", help="Replies from a YAML list; the terminal is never asked."),
+]
+
+
+class LogFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+LogFormatOption = Annotated[
+    LogFormat | None, typer.Option(help="How to log: a line when something is wrong, or JSON for everything.")
 ]
 
 

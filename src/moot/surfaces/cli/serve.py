@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, ModelOption, WorkspaceOption, run
+from moot.surfaces.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -31,6 +31,11 @@ def serve(
     grace: Annotated[
         float, typer.Option(help="Seconds that a session goes on without a listener.", min=0)
     ] = 3.0,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which others reach this server, through a proxy. Requires a token."),
+    ] = None,
+    log_format: LogFormatOption = None,
     model: ModelOption = None,
     workspace: WorkspaceOption = None,
     database: DatabaseOption = None,
@@ -40,15 +45,22 @@ def serve(
     async def command(moot: Moot) -> int:
         from moot.surfaces.cli import screen
         from moot.surfaces.web.serving import serve as serving
+        from moot.telemetry import logs
+
+        chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
+        logs.set_up(chosen)
 
         def ready(address: str) -> None:
-            screen.say(f"moot is at {address}  (Ctrl-C to stop)")
+            if chosen == "json":
+                logs.note(f"moot is at {address}")
+            else:
+                screen.say(f"moot is at {address}  (Ctrl-C to stop)")
             if _has_screen() if open_page is None else open_page:
                 import webbrowser
 
                 webbrowser.open(address)
 
-        await serving(moot, host, port, grace, ready)
+        await serving(moot, host, port, grace, ready, tuple(name or ()))
         return 0
 
     run(command, workspace=workspace, model=model, database=database, loop=_fast_loop())

@@ -31,7 +31,7 @@ def validate_proposal(
 
         changes = Changes(moot)
         found = changes.findings(changes.folders.open(change_id))
-        return _report(change_id, found, strict=strict, as_json=as_json, fix="proposal")
+        return _report(change_id, found, strict=strict, as_json=as_json, fix=f'proposal {change_id} "…"')
 
     run(command, workspace=workspace, as_json=as_json)
 
@@ -52,7 +52,7 @@ def validate_challenge(
         written = changes.folders.open(change_id).proposal()
         missing = (Finding("proposal.md", 1, "error", "the file is missing"),)
         found = missing if written is None else check_reviews(written)
-        return _report(change_id, found, strict=strict, as_json=as_json, fix="challenge")
+        return _report(change_id, found, strict=strict, as_json=as_json, fix=f"challenge {change_id}")
 
     run(command, workspace=workspace, as_json=as_json)
 
@@ -76,5 +76,5 @@ def _report(change_id: str, found: Sequence[Finding], *, strict: bool, as_json: 
             screen.show(f"{finding.file}:{finding.line}: {finding.level}: {finding.message}")
         screen.show(f"{len(bad)} to mend." if bad else f"Change '{change_id}' is valid.")
     if bad:
-        screen.say(f"Mend the files by hand, or run: {called_as()} {fix} {change_id}", "dim")
+        screen.say(f"Mend the files by hand, or run: {called_as()} {fix}", "dim")
     return 1 if bad else 0

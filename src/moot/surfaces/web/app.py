@@ -20,10 +20,12 @@ from moot.examination import BETTER_MODEL
 from moot.frames import usage
 from moot.surfaces.web import payloads, wire
 from moot.surfaces.web.guards import LOOPBACK, Guards
+from moot.surfaces.web.health import add_health
 from moot.surfaces.web.openapi import EXPORT, DescribedApp, problems, stream_of
 from moot.surfaces.web.pages import add_pages
 from moot.surfaces.web.refusals import Refused, add_refusals
 from moot.surfaces.web.streams import EventStream, event, numbered
+from moot.surfaces.web.watched import Watched
 
 T = TypeVar("T")
 
@@ -33,7 +35,7 @@ def create_app(
 ) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opened_boards(moot, grace) as boards:
+        async with moot.telemetry(), opened_boards(moot, grace) as boards:
             app.state.boards = boards
             yield
 
@@ -46,9 +48,11 @@ def create_app(
         redirect_slashes=False,
     )
     app.add_middleware(Guards, hosts=hosts, token=token, max_body=wire.MAX_BODY)
+    app.add_middleware(Watched)
     add_refusals(app)
     _board_routes(app, moot)
     _session_routes(app)
+    add_health(app)
     add_pages(app)
     return app
 

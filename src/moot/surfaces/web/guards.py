@@ -29,6 +29,9 @@ HEADERS = {
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
+OPEN_PATHS = ("/healthz", "/readyz")
+"""Answered without a token: a load balancer has none, and nothing is told there that is worth one."""
+
 
 class Guards:
     def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], token: str | None, max_body: int) -> None:
@@ -58,7 +61,7 @@ class Guards:
         elsewhere = origin is not None and origin.partition("://")[2].lower() != host
         if elsewhere and scope["method"] not in ("GET", "HEAD"):
             return 403, "Requests from other sites are not answered."
-        if self._token is not None and scope["path"] != "/healthz" and not self._known(scope, headers):
+        if self._token is not None and scope["path"] not in OPEN_PATHS and not self._known(scope, headers):
             return 401, "This server wants a token: open the address that it printed when it started."
         return None
 

@@ -9,9 +9,7 @@ from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
-from moot import __version__
 from moot.surfaces.web import reference
-from moot.surfaces.web.openapi import PROBLEMS
 
 PAGE = (Path(__file__).parent / "static").resolve()
 
@@ -30,10 +28,6 @@ def add_pages(app: FastAPI) -> None:
     async def docs(request: Request) -> HTMLResponse:
         """The OpenAPI document to read: drawn here, because the usual viewers load scripts from elsewhere."""
         return HTMLResponse(reference.page(request.app.openapi()))
-
-    @app.get("/healthz", responses={400: PROBLEMS[400]})
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok", "version": __version__}
 
     @app.get("/{path:page}", include_in_schema=False)
     async def page(path: str) -> Response:

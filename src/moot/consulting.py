@@ -1,0 +1,201 @@
+"""Others are asked in the middle of a brainstorm: the Board, or the roundtable.
+
+Both are the real ones. Nobody who has spoken is asked, or paid, again after a kill: a board is a stored
+session, found again by what it was asked; a roundtable's log lies in the workspace until the roundtable is
+over. Refuses to know what their answers are for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moot import records
+from moot.analysis_work import DEFAULT_TURNS, PANEL, as_speaker
+from moot.boards import called_board, heard_board, known
+from moot.errors import MootError, ReplyEmpty
+from moot.flows.board import BOARD
+from moot.flows.flow import CarriedOut, CarryOut, Outcome, Spoken
+from moot.flows.roundtable import ROUNDTABLE
+from moot.flows.roundtable_events import RoundtableEvent, RoundtableOpened
+from moot.flows.roundtable_state import RoundtableState
+from moot.gateway.names import ModelName
+from moot.prompting import roundtable as prompts
+from moot.runner import Left, Runner
+from moot.speaking import Prompts, speaking
+from moot.texts import insights
+from moot.workspace.paths import Root
+from moot.workspace.session_log import FileLog
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+    from moot.runner import Listener, Person
+
+_LOG = "moot/.roundtable.jsonl"
+_MATERIAL_LIMIT = 20_000
+_CONTEXT_LIMIT = 5_000
+_PHASES = {
+    "triage": "00-quick-scan",
+    "questions": "01-requirements",
+    "approaches": "03-architecture",
+    "design": "04-design",
+}
+"""Whoever leads the phase of an analysis that a step of a brainstorm is most like leads there too."""
+
+
+@dataclass(frozen=True)
+class Company:
+    """Whoever takes part besides models: the person, and those who are told what happens. `at_table` gives
+    the one who is told about a roundtable, whose state it can look at."""
+
+    person: Person
+    listener: Listener
+    tell: Callable[[str], None]
+    at_table: Callable[[Callable[[], RoundtableState]], Listener]
+
+
+@dataclass(frozen=True, slots=True)
+class Consultation:
+    """What came of it, as Markdown. The cost is that of the replies whose price is known."""
+
+    text: str
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What is asked, at which step of which idea. `occasion` tells it from all other askings."""
+
+    question: str
+    step: str
+    idea: str
+    material: str
+    occasion: str
+
+
+class Consulting:
+    def __init__(self, moot: Moot, company: Company, model: ModelName) -> None:
+        self._moot = moot
+        self._company = company
+        self._model = model
+
+    # -- the board ---------------------------------------------------------------------------
+
+    async def board(self, matter: Matter) -> Consultation:
+        context = f"This came up in a brainstorm of: {matter.idea}\n\n{matter.material}"[:_CONTEXT_LIMIT]
+        session = await self._convened(matter.question, context)
+        if session is None:
+            session = await called_board(self._moot, matter.question, context, "board")
+        board = await heard_board(self._moot, session, self._company.tell)
+        if board.brief is None:
+            why = board.brief_failure.message if board.brief_failure else "no advisor answered"
+            raise ReplyEmpty(f"the Board ({why})")
+        brief = records.brief_markdown(board.brief, decision=board.decision, advisors=board.advisors)
+        return Consultation(f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
+
+    async def _convened(self, question: str, context: str) -> str | None:
+        """The session in which the board was asked just this before."""
+        answers = known(context)
+        for session in await (await self._moot.store()).sessions(BOARD.name, limit=20):
+            try:
+                state = await self._moot.folded(session)
+            except MootError:
+                continue
+            if (state.decision, state.answers) == (question.strip(), answers):
+                return session.id
+        return None
+
+    # -- the roundtable ----------------------------------------------------------------------
+
+    async def roundtable(self, matter: Matter) -> Consultation:
+        path = Root(self._moot.workspace.root).resolve(_LOG)
+        log: FileLog[RoundtableEvent] = FileLog(path, ROUNDTABLE.encode, _decoded)
+        if not _is_of(matter, await log.read()):
+            path.unlink(missing_ok=True)
+            await log.read()
+
+        async def work(effect: CarryOut, _state: Any) -> Outcome:
+            match effect.what:
+                case "roundtable/open":
+                    return CarriedOut(self._opening(matter))
+                case "roundtable/insert":
+                    return CarriedOut({"announcements": []})
+                case _:
+                    return CarriedOut({})
+
+        runner: Runner[RoundtableState, RoundtableEvent] = Runner(
+            ROUNDTABLE,
+            log,
+            speak=speaking(self._moot.library, self._moot.gateway, self._model, _PROMPTS),
+            person=self._company.person,
+            listener=self._company.at_table(lambda: runner.state),
+            work=work,
+        )
+        await runner.resume()
+        table = await runner.run()
+        if runner.left is not None:
+            raise Left(interrupted=runner.left.interrupted)
+        path.unlink(missing_ok=True)
+        return Consultation(minutes(table), _cost(table.bills))
+
+    def _opening(self, matter: Matter) -> Mapping[str, Any]:
+        panel = self._moot.library.panel(PANEL)
+        members = self._moot.library.members(panel)
+        lead = dict(panel.leads).get(_PHASES.get(matter.step, ""), members[0].id)
+        return {
+            "step_id": matter.step,
+            "step_title": matter.question,
+            "item": matter.idea,
+            "speakers": [as_speaker(persona) for persona in members],
+            "lead": lead,
+            "max_turns": DEFAULT_TURNS,
+            "at": matter.occasion,
+            "material": matter.material[:_MATERIAL_LIMIT],
+        }
+
+
+_PROMPTS = Prompts(
+    speeches={
+        "roundtable/contribution": prompts.contribution,
+        "roundtable/tradeoff": prompts.tradeoff,
+        "roundtable/again": prompts.again,
+    },
+    drafts={"roundtable/framing": prompts.framing, "roundtable/synthesis": prompts.synthesis},
+)
+
+
+def minutes(table: RoundtableState) -> str:
+    """What a roundtable has come to, as Markdown; of one that ended before it began, one line."""
+    assert table.synthesis is not None
+    if table.turns <= 1:
+        return table.synthesis.one_line
+    assert table.exit_type is not None
+    return insights.render(
+        table.synthesis,
+        step_id=table.opened.step_id,
+        step_title=table.opened.step_title,
+        participants=[(one.name, one.short_role) for one in table.opened.speakers],
+        turns=table.turns,
+        exit_type=table.exit_type,
+    )
+
+
+def _is_of(matter: Matter, events: list[RoundtableEvent]) -> bool:
+    first = events[0] if events else None
+    return isinstance(first, RoundtableOpened) and first.at == matter.occasion
+
+
+def _decoded(body: bytes) -> RoundtableEvent:
+    try:
+        return ROUNDTABLE.decode(body)
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _cost(bills: Iterable[Spoken]) -> float | None:
+    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
+    return math.fsum(costs) if costs else None

@@ -1,0 +1,153 @@
+"""What happens to a batch: planned, reviewed until it is approved, built, reassessed; then the next one.
+
+Knows how each event of this changes the state. Whether it may happen at all, the workflow's table says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from moot.conversation import PERSON
+from moot.errors import IllegalMove
+from moot.flows import brainstorm_checks as checks
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_events import Part
+from moot.flows.brainstorm_state import BRAINSTORMER
+from moot.flows.workflow_events import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
+    Batch,
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BuildResumed,
+    Continued,
+    PlanKept,
+    ReassessmentPassed,
+    RevisionWanted,
+    ScopeReassessed,
+    WorkspaceScouted,
+)
+from moot.flows.workflow_state import REASSESS_STEP, Phase, Stage, WorkflowState
+
+Reassessing = (
+    WorkspaceScouted
+    | ScopeReassessed
+    | ReassessmentPassed
+    | AdjustmentBegun
+    | AdjustmentDropped
+    | AdjustmentAsked
+    | PlanKept
+    | Continued
+)
+
+
+def begun(state: WorkflowState) -> WorkflowState:
+    """The brainstorm is over. Without batches, the whole is one."""
+    talk = state.brainstorm
+    parts = talk.batches or (Part(talk.title, talk.subject),)
+    return _to_batch(replace(state, batches=tuple(Batch(part.title, part.description) for part in parts)), 0)
+
+
+def _to_batch(state: WorkflowState, number: int) -> WorkflowState:
+    return replace(
+        _with_batch(replace(state, current_batch=number), status="active"),
+        phase=Phase.PLAN,
+        verdict=None,
+        review_summary="",
+        revisions=0,
+        revision_wanted=False,
+        wishes="",
+        open_tasks="",
+        scouted=False,
+        proposed=None,
+        adjustment="",
+    )
+
+
+def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
+    batches = list(state.batches)
+    batches[state.current_batch] = msgspec.structs.replace(state.batch, **changed)
+    return replace(state, batches=tuple(batches))
+
+
+def planned(
+    state: WorkflowState, event: BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
+) -> WorkflowState:
+    match event:
+        case BatchPlanned(change_id):
+            checks.text("change_id", change_id)
+            return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW)
+        case BatchReviewed(verdict, summary):
+            phase = Phase.EXECUTE if verdict == "APPROVED" else Phase.REVIEW
+            return replace(state, phase=phase, verdict=verdict, review_summary=summary)
+        case RevisionWanted(wishes):
+            if wishes:
+                checks.text("wishes", wishes)
+            return replace(state, revision_wanted=True, wishes=wishes)
+        case BatchRevised():
+            # What was revised has no verdict until it is reviewed again.
+            return replace(
+                state, verdict=None, revisions=state.revisions + 1, revision_wanted=False, wishes=""
+            )
+
+
+def built(state: WorkflowState, event: BatchBuilt | BuildResumed) -> WorkflowState:
+    match event:
+        case BuildResumed():
+            return replace(state, open_tasks="")
+        case BatchBuilt(True):
+            complete = _with_batch(state, status="complete")
+            return replace(complete, phase=Phase.REASSESS if len(state.batches) > 1 else Phase.FINALIZE)
+        case BatchBuilt(_, message):
+            return replace(state, open_tasks=message or "Some of its tasks are still open")
+
+
+def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
+    match event:
+        case WorkspaceScouted(output, read):
+            checks.scout(output)
+            seen = replace(state.brainstorm, scout_output=output, scout_read=read)
+            return replace(state, brainstorm=seen, scouted=True)
+        case ScopeReassessed(assessment, batches):
+            checks.parts("batches", batches, fewest=1)
+            told = "\n".join((assessment, *words.parts(batches, "Batch", state.current_batch + 2)))
+            state = _said(state, BRAINSTORMER, told)
+            return replace(state, assessment=assessment, proposed=batches, adjustment="")
+        case ReassessmentPassed():
+            if state.beneath is not Stage.REASSESSING:
+                raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
+            kept = state.left_over if state.proposed is None else state.proposed
+            return replace(state, failure=None, proposed=kept, adjustment="")
+        case PlanKept():
+            if state.proposed == state.left_over:
+                raise IllegalMove(type(event).__name__, state.stage)
+            return replace(state, proposed=state.left_over)
+        case AdjustmentBegun():
+            return replace(state, adjusting=True)
+        case AdjustmentDropped():
+            return replace(state, adjusting=False)
+        case AdjustmentAsked(text):
+            checks.text("adjustment", text)
+            return replace(_said(state, PERSON, text), adjusting=False, adjustment=text)
+        case _:
+            return _continued(state)
+
+
+def _said(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
+    conversation = state.brainstorm.conversation.said(speaker, REASSESS_STEP, text)
+    return replace(state, brainstorm=replace(state.brainstorm, conversation=conversation))
+
+
+def _continued(state: WorkflowState) -> WorkflowState:
+    """What was shown is what holds from now on."""
+    left = tuple(Batch(part.title, part.description) for part in state.proposed or ())
+    state = replace(state, batches=(*state.batches[: state.current_batch + 1], *left))
+    if not left:
+        return replace(state, phase=Phase.FINALIZE, proposed=None)
+    return _to_batch(state, state.current_batch + 1)

@@ -1,0 +1,141 @@
+"""What the person is asked in a workflow, and what their words then mean. X stops at every menu."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from moot.flows import brainstorm_menu, menus
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_events import GoneBack, RequestWithdrawn
+from moot.flows.brainstorm_state import Situation
+from moot.flows.flow import AskPerson, Option
+from moot.flows.workflow_events import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
+    BuildResumed,
+    Continued,
+    NextChosen,
+    PlanKept,
+    ReassessmentPassed,
+    RevisionWanted,
+    Stopped,
+    TriedAgain,
+    WorkflowEvent,
+)
+from moot.flows.workflow_state import Phase, Stage, WorkflowState
+
+STOP = Option("X", "Stop – everything is saved, and can be resumed")
+
+
+def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
+    """Nothing, while it is somebody else's turn, or nobody's."""
+    match state.stage:
+        case Stage.BRAINSTORMING:
+            asked = brainstorm_menu.ask(state.brainstorm, occasion)
+            return None if asked is None else replace(asked, options=(*asked.options, STOP))
+        case Stage.FAILED:
+            assert state.failure is not None
+            return AskPerson("failed", f"{state.failure.message}. What now?", occasion, options(state))
+        case Stage.AT_VERDICT:
+            return AskPerson("verdict", "whether the plan is revised again", occasion, options(state))
+        case Stage.AT_OPEN_TASKS:
+            return AskPerson("open-tasks", f"{state.open_tasks}. What now?", occasion, options(state))
+        case Stage.AT_REASSESSMENT:
+            return AskPerson("reassess", f"{progress(state)} What next?", occasion, options(state))
+        case Stage.ADJUSTING:
+            return AskPerson("comment", "how the scope should be adjusted", occasion, options(state))
+        case Stage.FINISHED if state.waiting:
+            waiting = f"{len(state.waiting)} waiting; the next: {state.waiting[0]}"
+            return AskPerson("next", waiting, occasion, options(state), optional=True)
+        case _:
+            return None
+
+
+def progress(state: WorkflowState) -> str:
+    """After each batch: how far it has come, and what it has cost."""
+    done = sum(batch.status == "complete" for batch in state.batches)
+    spent = f"${state.total_cost:.2f} so far"
+    return f"Batch {state.current_batch + 1} complete ({done} of {len(state.batches)}; {spent})."
+
+
+def options(state: WorkflowState) -> tuple[Option, ...]:
+    """At the workflow's own menus."""
+    match state.stage:
+        case Stage.FAILED:
+            return (Option("R", "Retry"), *_without_it(state), Option("X", "Abort – saved and stopped"))
+        case Stage.AT_VERDICT:
+            return (Option("R", "Revise the plan once more, and review it again"), STOP)
+        case Stage.AT_OPEN_TASKS:
+            return (Option("R", "Retry the open tasks"), STOP)
+        case Stage.AT_REASSESSMENT:
+            return _at_reassessment(state)
+        case Stage.ADJUSTING:
+            return (Option("B", "Back to the menu"), STOP)
+        case _:
+            return (Option("A", f"Accept – begin {state.waiting[0]}"),)
+
+
+def _without_it(state: WorkflowState) -> tuple[Option, ...]:
+    """Where what failed can be done without."""
+    talk = state.brainstorm
+    if state.beneath is Stage.REASSESSING:
+        return (Option("B", "Back – go on without a reassessment"),)
+    if state.beneath is not Stage.BRAINSTORMING:
+        return ()
+    if talk.situation is Situation.IN_ROUND:
+        return (Option("B", "Back to the menu, without it"),)
+    return (Option("B", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
+
+
+def _at_reassessment(state: WorkflowState) -> tuple[Option, ...]:
+    left = len(state.proposed or ())
+    title = f": {state.proposed[0].title}" if state.proposed else ""
+    go_on = f"Continue to batch {state.current_batch + 2}{title}" if left else "Continue to the end"
+    changed = state.proposed != state.left_over
+    keep = (Option("K", f"Keep the batches as they were ({len(state.left_over)} left)"),) if changed else ()
+    return (Option("A", go_on), Option("D", "Adjust scope"), *keep, Option("X", "Stop here – saved"))
+
+
+# -- what was typed ------------------------------------------------------------------------------
+
+
+def answered(state: WorkflowState, text: str) -> WorkflowEvent:
+    stage = state.stage
+    if stage is not Stage.FINISHED and text.casefold() in ("x", "stop"):
+        return Stopped()
+    if stage is Stage.BRAINSTORMING:
+        return brainstorm_menu.answered(state.brainstorm, text)
+    if stage is Stage.ADJUSTING:
+        return AdjustmentDropped() if text.casefold() == "b" else AdjustmentAsked(text)
+    key, rest = menus.chosen(options(state), text)
+    match stage, key:
+        case _, "X":
+            return Stopped()
+        case Stage.FAILED, "R":
+            return TriedAgain()
+        case Stage.FAILED, _:
+            return _back(state)
+        case Stage.AT_VERDICT, _:
+            return RevisionWanted(rest)
+        case Stage.AT_OPEN_TASKS, _:
+            return BuildResumed()
+        case Stage.AT_REASSESSMENT, "A":
+            return Continued()
+        case Stage.AT_REASSESSMENT, "D":
+            return AdjustmentAsked(rest) if rest else AdjustmentBegun()
+        case Stage.AT_REASSESSMENT, _:
+            return PlanKept()
+        case _:
+            return NextChosen()
+
+
+def _back(state: WorkflowState) -> WorkflowEvent:
+    if state.phase is Phase.REASSESS:
+        return ReassessmentPassed()
+    return RequestWithdrawn() if state.brainstorm.request is not None else GoneBack()
+
+
+def remaining_in_words(state: WorkflowState) -> str:
+    """What is left to do, as it was reassessed."""
+    return "\n".join(words.parts(state.proposed or (), "Batch", state.current_batch + 2))

@@ -1,0 +1,107 @@
+"""What a workflow hands over: the design document, the planner's brief, and the name of a change.
+
+Markdown made of what was said and confirmed, in a fixed order. Knows no file and no date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_state import BrainstormState
+from moot.flows.workflow_state import WorkflowState
+
+BRIEF_LIMIT = 18_000
+"""Characters of a planner's brief; a longer design is cut, and the document is named."""
+_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def title(state: WorkflowState) -> str:
+    """What the workflow is about, in a line."""
+    return state.brainstorm.title
+
+
+def title_of(saved: Mapping[str, Any]) -> str:
+    """Of a workflow that waits in the queue."""
+    return BrainstormState(description=str(saved.get("userDescription") or "")).title
+
+
+def slug(text: str, most: int = 48) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return _SLUG.sub("-", plain).strip("-")[:most].strip("-") or "idea"
+
+
+def change_id(state: WorkflowState) -> str:
+    """Of the current batch: the same whenever it is asked for, and another for every workflow."""
+    told = f"{state.id}\n{state.current_batch}\n{state.batch.title}"
+    mark = hashlib.blake2s(told.encode("utf-8", "replace"), digest_size=2).hexdigest()
+    return f"{slug(state.batch.title)}-{mark}"
+
+
+# -- the design document -------------------------------------------------------------------------
+
+
+def design_document(state: WorkflowState) -> str:
+    talk = state.brainstorm
+    parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}", *_decisions(talk)]
+    if talk.design_sections and not talk.design_stale:
+        parts.append(words.sections(talk.design_sections))
+    if len(state.batches) > 1:
+        listed = (
+            f"{n}. **{batch.title}**: {batch.description}" for n, batch in enumerate(state.batches, start=1)
+        )
+        parts.append("## Batches\n\n" + "\n".join(listed))
+    if state.rest:
+        elsewhere = (f"- **{part.title}**: {part.description}" for part in state.rest.values())
+        parts.append("## Not part of this\n\nThese are workflows of their own:\n\n" + "\n".join(elsewhere))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _decisions(talk: BrainstormState) -> list[str]:
+    parts = []
+    if talk.complexity_level and talk.triage:
+        level = words.LEVEL_NAMES[talk.complexity_level]
+        parts.append(f"## Assessment\n\n{level}. {talk.triage.reasoning}")
+    if talk.questions:
+        parts.append(
+            "## Questions\n\n" + "\n\n".join(f"**{q.text}**\n{q.answer or 'open'}" for q in talk.questions)
+        )
+    if talk.chosen is not None:
+        chosen = talk.chosen
+        others = ", ".join(each.title for each in talk.approaches if each.id != chosen.id)
+        passed = f"\n\nConsidered and passed over: {others}." if others else ""
+        weighed = f"\n\nTradeoffs: {chosen.tradeoffs}" if chosen.tradeoffs else ""
+        parts.append(f"## Approach: {chosen.title}\n\n{chosen.summary}{weighed}{passed}")
+    return parts
+
+
+# -- the planner's brief -------------------------------------------------------------------------
+
+
+def planner_brief(state: WorkflowState) -> str:
+    """What the proposal of the current batch is drafted from."""
+    number, count = state.current_batch + 1, len(state.batches)
+    parts = [f"{state.batch.title}\n\n{state.batch.description}"]
+    if count > 1:
+        parts[0] = f"Batch {number} of {count}: {parts[0]}"
+        done = [f"- {batch.title}: {batch.description}" for batch in state.batches[: number - 1]]
+        later = [f"- {batch.title}" for batch in state.remaining]
+        if done:
+            parts.append("Built already, so build on it:\n" + "\n".join(done))
+        if later:
+            parts.append("Not part of this batch, because later ones do it:\n" + "\n".join(later))
+    if state.assessment and number > 1:
+        parts.append(f"After the batch before this one:\n{state.assessment}")
+    parts.append(
+        f"The design, of which this is {'a part' if count > 1 else 'the whole'}:\n\n{design_document(state)}"
+    )
+    if state.brainstorm.scout_output:
+        parts.append(f"Seen in the workspace:\n{state.brainstorm.scout_output}")
+    brief = "\n\n".join(parts)
+    if len(brief) <= BRIEF_LIMIT:
+        return brief
+    return f"{brief[:BRIEF_LIMIT]}\n\n(Cut here; the whole design is in {state.design_path}.)"

@@ -1,0 +1,163 @@
+"""How frames get into a database sixty times a second: as few statements and as few waits as can be.
+
+Knows the frames' tables, SQLite's and PostgreSQL's ways, and that others are told of what was written in the
+same transaction. Refuses to know what a frame says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError, IntegrityError
+
+if TYPE_CHECKING:
+    import psycopg
+
+Run = tuple[str, int, bytes]
+"""A row: consecutive frames of a session under the number of the first, a line each."""
+
+
+class SaidWord(NamedTuple):
+    """A piece of a reply to a session's so-many-th challenge, for whoever waits for it elsewhere. Pieces of
+    different attempts are never to be joined."""
+
+    session: str
+    challenge: int
+    attempt: str
+    seq: int
+    text: str
+
+
+ROWS_AT_ONCE = 10_000
+"""SQLite takes 32,766 values in a statement."""
+
+CHANNEL = "moot"
+_IDS_AT_ONCE = 200
+"""PostgreSQL takes 8,000 bytes in a notification."""
+
+
+class NumberTaken(Exception):
+    """Another process has written what comes next in a session, or has deleted the session."""
+
+
+class NotWritten(Exception):
+    """The database cannot be written now; the text says why."""
+
+
+class FrameWriter(Protocol):
+    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
+        """All or nothing."""
+
+    async def close(self) -> None: ...
+
+
+def notes(server: str, kind: str, sessions: Iterable[str]) -> list[str]:
+    """What is sent to others: who sends, what has changed, and for which sessions."""
+    ids = list(dict.fromkeys(sessions))
+    some = (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
+    return [" ".join((server, kind, *part)) for part in some]
+
+
+def prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
+    # killed, only, at worst, the last ones when the machine itself loses power.
+    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def slices(runs: list[Run]) -> Iterator[list[Run]]:
+    for start in range(0, len(runs), ROWS_AT_ONCE):
+        yield runs[start : start + ROWS_AT_ONCE]
+
+
+@functools.lru_cache(maxsize=256)
+def inserting(rows: int) -> str:
+    """One statement for all rows. A statement for each would give up and take back Python's lock each time,
+    and wait for a busy loop up to five milliseconds a row."""
+    return f"INSERT INTO frames (session, seq, body) VALUES {', '.join(['(?, ?, ?)'] * rows)}"
+
+
+class SqliteFrameWriter:
+    """In one hop to a thread of its own. Through the asynchronous engine every statement is a hop."""
+
+    def __init__(self, url: URL) -> None:
+        self._engine = create_engine(url.set(drivername="sqlite+pysqlite"))
+        event.listen(self._engine, "connect", prepare_sqlite)
+        self._thread = ThreadPoolExecutor(1, "moot-frames")
+
+    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
+        assert not words, "with SQLite, who waits for a reply is in the process that has it"
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
+        except IntegrityError as error:
+            raise NumberTaken from error
+        except DatabaseError as error:
+            raise NotWritten(str(error.orig)) from error
+
+    def _write(self, runs: list[Run]) -> None:
+        with self._engine.begin() as connection:
+            for some in slices(runs):
+                connection.exec_driver_sql(inserting(len(some)), tuple(itertools.chain(*some)))
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._thread.shutdown()
+        self._engine.dispose()
+
+
+class PostgresFrameWriter:
+    """In one round trip on a connection of its own: rows and notifications are one statement, which is a
+    transaction by itself."""
+
+    _STATEMENT = (
+        "WITH told AS (INSERT INTO frames (session, seq, body)"
+        " SELECT * FROM unnest(%b::text[], %b::int[], %b::bytea[])),"
+        " said AS (INSERT INTO words (session, challenge, attempt, seq, text)"
+        " SELECT * FROM unnest(%b::text[], %b::int[], %b::text[], %b::int[], %b::text[]))"
+        f" SELECT pg_notify('{CHANNEL}', note) FROM unnest(%b::text[]) AS note"
+    )
+
+    def __init__(self, conninfo: str, server: str) -> None:
+        self._conninfo = conninfo
+        self._server = server
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
+        # Loaded here, because most who import this module use SQLite.
+        import psycopg
+
+        told = notes(self._server, "frames", (run[0] for run in runs))
+        said = notes(self._server, "words", (word.session for word in words))
+        frame_columns = [list(column) for column in zip(*runs, strict=True)] or [[], [], []]
+        word_columns = [list(column) for column in zip(*words, strict=True)] or [[], [], [], [], []]
+        try:
+            if self._connection is None:
+                self._connection = await psycopg.AsyncConnection.connect(
+                    self._conninfo, autocommit=True, connect_timeout=5
+                )
+            await self._connection.execute(self._STATEMENT, (*frame_columns, *word_columns, [*told, *said]))
+        except psycopg.IntegrityError as error:
+            raise NumberTaken from error
+        except psycopg.Error as error:
+            await self.close()
+            raise NotWritten(str(error).strip()) from error
+        except asyncio.CancelledError:
+            # What is still on its way over this connection is not ours to wait for any more.
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()

@@ -1,0 +1,268 @@
+"""What the brainstormer is told: a first draft for each step, and the conversation about what was drafted.
+
+Knows the state of a workflow and the prompt files. The conversation is said again, as much of it as fits: a
+model remembers nothing between two askings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pydantic import BaseModel
+
+from moot.conversation import PERSON, Capped
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_events import REPLAY_WORDS, Level, Limits
+from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
+from moot.flows.workflow_state import REASSESS_STEP, WorkflowState
+from moot.prompting import brainstorm_shapes as shapes
+from moot.prompting.parts import fill
+from moot.speech import Request, UserSaid
+
+TRIAGE_TOKENS, QUESTIONS_TOKENS, APPROACHES_TOKENS, DESIGN_TOKENS = 1536, 2048, 3072, 8192
+SMALL_TOKENS = 500
+TEMPERATURE = 0.5
+_SMALL_ROOM = 600
+_SPEAKERS = {PERSON: "The person", BRAINSTORMER: "You", "board": "The Board", "roundtable": "The roundtable"}
+_DEPTH: dict[Level, str] = {
+    "straightforward": (
+        "It is a quick outline: what changes where, and how one sees that it works. At most 150 words in all."
+    ),
+    "exploration": "Each section has 80 to 250 words.",
+    "complex": (
+        "Go deep: each section has 150 to 500 words. Between them they cover the parts and their boundaries, "
+        "the data and what becomes of data that is there, the interfaces, failure and recovery, how it is "
+        "tested, and in which order it is brought in without breaking what runs."
+    ),
+}
+
+Draft = tuple[Request, type[BaseModel]]
+
+
+# -- first drafts --------------------------------------------------------------------------------
+
+
+def triage(state: WorkflowState, *, small: bool) -> Draft:
+    request = _request(state, "triage", {}, TRIAGE_TOKENS, small=small)
+    return request, shapes.triage(state, small=small)
+
+
+def questions(state: WorkflowState, *, small: bool) -> Draft:
+    talk = state.brainstorm
+    more = " more" if any(each.answered for each in talk.questions) else ""
+    asked = {"count": f"{_count(talk.question_limits)}{more} questions", "level": talk.level}
+    request = _request(state, "questions", asked, QUESTIONS_TOKENS, small=small)
+    return request, shapes.questions(state, small=small)
+
+
+def approaches(state: WorkflowState, *, small: bool) -> Draft:
+    request = _request(state, "approaches", {}, APPROACHES_TOKENS, small=small)
+    return request, shapes.approaches(state, small=small)
+
+
+def design(state: WorkflowState, *, small: bool) -> Draft:
+    talk = state.brainstorm
+    batches = (
+        "\n- The work is done in the batches that are listed: each section says to which of them it belongs."
+        if talk.batches
+        else ""
+    )
+    asked = {
+        "count": f"{_count(talk.section_limits)} sections",
+        "depth": _DEPTH[talk.level],
+        "batches": batches,
+    }
+    request = _request(state, "design", asked, DESIGN_TOKENS, small=small)
+    return request, shapes.design(state, small=small)
+
+
+def _count(limits: Limits) -> str:
+    return str(limits[0]) if limits[0] == limits[1] else f"{limits[0]} to {limits[1]}"
+
+
+# -- the conversation ----------------------------------------------------------------------------
+
+
+def conversational(state: WorkflowState, *, small: bool) -> Request:
+    """A round of discussion at the current step, about the comment that the person has just made."""
+    talk = state.brainstorm
+    if small:
+        return _small(state, "conversational")
+    doing = fill(f"brainstorm/discuss-{talk.step}", _doing(talk))
+    return _request(state, "conversational", {"doing": doing}, _TOKENS[talk.step], small=False)
+
+
+def _doing(talk: BrainstormState) -> dict[str, str]:
+    match talk.step:
+        case Step.QUESTIONS:
+            kept = ", ".join(each.id for each in talk.questions if each.answered)
+            return {"count": _count(talk.question_totals), "kept": kept or "there are none yet"}
+        case Step.DESIGN:
+            return {"shown": _shown(talk)}
+        case _:
+            return {}
+
+
+_TOKENS = {
+    Step.TRIAGE: TRIAGE_TOKENS,
+    Step.QUESTIONS: QUESTIONS_TOKENS,
+    Step.APPROACHES: APPROACHES_TOKENS,
+    Step.DESIGN: DESIGN_TOKENS,
+}
+
+
+def discuss_triage(state: WorkflowState, *, small: bool) -> Draft:
+    return conversational(state, small=small), shapes.discussed_triage(state, small=small)
+
+
+def discuss_questions(state: WorkflowState, *, small: bool) -> Draft:
+    return conversational(state, small=small), shapes.discussed_questions(state, small=small)
+
+
+def discuss_approaches(state: WorkflowState, *, small: bool) -> Draft:
+    return conversational(state, small=small), shapes.discussed_approaches(state, small=small)
+
+
+def discuss_design(state: WorkflowState, *, small: bool) -> Draft:
+    return conversational(state, small=small), shapes.discussed_design(state, small=small)
+
+
+def revise(state: WorkflowState, *, small: bool) -> Draft:
+    shown = {"shown": _shown(state.brainstorm)}
+    request = _request(state, "revise", shown, DESIGN_TOKENS, small=small, small_as="conversational")
+    return request, shapes.revised(state, small=small)
+
+
+def reassess(state: WorkflowState, *, small: bool) -> Draft:
+    number = {"next": str(state.current_batch + 2)}
+    request = _request(state, "reassess", number, TRIAGE_TOKENS, small=small)
+    return request, shapes.reassessed(state, small=small)
+
+
+def _shown(talk: BrainstormState) -> str:
+    return "; ".join(f"{each.id} ({each.title})" for each in talk.shown_sections)
+
+
+# -- what is said --------------------------------------------------------------------------------
+
+
+def _request(
+    state: WorkflowState,
+    prompt: str,
+    inputs: Mapping[str, str],
+    tokens: int,
+    *,
+    small: bool,
+    small_as: str = "",
+) -> Request:
+    if small:
+        return _small(state, small_as or prompt)
+    system = f"{fill('brainstorm/brainstormer', {})}\n\n{fill(f'brainstorm/{prompt}', inputs)}"
+    return Request(system, (UserSaid(material(state)),), tokens, TEMPERATURE)
+
+
+def _small(state: WorkflowState, prompt: str) -> Request:
+    """A very small model is confused by more than the matter itself and what was said last."""
+    talk = state.brainstorm
+    comment = state.adjustment or (talk.request.text if talk.request else "")
+    said = "\n".join(part for part in (talk.subject[:_SMALL_ROOM], comment[:_SMALL_ROOM]) if part)
+    return Request(fill(f"brainstorm/{prompt}.small", {}), (UserSaid(said),), SMALL_TOKENS, 0.4)
+
+
+def material(state: WorkflowState) -> str:
+    """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
+    talk = state.brainstorm
+    reassessing = bool(state.batches)
+    comment = state.adjustment if reassessing else talk.request.text if talk.request else ""
+    parts = [
+        _tagged("workspace", talk.scout_output or "The scout found nothing to read: the workspace is empty."),
+        _tagged("idea", talk.description),
+        _tagged("part", f"Only this part of the idea is being worked on: {talk.subject}")
+        if talk.splits
+        else "",
+        _tagged("conversation", _replayed(_reassessed(state) if reassessing else talk.replay)),
+        _tagged("so-far", _batches_so_far(state) if reassessing else _so_far(talk)),
+        _tagged("comment", comment),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tagged(tag: str, text: str) -> str:
+    return f"<{tag}>\n{text}\n</{tag}>" if text else ""
+
+
+def _reassessed(state: WorkflowState) -> Capped:
+    """What was said about this since the batch was built, without the comment that is being answered."""
+    talk = state.brainstorm.conversation
+    said = talk.without_last() if state.adjustment else talk
+    return said.at_steps((REASSESS_STEP,)).newest(REPLAY_WORDS)
+
+
+def _replayed(replay: Capped) -> str:
+    if not replay.conversation and not replay.dropped:
+        return ""
+    dropped = f"({replay.dropped} older entries were left out, because they no longer fit.)\n\n"
+    said = "\n\n".join(
+        f"{_SPEAKERS.get(entry.speaker, entry.speaker)}, at {entry.step}:\n{entry.content}"
+        for entry in replay.conversation
+    )
+    return f"{dropped if replay.dropped else ''}{said}".strip()
+
+
+def _so_far(talk: BrainstormState) -> str:
+    """What stands: as laid out, and as the person answered, chose and approved it."""
+    parts = []
+    if talk.step is Step.TRIAGE and talk.triage is not None:
+        parts.append(words.triage(talk.triage))
+    if talk.complexity_level is not None and talk.step is not Step.TRIAGE:
+        parts.append(f"Level, confirmed by the person: {talk.complexity_level}")
+    if talk.batches:
+        parts.append("\n".join(("Batches, confirmed by the person:", *words.parts(talk.batches, "Batch"))))
+    if talk.questions:
+        listed = "\n".join(f"  {each.id}. {words.question(each)}" for each in talk.questions)
+        parts.append(f"Questions, and the person's answers:\n{listed}")
+    if talk.approaches and not talk.approaches_stale:
+        listed = words.approaches(talk.approaches, talk.recommendation, talk.because)
+        names = ", ".join(f"{n} is {each.id}" for n, each in enumerate(talk.approaches, start=1))
+        parts.append(f"Approaches ({names}):\n{listed}")
+    if talk.chosen is not None and talk.step is not Step.APPROACHES:
+        parts.append(f"Chosen by the person: {talk.chosen.title}")
+    if talk.step is Step.DESIGN and talk.design_sections and not talk.design_stale:
+        parts.append(_sections_so_far(talk))
+    return "\n\n".join(parts)
+
+
+def _sections_so_far(talk: BrainstormState) -> str:
+    shown = talk.shown_sections
+    listed = "\n\n".join(
+        f"### {each.id}: {each.title} ({each.status}{', shown now' if each in shown else ''})\n{each.content}"
+        for each in talk.design_sections
+    )
+    return f"The design:\n\n{listed}"
+
+
+def _batches_so_far(state: WorkflowState) -> str:
+    listed = [
+        f"  Batch {number}, {each.status}: {each.title} – {each.description}"
+        for number, each in enumerate(state.batches, start=1)
+    ]
+    parts = ["\n".join(("The batches:", *listed)), words.sections(state.brainstorm.design_sections)]
+    if state.proposed is not None and state.proposed != state.left_over:
+        proposed = words.parts(state.proposed, "Batch", state.current_batch + 2)
+        parts.append("\n".join(("What you proposed for the rest:", *proposed)))
+    return "\n\n".join(part for part in parts if part)
+
+
+DRAFTS: dict[str, Callable[..., Draft]] = {
+    "brainstorm/triage": triage,
+    "brainstorm/questions": questions,
+    "brainstorm/approaches": approaches,
+    "brainstorm/design": design,
+    "brainstorm/discuss-triage": discuss_triage,
+    "brainstorm/discuss-questions": discuss_questions,
+    "brainstorm/discuss-approaches": discuss_approaches,
+    "brainstorm/discuss-design": discuss_design,
+    "brainstorm/revise": revise,
+    "workflow/reassess": reassess,
+}
+"""By the names that the flow uses."""

@@ -1,0 +1,140 @@
+"""`moot brainstorm`: an idea becomes a design, and the design becomes reviewed and built changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
+from moot.surfaces.cli.running import (
+    AnswersOption,
+    DatabaseOption,
+    JsonOption,
+    ModelOption,
+    WorkspaceOption,
+    called_as,
+    error_document,
+    report,
+    run,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from moot.application import Moot
+    from moot.errors import MootError
+    from moot.runner import Person
+    from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
+    from moot.workflows import Workflow
+
+_MOST_NAMED = 5
+
+
+def brainstorm(
+    idea: Annotated[
+        str | None, typer.Argument(metavar="IDEA", help="What you have in mind, in a sentence or more.")
+    ] = None,
+    answers: AnswersOption = None,
+    as_json: JsonOption = False,
+    model: ModelOption = None,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Talk an idea through, then have it planned, reviewed and built, batch by batch.
+
+    moot brainstorm "Let people read offline"
+
+    Without an idea, the workflow that is under way goes on.
+    """
+    run(
+        lambda moot: carry_on(moot, idea, answers, as_json=as_json),
+        workspace=workspace,
+        model=model,
+        database=database,
+        as_json=as_json,
+    )
+
+
+async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool) -> int:
+    """Begins a workflow with an idea; without one, goes on with what is there."""
+    from moot.consulting import Company
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
+    from moot.surfaces.cli.menu_person import MenuPerson
+    from moot.workflows import Workflows
+
+    person: Person
+    if answers is not None:
+        person = ScriptedPerson(read_answers(answers))
+    else:
+        person = MenuPerson() if screen.interactive() else NoPerson()
+    asks = isinstance(person, MenuPerson)
+    narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
+    company = Company(person, narrator, narrator.tell, narrator.at_table)
+    workflows = Workflows(moot)
+    if idea is not None and not moot.workspace.workflow_file.exists():
+        _tell_uncommitted(workflows.uncommitted())
+    opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
+    async with opening as workflow:
+        narrator.follow(lambda: workflow.state)
+        narrator.introduce(workflow.model, tiny=workflow.tiny)
+        if workflow.resumed:
+            screen.say("Taking up the workflow that is under way.", "dim")
+            narrator.take_up()
+        code = await _talk(workflow, narrator, as_json=as_json)
+    if isinstance(person, ScriptedPerson) and person.unused():
+        screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
+    return code
+
+
+def _tell_uncommitted(names: tuple[str, ...]) -> None:
+    from moot.surfaces.cli import screen
+
+    if not names:
+        return
+    some = ", ".join(names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    screen.say(f"Note: the workspace has uncommitted work ({some}{more}).")
+    screen.say(
+        "What is built will be mixed with it. To keep them apart, leave with Ctrl-D and commit it first."
+    )
+
+
+async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
+    import asyncio
+
+    from moot.errors import AnswersExhausted, InvalidInput
+    from moot.surfaces.cli import failures, screen
+
+    error: MootError | None = None
+    interrupted = False
+    try:
+        await workflow.runner.run()
+    except asyncio.CancelledError:
+        interrupted = True
+    except (AnswersExhausted, InvalidInput) as unanswered:
+        error = unanswered
+        narrator.interrupted()
+        report(unanswered)
+    finally:
+        narrator.interrupted()
+    left, state = workflow.runner.left, workflow.state
+    if as_json:
+        screen.show_json(document(workflow, error))
+    if not state.finished:
+        screen.say(f"Saved. Go on with: {called_as()} workflow resume", "dim")
+    elif state.waiting:
+        screen.say(f"{len(state.waiting)} waiting. Begin the next with: {called_as()} workflow resume", "dim")
+    if interrupted or (left is not None and left.interrupted):
+        return failures.INTERRUPTED
+    if error is not None:
+        return failures.exit_code(error)
+    return failures.FAILED if state.failure is not None else failures.DONE
+
+
+def document(workflow: Workflow, error: MootError | None = None) -> dict[str, Any]:
+    """The --json form: what workflow.json says, and what kept it from going on."""
+    from moot.workflows import as_json
+
+    return {**as_json(workflow.state), **({"error": error_document(error)} if error else {})}

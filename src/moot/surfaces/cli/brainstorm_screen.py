@@ -1,0 +1,278 @@
+"""A workflow on the terminal: what the brainstormer lays out, what was planned, reviewed and built, the bill.
+
+Knows how things look. What an input means, and what happens next, the flow decides. What is laid out goes to
+stdout; everything about the work itself goes to stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_events import (
+    ApproachesDiscussed,
+    Consulted,
+    DesignDiscussed,
+    GoneBack,
+    QuestionsDiscussed,
+    ScoutReported,
+    TriageDiscussed,
+)
+from moot.flows.brainstorm_state import Situation
+from moot.flows.flow import AskPersona
+from moot.flows.roundtable_state import USER, RoundtableState
+from moot.flows.workflow_events import (
+    AttemptFailed,
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    DesignWritten,
+    NextBegun,
+    RestQueued,
+    ScopeReassessed,
+    Stopped,
+    WorkflowFinalized,
+    WorkspaceScouted,
+)
+from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from moot.surfaces.cli import screen
+from moot.surfaces.cli.failures import NEXT_STEPS, sentence
+from moot.surfaces.cli.menu_person import wrapped
+from moot.surfaces.cli.terminal import Narrator, bill
+
+if TYPE_CHECKING:
+    from moot.flows.flow import Event, ModelEffect
+    from moot.personas import Library
+
+_AT_WORK = {
+    "brainstorm/triage": "assesses the idea",
+    "brainstorm/questions": "thinks of questions",
+    "brainstorm/approaches": "weighs approaches",
+    "brainstorm/design": "designs",
+    "brainstorm/revise": "revises",
+    "workflow/reassess": "looks at what is left",
+    "roundtable/framing": "frames the topic",
+    "roundtable/synthesis": "takes the minutes",
+}
+
+
+class BrainstormNarrator(Narrator):
+    """`asks` says that a person sees the menus: what is in a menu is not told twice."""
+
+    def __init__(self, library: Library, *, words_to_stdout: bool, asks: bool) -> None:
+        super().__init__(library, words_to_stdout=words_to_stdout)
+        self._state: Callable[[], WorkflowState] = WorkflowState
+        self._asks = asks
+        self._shown = ""
+        self._began_at = time.monotonic()
+
+    def follow(self, state: Callable[[], WorkflowState]) -> None:
+        self._state = state
+
+    def take_up(self) -> None:
+        """Where it stands, for somebody who comes back."""
+        for line in standing_lines(self._state()):
+            screen.say(line, "dim")
+        self._present()
+
+    def tell(self, what: str) -> None:
+        """What is going on outside, a line at a time."""
+        self._stop_spinning()
+        screen.say(wrapped(what, 2), "dim")
+        if screen.coloured(sys.stderr):
+            self._spin("working")
+
+    def at_table(self, table: Callable[[], RoundtableState]) -> TableNarrator:
+        return TableNarrator(self._library, table, words_to_stdout=self._out is sys.stdout)
+
+    # -- what the runner tells ---------------------------------------------------------------
+
+    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        self._stop_spinning()
+        doing = _AT_WORK.get(effect.prompt, "answers")
+        self._spin(f"The brainstormer {doing} ({self._model})")
+
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
+        """Typed replies are shown when they are whole."""
+
+    def happened(self, event: Event) -> None:
+        super().happened(event)
+        self._tell_outcome(event)
+        spoken = getattr(event, "spoken", None)
+        if spoken is not None:
+            screen.say(f"{bill(spoken)}{self._so_far()}", "dim")
+        if isinstance(event, GoneBack | Consulted):
+            self._shown = ""
+        self._present()
+
+    def _tell_outcome(self, event: Event) -> None:
+        match event:
+            case ScoutReported(_, read) | WorkspaceScouted(_, read):
+                self._tell_scouted(read)
+            case TriageDiscussed(reply) | QuestionsDiscussed(reply) | ApproachesDiscussed(reply):
+                self._line(f"\nThe brainstormer: {reply}")
+            case DesignDiscussed(reply):
+                self._line(f"\nThe brainstormer: {reply}")
+            case Consulted(_, text):
+                self._line(f"\n{text}")
+            case NextBegun():
+                self._line(f"\nNext workflow: {self._state().brainstorm.description}", "bold")
+            case AttemptFailed(kind, message, raw):
+                if raw:
+                    screen.say(raw)
+                screen.say(f"{sentence(wrapped(message))} {NEXT_STEPS.get(kind, '')}".rstrip())
+            case _:
+                self._tell_work(event)
+
+    def _tell_scouted(self, read: tuple[str, ...]) -> None:
+        some = ", ".join(read[:6])
+        more = f" and {len(read) - 6} more" if len(read) > 6 else ""
+        found = f"read {some}{more}" if read else "found nothing to read"
+        screen.say(wrapped(f"Looked at the workspace: {found}."), "dim")
+
+    def _tell_work(self, event: Event) -> None:
+        state = self._state()
+        match event:
+            case DesignWritten(path):
+                self._line(f"\nThe design is in {path}")
+            case RestQueued(ids) if ids:
+                titles = ", ".join(part.title for part in state.rest.values())
+                self._line(f"Queued for later: {titles}")
+            case BatchPlanned(change_id):
+                self._line(f"\n{_batch(state)}: planned as change {change_id}")
+            case BatchReviewed(verdict, summary, high, medium):
+                self._line(f"Review of {_batch(state)}: {verdict} ({high} High, {medium} Medium)")
+                screen.say(wrapped(summary, 2))
+            case BatchRevised():
+                self._line(f"{_batch(state)}: the plan was revised")
+            case BatchBuilt(complete, message, done, tasks):
+                self._line(f"{_batch(state)}: {done} of {tasks} tasks done")
+                if not complete:
+                    screen.say(message)
+            case ScopeReassessed(assessment):
+                self._line(f"\n{assessment}")
+            case WorkflowFinalized():
+                self._line(f"\nDone: {_progress(state)}{self._so_far()}", "bold")
+            case Stopped():
+                self._line("Stopped. Everything is saved, and nothing more is asked of anybody.")
+
+    # -- what is laid out --------------------------------------------------------------------
+
+    def _present(self) -> None:
+        """What the menu is about, unless it stands there already."""
+        text = self._laid_out(self._state())
+        if text and text != self._shown:
+            self._line(f"\n{text}")
+        self._shown = text or self._shown
+
+    def _laid_out(self, state: WorkflowState) -> str:
+        brainstorm = state.brainstorm
+        match state.stage:
+            case Stage.AT_REASSESSMENT:
+                return _left(state)
+            case Stage.FINISHED if state.waiting:
+                return "Waiting in the queue: " + ", ".join(state.waiting)
+            case Stage.BRAINSTORMING:
+                pass
+            case _:
+                return ""
+        match brainstorm.situation:
+            case Situation.AT_TRIAGE:
+                return words.triage(brainstorm.triage) if brainstorm.triage else ""
+            case Situation.AT_QUESTIONS if self._asks:
+                return ""
+            case Situation.AT_QUESTIONS:
+                return f"Questions from the brainstormer:\n{words.questions(brainstorm.questions)}"
+            case Situation.AT_APPROACHES:
+                offered = (brainstorm.approaches, brainstorm.recommendation, brainstorm.because)
+                return f"Approaches:\n{words.approaches(*offered)}"
+            case Situation.AT_DESIGN:
+                return words.sections(brainstorm.shown_sections)
+            case _:
+                return ""
+
+    def _so_far(self) -> str:
+        took = round(time.monotonic() - self._began_at)
+        cost = self._state().total_cost
+        return f" · {took // 60}:{took % 60:02d} so far" + (f", ${cost:.4f} in all" if cost else "")
+
+    def _line(self, text: str, style: screen.Style | None = None) -> None:
+        self._stop_spinning()
+        shown = wrapped(text) if self._out.isatty() else text
+        self._write(screen.styled(shown, style, self._out) + "\n")
+
+
+class TableNarrator(Narrator):
+    """A roundtable inside a brainstorm. What a persona says is shown when it is whole: only then is it known
+    whether it counts."""
+
+    def __init__(
+        self, library: Library, table: Callable[[], RoundtableState], *, words_to_stdout: bool
+    ) -> None:
+        super().__init__(library, words_to_stdout=words_to_stdout)
+        self._table = table
+        self._told = 0
+
+    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        self._stop_spinning()
+        if isinstance(effect, AskPersona):
+            self._spin(f"{self._library.persona(effect.persona).name} thinks")
+        else:
+            self._spin(f"{self._table().lead.name} {_AT_WORK.get(effect.prompt, 'thinks')}")
+
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
+        """Not before it is whole."""
+
+    def happened(self, event: Event) -> None:
+        super().happened(event)
+        table = self._table()
+        for said in table.transcript[self._told :]:
+            if said.speaker != USER:
+                line = wrapped(table.line(said)) if self._out.isatty() else table.line(said)
+                self._write(f"\n{screen.styled(line, None, self._out)}\n")
+        self._told = len(table.transcript)
+
+
+# -- in words ------------------------------------------------------------------------------------
+
+
+def standing_lines(state: WorkflowState) -> list[str]:
+    """Where a workflow stands, for somebody who has been away."""
+    idea = next(iter(state.brainstorm.description.strip().splitlines()), "")
+    lines = [f"Workflow: {idea[:200]}"]
+    where = str(state.brainstorm.step) if state.phase is Phase.BRAINSTORM else _progress(state)
+    stopped = ", stopped" if state.stopped else ""
+    lines.append(f"Phase: {state.phase}{stopped} ({where})")
+    if state.brainstorm.complexity_level:
+        lines.append(f"Level: {state.brainstorm.complexity_level}")
+    if state.design_path:
+        lines.append(f"Design: {state.design_path}")
+    for number, batch in enumerate(state.batches, start=1):
+        change = f" (change {batch.change_id})" if batch.change_id else ""
+        lines.append(f"Batch {number}: {batch.status:<8} {batch.title}{change}")
+    if state.failure is not None:
+        lines.append(f"Failed: {state.failure.message}")
+    if state.total_cost:
+        lines.append(f"Cost so far: ${state.total_cost:.4f}")
+    return lines
+
+
+def _progress(state: WorkflowState) -> str:
+    done = sum(batch.status == "complete" for batch in state.batches)
+    return f"{done} of {len(state.batches)} batch{'' if len(state.batches) == 1 else 'es'} complete"
+
+
+def _batch(state: WorkflowState) -> str:
+    return f"Batch {state.current_batch + 1} of {len(state.batches)}, {state.batch.title}"
+
+
+def _left(state: WorkflowState) -> str:
+    left = state.proposed or ()
+    if not left:
+        return f"{_progress(state)}. Nothing is left to do."
+    listed = "\n".join(words.parts(left, "Left"))
+    return f"{_progress(state)}. What is left:\n{listed}"

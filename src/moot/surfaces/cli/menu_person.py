@@ -1,0 +1,157 @@
+"""The person at menus on a terminal: numbered lines, words of several lines, help, and a key that goes back.
+
+Knows how a menu looks and which keys edit. What a choice means, the flow decides.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from moot.runner import Left
+from moot.surfaces.cli import screen
+from moot.surfaces.cli.failures import sentence
+from moot.surfaces.cli.plain import Wrapping, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.flows.flow import AskPerson, Option
+
+HELP, BACK = "?", "B"
+_KEYS = """\
+Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line.
+Where words can follow, they can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`.
+Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines.
+The left arrow in an empty line goes back, where that can be. Ctrl-D leaves: everything so far is saved,
+and `moot workflow resume` goes on where you were."""
+_STEPS = {
+    "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
+    "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
+    "questions": "Answer any of them, in any order; an answer can be given anew. Done leaves what is open to "
+    "the brainstormer.",
+    "answer": "Your own words, or the number of an option.",
+    "approaches": "Pick one by its number. Discuss to have them combined or changed.",
+    "design": "Approve what is shown, or have it revised. Approving the last part ends the brainstorm: then "
+    "the batches are planned, reviewed and built.",
+    "comment": "Your words go where you wanted them, with the conversation so far.",
+    "verdict": "The reviewer does not approve the plan. Have it revised once more, with your own wishes if "
+    "you like, or stop and look at the change yourself.",
+    "open-tasks": "Not all tasks could be done. Mend what stands in the way, or do them by hand and tick "
+    "their boxes in tasks.md, then try again.",
+    "reassess": "A batch is done, and the workspace was looked at again. What is said to be left is a "
+    "proposal until you go on.",
+    "next": "Workflows that were split off wait in the queue, in order.",
+    "failed": "Nothing is lost: what failed can be tried again as often as you like.",
+    "roundtable": "Say something to everyone, or begin with a name. An empty line listens on; `done` ends "
+    "the discussion.",
+}
+
+
+class MenuPerson:
+    """Ctrl-D leaves anywhere; Ctrl-C interrupts. An empty line is an answer only where one is offered."""
+
+    def __init__(self) -> None:
+        self._prompt: Any = None
+        self._ask: AskPerson | None = None
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        self._ask = ask
+        if self._prompt is None:
+            self._prompt = self._editor()
+        screen.say()
+        if problem:
+            screen.say(sentence(_first_capital(problem)))
+        self._show(ask)
+        may_be_empty = any(option.key == "" for option in ask.options)
+        while True:
+            typed = await self._typed()
+            if typed.strip() == HELP:
+                self._help(ask)
+            elif typed.strip() or may_be_empty:
+                return typed
+            elif ask.optional:
+                raise Left
+
+    async def _typed(self) -> str:
+        try:
+            return str(await self._prompt.prompt_async())
+        except EOFError:
+            raise Left from None
+        except KeyboardInterrupt:
+            raise Left(interrupted=True) from None
+
+    # -- what is shown -----------------------------------------------------------------------
+
+    def _show(self, ask: AskPerson) -> None:
+        asked = _first_capital(ask.expects)
+        screen.say(wrapped(asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}?"), "bold")
+        for option in ask.options:
+            self._line(option)
+        leave = "Enter" if ask.optional and not any(o.key == "" for o in ask.options) else "Ctrl-D"
+        screen.say(f"  {leave} leaves, ? helps", "dim")
+
+    def _line(self, option: Option) -> None:
+        mark = f"  {option.key or 'Enter'} "
+        screen.say(f"{mark}{wrapped(option.label, len(mark)).lstrip()}")
+
+    def _help(self, ask: AskPerson) -> None:
+        if ask.step in _STEPS:
+            screen.say(wrapped(_STEPS[ask.step]))
+        screen.say(_KEYS, "dim")
+        self._show(ask)
+
+    # -- editing -----------------------------------------------------------------------------
+
+    def _editor(self) -> Any:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.filters import Condition
+        from prompt_toolkit.key_binding import KeyBindings
+        from prompt_toolkit.output import create_output
+
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def submit(event: Any) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        @keys.add("c-j")
+        def new_line(event: Any) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("left", filter=Condition(self._can_go_back))
+        def back(event: Any) -> None:
+            event.current_buffer.text = BACK
+            event.current_buffer.validate_and_handle()
+
+        return PromptSession(
+            "> ",
+            output=create_output(sys.stderr),
+            multiline=True,
+            key_bindings=keys,
+            prompt_continuation="  ",
+        )
+
+    def _can_go_back(self) -> bool:
+        if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
+            return False
+        return any(option.key == BACK for option in self._ask.options)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Between words, to the width of the terminal; every line begins below the first."""
+    return "\n".join(_lines(text, indent))
+
+
+def _lines(text: str, indent: int) -> Iterator[str]:
+    for paragraph in visible(text).split("\n"):
+        own = len(paragraph) - len(paragraph.lstrip(" "))
+        margin = " " * min(indent + own, 24)
+        wrapping = Wrapping(screen.columns() - len(margin))
+        broken = wrapping.feed(paragraph.strip()) + wrapping.end()
+        yield from (f"{margin}{line}".rstrip() for line in broken.split("\n"))
+
+
+def _first_capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,49 @@
+"""Whether this server can do its work, for load balancers and those who restart what is broken.
+
+`/healthz` says that the process answers, and nothing else: what is wrong elsewhere is no reason to restart it.
+`/readyz` says whether it can take sessions now. Models are not asked: each costs, and none is the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from moot import __version__
+from moot.boards import Boards
+from moot.errors import MootError
+from moot.surfaces.web import wire
+from moot.surfaces.web.openapi import PROBLEMS
+
+PATIENCE_SECONDS = 2.0
+
+_NOT_READY = {"model": wire.Problem, "description": "Sessions cannot be taken now; the sentence says why."}
+
+
+def add_health(app: FastAPI) -> None:
+    @app.get("/healthz", responses={400: PROBLEMS[400]})
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok", "version": __version__}
+
+    @app.get("/readyz", responses={400: PROBLEMS[400], 503: _NOT_READY}, response_model=dict[str, str])
+    async def readyz(request: Request) -> Response:
+        problem = await _problem(getattr(request.app.state, "boards", None))
+        if problem:
+            return JSONResponse({"error": problem}, 503)
+        return JSONResponse({"status": "ready", "version": __version__})
+
+
+async def _problem(boards: Boards | None) -> str:
+    if boards is None or not boards.engine.running:
+        return "The engine that drives sessions is not running."
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await boards.check_store()
+    except TimeoutError:
+        return f"The database has not answered for {PATIENCE_SECONDS:g} seconds."
+    except MootError as error:
+        return f"The database cannot be used: {getattr(error, 'problem', error)}."
+    return ""

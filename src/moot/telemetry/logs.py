@@ -1,0 +1,140 @@
+"""Logs: for a person a line when something is wrong, for a machine a JSON document for everything.
+
+As JSON, each model call, request and driven session is a line too. What was said is in none of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from moot.telemetry import Drive, ModelCall, Served
+
+LogFormat = Literal["text", "json"]
+
+_log = logging.getLogger("moot")
+
+
+def set_up(log_format: LogFormat) -> None:
+    """For the whole process. Once: whoever calls it again changes the format."""
+    handler = logging.StreamHandler(sys.stderr)
+    as_json = log_format == "json"
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    _log.setLevel(logging.INFO if as_json else logging.WARNING)
+
+
+def note(message: str) -> None:
+    _log.info(message)
+
+
+def wanted() -> bool:
+    """Whether a line for everything that happens would be written."""
+    return _log.isEnabledFor(logging.INFO)
+
+
+class JsonLines(logging.Formatter):
+    """A line for each record: its message, and what was given as `extra={"fields": {…}}`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_trace(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+def _trace() -> dict[str, str]:
+    """The trace that this belongs to, where there are traces."""
+    api: Any = sys.modules.get("opentelemetry.trace")
+    context = api.get_current_span().get_span_context() if api else None
+    if context is None or not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
+
+
+def _line(logger: str, message: str, failure: str | None, **fields: Any) -> None:
+    """A failure is worth a warning; that somebody left is none."""
+    level = logging.INFO if failure in (None, "CancelledError") else logging.WARNING
+    known = {name: value for name, value in fields.items() if value not in (None, "")}
+    if failure is not None:
+        known["failure"] = failure
+    logging.getLogger(logger).log(level, message, extra={"fields": known})
+
+
+class LogSink:
+    """A line at the end of each thing."""
+
+    @contextmanager
+    def model_call(self, call: ModelCall) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            reply = call.reply
+            _line(
+                "moot.model",
+                "a model was asked",
+                call.failure,
+                provider=call.provider,
+                model=call.model,
+                typed=call.typed,
+                seconds=round(call.seconds, 3),
+                retries=call.retries,
+                first_token_seconds=_seconds(reply.first_text_ms) if reply else None,
+                input_tokens=reply.usage.input_tokens if reply else None,
+                output_tokens=reply.usage.output_tokens if reply else None,
+                cost_usd=reply.cost_usd if reply else None,
+            )
+
+    @contextmanager
+    def served(self, request: Served) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            _line(
+                "moot.http",
+                "a request was answered",
+                request.failure,
+                method=request.method,
+                route=request.route,
+                session=request.session,
+                status=request.status,
+                seconds=round(request.seconds, 3),
+                streamed=request.streamed,
+            )
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def drive(self, drive: Drive) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            _line(
+                "moot.session",
+                "a session was driven",
+                drive.failure,
+                session=drive.session,
+                seconds=round(drive.seconds, 3),
+            )
+
+    def close(self) -> None:
+        """Lines are written as they come."""
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

@@ -1,0 +1,270 @@
+"""What the program itself does in a workflow: look, write down, plan, have reviewed, have built.
+
+Each piece can be done twice without harm, and without being paid for twice: the files of a change say what
+has been done already, and its STATE.yaml notes which workflow it belongs to. Refuses to know what follows
+from an outcome; that is the flow's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from moot.challenging import Challenging
+from moot.changes import Changes
+from moot.consulting import Company, Consultation, Consulting, Matter
+from moot.errors import (
+    AlreadyThere,
+    AnswersExhausted,
+    ModelMisbehaved,
+    NotFound,
+    ProviderFailed,
+    SessionMoved,
+    UserMistake,
+    WorkspaceDamaged,
+)
+from moot.flows import workflow_papers as papers
+from moot.flows.change import Phase
+from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
+from moot.flows.workflow_snapshot import queue_change
+from moot.flows.workflow_state import WorkflowState
+from moot.gateway.names import ModelName
+from moot.implementing import Implementing
+from moot.scouting import scout
+from moot.texts import review_block, tasks
+from moot.texts.review_block import Severity
+from moot.workspace import change_state
+from moot.workspace.changes import ChangeFolder
+from moot.workspace.designs import Designs
+from moot.workspace.workflows import Queue, entry_id
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+Value = Mapping[str, Any]
+
+_NO_AGENT = (
+    "No coding agent was found. Hand the text below to one, or do it yourself and tick the boxes in "
+    "tasks.md; then try again."
+)
+
+
+class WorkflowWork:
+    def __init__(self, moot: Moot, company: Company, model: ModelName) -> None:
+        self._moot = moot
+        self._company = company
+        self._changes = Changes(moot)
+        self._consulting = Consulting(moot, company, model)
+        self._queue = Queue(moot.workspace.queue_file)
+        self._designs = Designs(moot.workspace)
+
+    async def carry_out(self, effect: CarryOut, state: WorkflowState) -> Outcome:
+        doing: dict[str, Callable[[WorkflowState, CarryOut], Awaitable[Value]]] = {
+            "workflow/scout": self._scout,
+            "brainstorm/board": self._board,
+            "brainstorm/roundtable": self._roundtable,
+            "workflow/queue": self._queue_rest,
+            "workflow/leave-queue": self._leave_queue,
+            "workflow/design": self._design,
+            "workflow/plan": self._plan,
+            "workflow/review": self._review,
+            "workflow/revise": self._revise,
+            "workflow/execute": self._execute,
+            "workflow/finalize": self._finalize,
+            "workflow/next": self._next,
+        }
+        try:
+            return CarriedOut(await doing[effect.what](state, effect))
+        except (AnswersExhausted, SessionMoved):
+            raise
+        except (UserMistake, ModelMisbehaved, ProviderFailed, WorkspaceDamaged) as error:
+            if raw := getattr(error, "raw", ""):
+                self._company.tell(raw)
+            return NotCarriedOut(type(error).__name__, str(error))
+
+    # -- looking, and asking others ----------------------------------------------------------
+
+    async def _scout(self, state: WorkflowState, _: CarryOut) -> Value:
+        found = await asyncio.to_thread(scout, self._moot.workspace.root, state.brainstorm.subject)
+        return {"output": found.text, "read": list(found.read)}
+
+    async def _board(self, state: WorkflowState, effect: CarryOut) -> Value:
+        return _consulted(await self._consulting.board(self._matter(state, effect)))
+
+    async def _roundtable(self, state: WorkflowState, effect: CarryOut) -> Value:
+        return _consulted(await self._consulting.roundtable(self._matter(state, effect)))
+
+    def _matter(self, state: WorkflowState, effect: CarryOut) -> Matter:
+        brainstorm = state.brainstorm
+        assert brainstorm.request is not None
+        said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in brainstorm.replay.conversation)
+        material = f"{said}\n\nThe workspace:\n{brainstorm.scout_output}"
+        occasion = f"{state.id} {effect.occasion}"
+        return Matter(brainstorm.request.text, brainstorm.step, brainstorm.subject, material, occasion)
+
+    # -- writing down ------------------------------------------------------------------------
+
+    async def _queue_rest(self, state: WorkflowState, _: CarryOut) -> Value:
+        change = queue_change(state)
+
+        def changed() -> None:
+            for gone in change.remove:
+                with suppress(NotFound):
+                    self._queue.drop(gone)
+            self._queue.add(change.add)
+
+        await asyncio.to_thread(changed)
+        return {}
+
+    async def _leave_queue(self, state: WorkflowState, _: CarryOut) -> Value:
+        def left() -> None:
+            with suppress(NotFound):
+                self._queue.drop(state.id)
+
+        await asyncio.to_thread(left)
+        return {}
+
+    async def _design(self, state: WorkflowState, _: CarryOut) -> Value:
+        text = papers.design_document(state)
+        title = papers.title(state)
+        return {"path": await asyncio.to_thread(self._designs.save, _day(state.started_at), title, text)}
+
+    async def _finalize(self, _state: WorkflowState, _: CarryOut) -> Value:
+        waiting = await asyncio.to_thread(self._queue.list)
+        return {"waiting": [papers.title_of(entry) for entry in waiting]}
+
+    async def _next(self, _state: WorkflowState, _: CarryOut) -> Value:
+        first = await asyncio.to_thread(first_waiting, self._queue)
+        return {} if first is None else {"workflow": first}
+
+    # -- a batch is a change -----------------------------------------------------------------
+
+    async def _plan(self, state: WorkflowState, _: CarryOut) -> Value:
+        folder = await asyncio.to_thread(self._folder_for, state)
+        # An earlier run may have got as far as this, and not further.
+        with suppress(AlreadyThere):
+            await self._changes.propose(folder.id, papers.planner_brief(state), self._company.tell)
+        return {"change_id": folder.id, "cost_usd": _cost(folder, 0)}
+
+    def _folder_for(self, state: WorkflowState) -> ChangeFolder:
+        """This batch's own. A change that somebody else has begun under the same name is left alone."""
+        wanted, mark = papers.change_id(state), {"id": state.id, "batch": state.current_batch}
+        for number in itertools.count(1):
+            change_id = wanted if number == 1 else f"{wanted[:60]}-{number}"
+            try:
+                folder = self._changes.folders.create(change_id)
+            except AlreadyThere:
+                folder = self._changes.folders.open(change_id)
+            if _noted(folder, mark):
+                return folder
+        raise AssertionError("counting ends only by returning")
+
+    async def _review(self, state: WorkflowState, effect: CarryOut) -> Value:
+        folder = self._changes.folders.open(state.batch.change_id)
+        first = _calls_before(folder, effect)
+        reviewed = folder.state().last_action == "challenge" and folder.unrecorded_review() is None
+        if not reviewed:
+            engine = str(state.config.get("engine") or "auto")
+            await Challenging(self._changes).challenge(folder.id, engine, self._company.tell)
+        review = self._changes.last_review(folder)
+        assert review is not None
+        counts = review_block.count(review)
+        for issue in review.issues:
+            self._company.tell(f"{issue.severity}: {issue.description}")
+        return {
+            "verdict": str(review.verdict),
+            "summary": review.summary,
+            "high": counts[Severity.HIGH],
+            "medium": counts[Severity.MEDIUM],
+            "cost_usd": _cost(folder, first),
+        }
+
+    async def _revise(self, state: WorkflowState, effect: CarryOut) -> Value:
+        folder = self._changes.folders.open(state.batch.change_id)
+        first = _calls_before(folder, effect)
+        if folder.state().last_action != "reproposal":
+            await self._changes.repropose(folder.id, state.wishes, self._company.tell)
+        return {"cost_usd": _cost(folder, first)}
+
+    async def _execute(self, state: WorkflowState, effect: CarryOut) -> Value:
+        folder = self._changes.folders.open(state.batch.change_id)
+        first = _calls_before(folder, effect)
+        message = ""
+        if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
+            built = await Implementing(self._changes).implement(folder.id, self._company.tell)
+            message = built.problem or (f"{_NO_AGENT}\n\n{built.handover}" if built.handover else "")
+        boxes = tasks.tasks(folder.tasks() or "")
+        return {
+            "complete": folder.state().phase in (Phase.COMPLETE, Phase.ARCHIVED),
+            "message": message,
+            "tasks_done": sum(box.done for box in boxes),
+            "tasks": len(boxes),
+            "cost_usd": _cost(folder, first),
+        }
+
+
+def first_waiting(queue: Queue) -> Value | None:
+    """Left in the queue. One that another tool has put there gets an id, by which it leaves the queue."""
+    first = queue.peek()
+    return None if first is None else {**first, "id": entry_id(first)}
+
+
+def _consulted(consultation: Consultation) -> Value:
+    return {"text": consultation.text, "cost_usd": consultation.cost_usd}
+
+
+def _day(started_at: str | float) -> str:
+    """Other tools write the time as a number, of seconds or milliseconds; a queued workflow has none yet."""
+    if isinstance(started_at, str):
+        return started_at[:10] or change_state.now()[:10]
+    seconds = started_at / 1000 if started_at > 1e11 else started_at
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+# -- what STATE.yaml notes for a workflow --------------------------------------------------------
+
+
+def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
+    """Whether the change is this batch's: it says so, or nothing is in it yet, and from now on it does."""
+    is_empty = folder.proposal() is None and folder.tasks() is None and not folder.specs()
+    ours = False
+
+    def note(data: Any) -> None:
+        nonlocal ours
+        there = data.get("workflow")
+        if there is None and is_empty:
+            data["workflow"] = there = dict(mark)
+        ours = isinstance(there, Mapping) and all(there.get(key) == value for key, value in mark.items())
+
+    folder.update_state(note)
+    return ours
+
+
+def _calls_before(folder: ChangeFolder, effect: CarryOut) -> int:
+    """How many calls had been made when this was first asked for: those since then are its cost, also those
+    of a run that was killed."""
+    made, asked = len(folder.state().calls), f"{effect.what} {effect.occasion}"
+    first = made
+
+    def note(data: Any) -> None:
+        nonlocal first
+        mark = data.get("workflow")
+        if not isinstance(mark, Mapping):
+            mark = {}
+        if mark.get("asked") == asked and isinstance(mark.get("calls"), int):
+            first = int(mark["calls"])
+        else:
+            data["workflow"] = {**mark, "asked": asked, "calls": made}
+
+    folder.update_state(note)
+    return first
+
+
+def _cost(folder: ChangeFolder, first: int) -> float | None:
+    costs = [call.cost_usd for call in folder.state().calls[first:] if call.cost_usd is not None]
+    return math.fsum(costs) if costs else None

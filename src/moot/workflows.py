@@ -1,0 +1,224 @@
+"""Workflows as a surface uses them: begin, take up, look, drop, and the queue of those that wait.
+
+There is one workflow at a time in a workspace, and its state is its file. One that is finished or dropped is
+put away, never deleted. One process at a time carries it on; another is told who does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moot.consulting import Company
+from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_events import Restored, Resumed, WorkflowEvent, WorkflowOpened
+from moot.flows.workflow_papers import title_of
+from moot.flows.workflow_snapshot import brings, restored, snapshot
+from moot.flows.workflow_state import WorkflowState
+from moot.gateway.names import ModelName, Speaker, parse
+from moot.prompting.brainstorm import DRAFTS
+from moot.runner import Runner
+from moot.speaking import Prompts, speaking
+from moot.workflow_work import WorkflowWork, first_waiting
+from moot.workspace import change_state, git, writing
+from moot.workspace.claim import claimed
+from moot.workspace.item_meta import slug_of
+from moot.workspace.paths import Root
+from moot.workspace.workflows import Queue, SnapshotLog, entry_id
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+MAX_IDEA = 20_000
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """One that is ready to run. `resumed`: it was there before."""
+
+    runner: Runner[WorkflowState, WorkflowEvent]
+    model: str
+    tiny: bool
+    resumed: bool
+
+    @property
+    def state(self) -> WorkflowState:
+        return self.runner.state
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A workflow in the queue."""
+
+    id: str
+    title: str
+    description: str
+
+
+class Workflows:
+    def __init__(self, moot: Moot) -> None:
+        self._moot = moot
+        self._file = moot.workspace.workflow_file
+        self.queue = Queue(moot.workspace.queue_file)
+
+    # -- looking -----------------------------------------------------------------------------
+
+    async def state(self) -> WorkflowState | None:
+        """Of the workflow that is there; None if there is none. A file that makes no sense raises."""
+        events = await self._log().read()
+        return WORKFLOW.fold(events) if events else None
+
+    def waiting(self) -> list[Waiting]:
+        entries = self.queue.list()
+        return [Waiting(entry_id(e), title_of(e), str(e.get("userDescription") or "")) for e in entries]
+
+    def uncommitted(self) -> tuple[str, ...]:
+        """What in the workspace is not committed."""
+        return git.uncommitted(self._moot.workspace.root)
+
+    # -- beginning and taking up -------------------------------------------------------------
+
+    @asynccontextmanager
+    async def begun(self, idea: str, company: Company) -> AsyncIterator[Workflow]:
+        """A new workflow. One that is under way is taken up if this is its idea; it is never replaced."""
+        idea = idea.strip()
+        if not idea:
+            raise InvalidInput("idea", "say in a sentence or two what you have in mind")
+        if len(idea) > MAX_IDEA:
+            raise InvalidInput("idea", f"has {len(idea)} characters; at most {MAX_IDEA}")
+        # Before anything is written: a key that is missing is no reason to leave files behind.
+        name = (await self._moot.gateway.choice(Speaker("brainstormer"))).name
+        with self._held():
+            there = await self.state()
+            under_way = there is not None and not there.finished
+            if there is not None and under_way and there.brainstorm.description != idea:
+                raise AlreadyThere("workflow", _short(there.brainstorm.description))
+            if not under_way:
+                self._put_away()
+                log = self._log()
+                await log.read()
+                await log.append(self._opening(idea, name))
+            async with self._ready(company, resumed=under_way) as workflow:
+                yield workflow
+
+    @asynccontextmanager
+    async def resumed(self, company: Company) -> AsyncIterator[Workflow]:
+        """The workflow that is there; else the first that waits in the queue."""
+        if not self._file.exists() and self.queue.peek() is None:
+            raise NotFound("workflow", "running")
+        with self._held():
+            log = self._log()
+            there = bool(await log.read())
+            first = None if there else first_waiting(self.queue)
+            if first is not None:
+                await log.append(Restored({**first, "fromQueue": True}))
+            async with self._ready(company, resumed=there) as workflow:
+                yield workflow
+
+    @asynccontextmanager
+    async def _ready(self, company: Company, *, resumed: bool) -> AsyncIterator[Workflow]:
+        state = await self.state()
+        assert state is not None
+        name = await self._model(state.config)
+        work = WorkflowWork(self._moot, company, name)
+        runner: Runner[WorkflowState, WorkflowEvent] = Runner(
+            WORKFLOW,
+            self._log(),
+            speak=speaking(self._moot.library, self._moot.gateway, name, Prompts({}, DRAFTS)),
+            person=company.person,
+            listener=company.listener,
+            work=work.carry_out,
+        )
+        if (await runner.resume()).stopped:
+            await runner.put(Resumed())
+        yield Workflow(runner, str(name), self._moot.gateway.named(name).small, resumed)
+
+    async def _model(self, config: Mapping[str, Any]) -> ModelName:
+        """--model wins; else a workflow keeps to the model that it began with."""
+        said = self._moot.model_wished or config.get("model")
+        if isinstance(said, str) and said:
+            return parse(said)
+        return (await self._moot.gateway.choice(Speaker("brainstormer"))).name
+
+    def _opening(self, idea: str, model: ModelName) -> WorkflowOpened:
+        settings = self._moot.config.both
+        config = {"model": str(model), "maxRevisions": settings.workflow.max_rounds - 1}
+        return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, change_state.now(), config)
+
+    def _log(self) -> SnapshotLog[WorkflowState, WorkflowEvent]:
+        return SnapshotLog(
+            self._file,
+            initial=WORKFLOW.initial,
+            advance=WORKFLOW.advance,
+            snapshot=snapshot,
+            restored=restored,
+            brings=brings,
+        )
+
+    # -- putting away ------------------------------------------------------------------------
+
+    def drop(self) -> Path:
+        """Puts the workflow away, whatever is in its file. Its design and its changes stay."""
+        if not self._file.exists():
+            raise NotFound("workflow", "running")
+        with self._held():
+            kept = self._put_away()
+        assert kept is not None
+        return kept
+
+    def _put_away(self) -> Path | None:
+        """Moves the file to moot/archive/workflows, under a name that is free."""
+        text = writing.read(self._file) if self._file.exists() else None
+        if text is None:
+            return None
+        root = self._moot.workspace.root
+        folder = (self._moot.workspace.archive / "workflows").relative_to(root).as_posix()
+        stem = f"{change_state.now()[:10]}-{slug_of(_told(text))}"
+        names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
+        with writing.locked(self._file):
+            place = next(path for path in map(Root(root).resolve, names) if not path.exists())
+            place.parent.mkdir(parents=True, exist_ok=True)
+            writing.disk.rename(self._file, place)
+            writing.disk.fsync_dir(place.parent)
+        return place
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        folder = self._file.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(claimed(folder, "carried on"))
+            except Busy as busy:
+                name = self._moot.workspace.root.name
+                who = (busy.pid, busy.host, busy.since)
+                raise Busy(name, busy.doing, *who, kind="the workflow of") from None
+            yield
+
+
+def _short(idea: str) -> str:
+    first = idea.strip().partition("\n")[0]
+    return first if len(first) <= 80 else f"{first[:79]}…"
+
+
+def _told(text: str) -> str:
+    """What a file calls itself, if it says so: it may be damaged."""
+    from moot.errors import FileDamaged
+    from moot.workspace.documents import JsonDocument
+
+    try:
+        data = JsonDocument(text, Path("workflow.json")).data
+    except FileDamaged:
+        return "damaged"
+    return str(data.get("userDescription") or "workflow")[:60]
+
+
+def as_json(state: WorkflowState) -> dict[str, Any]:
+    """What workflow.json says of a state."""
+    return dict(snapshot(state))

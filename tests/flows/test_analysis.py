@@ -1,0 +1,866 @@
+"""The analysis as a pure flow: steps, menus, depth, phases, failures, roundtables and the Board within it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows.analysis import ANALYSIS, TRANSITIONS
+from moot.flows.analysis_events import (
+    MAX_ANSWER,
+    AnalysisEvent,
+    AnalysisOpened,
+    AnswerGiven,
+    BoardAnswered,
+    BoardCalled,
+    FeedbackGiven,
+    FeedbackTaken,
+    FeedbackWritten,
+    ImpactLooked,
+    MenuChosen,
+    ModelFailed,
+    QuestionPut,
+    SkippedTakenUp,
+    StepAssessed,
+    StepCompleted,
+    StepOpened,
+    StepRef,
+    TriedAgain,
+    Voice,
+    Withdrawn,
+    WorkspaceScanned,
+)
+from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.flow import (
+    AskPerson,
+    AskPersona,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    NotCarriedOut,
+    Outcome,
+    PersonaFailed,
+    PersonAnswered,
+    PersonaSpoke,
+    Spoken,
+)
+from moot.flows.roundtable import TRANSITIONS as OF_ROUNDTABLES
+
+BILL = Spoken("local", 10, 5, 0.0, 800)
+MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
+VOICES = (
+    Voice(MAYA, "Maya Chen", "Business Analyst"),
+    Voice(ALEX, "Alex Rivera", "Solutions Architect"),
+    Voice(JORDAN, "Jordan Park", "System Designer"),
+)
+STEPS = (
+    StepRef("00-01", "Scope Estimation", "00-quick-scan", MAYA, "standard", ("quick-scan.md",)),
+    StepRef("00-02", "Keyword Search", "00-quick-scan", MAYA, "brief", ("quick-scan.md",), ("00-01",)),
+    StepRef("01-01", "Business Context", "01-requirements", MAYA, "standard", ("spec.md",)),
+    StepRef("01-02", "User Needs", "01-requirements", MAYA, "deep", ("spec.md", "nfr.md"), ("01-01",)),
+    StepRef("02-01", "Blast Radius", "02-impact-analysis", ALEX, "standard", ("impact.md",)),
+)
+TALK = {
+    MAYA: "Before that, who notices a conflict on the train with a half-filled form?",
+    ALEX: "I see two approaches here: last write wins, or an explicit merge with higher cost.",
+    JORDAN: "To make this concrete: resolve(local, remote) returns Merged or raises Conflict.",
+}
+SYNTHESIS = {
+    "insights": [{"by": ["Alex"], "text": "Conflicts are shown."}],
+    "decisions": [],
+    "open_questions": [
+        {"question": "Who merges?", "context": "nobody knows"},
+        {"question": "Who pays?", "context": "not asked"},
+    ],
+    "action_items": [],
+    "one_line": "we found that conflicts have to be shown",
+}
+
+
+def seated(step: StepRef) -> dict[str, Any]:
+    speakers = [
+        {
+            "id": voice.id,
+            "name": voice.name,
+            "first_name": voice.name.split()[0],
+            "role": voice.role,
+            "short_role": voice.role.split()[-1],
+            "lens": "risk",
+        }
+        for voice in VOICES
+    ]
+    return {
+        "step_id": step.id,
+        "step_title": step.title,
+        "item": "Offline mode",
+        "speakers": speakers,
+        "lead": MAYA,
+        "max_turns": 6,
+        "at": f"2026-02-20T14:30:00.{step.id[-2:]}0Z",
+        "material": "",
+    }
+
+
+def assessed(follow_up: str = "") -> Drafted:
+    missing = ["who"] if follow_up else []
+    notes = {"summary": "Settled.", "contents": {"spec.md": "Text."}, "missing": missing}
+    return Drafted({**notes, "follow_up": follow_up}, BILL)
+
+
+class Play:
+    """An analysis under test: answers what is pending, keeps the events."""
+
+    def __init__(self, *steps: StepRef, scan: str = "standard", **opening: Any) -> None:
+        self.events: list[AnalysisEvent] = []
+        self.state = ANALYSIS.initial
+        self.put(AnalysisOpened("offline-mode", "Offline mode", "local", steps or STEPS, VOICES, **opening))
+        if self.state.step is Step.SCANNING:
+            self.settle(CarriedOut({"found": "3 files", "depth": scan}))
+
+    def put(self, event: AnalysisEvent) -> None:
+        self.state = ANALYSIS.advance(self.state, event)
+        self.events.append(event)
+
+    def asked(self) -> Effect:
+        (effect,) = ANALYSIS.pending(self.state)
+        return effect
+
+    def settle(self, outcome: Outcome) -> AnalysisEvent:
+        event = ANALYSIS.record(self.state, self.asked(), outcome)
+        self.put(event)
+        return event
+
+    def says(self, text: str) -> AnalysisEvent:
+        assert isinstance(self.asked(), AskPerson), self.asked()
+        return self.settle(PersonAnswered(text))
+
+    def opens(self) -> Play:
+        if self.state.step is Step.LOOKING:
+            self.settle(CarriedOut({"found": "2 files touched"}))
+        self.settle(PersonaSpoke("Who needs it?", BILL))
+        return self
+
+    def step(self, answer: str = "Twenty people.") -> Play:
+        """One step to its menu."""
+        self.opens().says(answer)
+        self.settle(assessed())
+        self.settle(CarriedOut({"files": ["spec.md"]}))
+        return self
+
+    def roundtable(self, *words: str) -> Play:
+        self.says("E")
+        while self.state.step is Step.ROUNDTABLE:
+            self.settle(self._at_table(self.asked(), words))
+        return self
+
+    def _at_table(self, effect: Effect, words: tuple[str, ...]) -> Outcome:
+        assert self.state.current is not None
+        table = self.state.roundtable
+        assert table is not None
+        match effect:
+            case CarryOut("roundtable/open"):
+                return CarriedOut(seated(self.state.current.ref))
+            case CarryOut():
+                return CarriedOut({"announcements": ["Updated spec.md."]})
+            case DraftReply("roundtable/framing"):
+                return Drafted({"summary": "three journeys", "focus_question": "Who?"}, BILL)
+            case DraftReply():
+                return Drafted(SYNTHESIS, BILL)
+            case AskPersona(persona):
+                return PersonaSpoke(TALK[persona], BILL)
+            case _:
+                return PersonAnswered((*words, "done")[table.answers])
+
+    def options(self) -> dict[str, str]:
+        effect = self.asked()
+        assert isinstance(effect, AskPerson)
+        return {option.key: option.label for option in effect.options}
+
+    @property
+    def at(self) -> str:
+        assert self.state.current is not None
+        return self.state.current.ref.id
+
+
+# -- a step --------------------------------------------------------------------------------------
+
+
+def test_the_workspace_is_looked_at_before_the_first_step() -> None:
+    play = Play()
+    assert isinstance(play.events[1], WorkspaceScanned)
+    assert (play.state.scan, play.state.active_depth) == ("3 files", "standard")
+    assert play.asked() == AskPersona(MAYA, "analysis/open", "2")
+
+
+def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_menu() -> None:
+    play = Play()
+    play.settle(PersonaSpoke("Who needs it?", BILL))
+    asked = play.asked()
+    assert isinstance(asked, AskPerson)
+    assert (asked.step, asked.optional) == ("00-01", False)
+    assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.")
+    assert play.asked() == DraftReply("analysis/assess", "4")
+    play.settle(assessed())
+    assert play.asked() == CarryOut("analysis/write", "5")
+    assert play.state.completed == ()
+    play.settle(CarriedOut({"files": ["quick-scan.md"]}))
+    assert (play.state.step, play.state.completed) == (Step.MENU, ("00-01",))
+    assert play.state.done[0].exchanges == (("Who needs it?", "Twenty people."),)
+    assert play.state.turns == 2
+
+
+@pytest.mark.parametrize(("depth", "follow_ups"), [("brief", 0), ("standard", 1), ("deep", 3)])
+def test_what_is_missing_is_asked_for_as_often_as_the_depth_allows(depth: str, follow_ups: int) -> None:
+    play = Play(scan=depth).opens()
+    for number in range(follow_ups):
+        play.says("Not known.")
+        play.settle(assessed(f"And who else ({number})?"))
+        assert play.state.question == f"And who else ({number})?"
+    play.says("Not known.")
+    play.settle(assessed("And who else?"))
+    assert (play.state.step, play.state.question) == (Step.WRITING, "")
+    assert play.state.current is not None
+    assert len(play.state.current.exchanges) == follow_ups + 1
+
+
+@pytest.mark.parametrize("answer", ["", "  ", "x" * (MAX_ANSWER + 1)])
+def test_an_answer_that_says_nothing_or_too_much_is_refused_and_asked_for_again(answer: str) -> None:
+    play = Play().opens()
+    with pytest.raises(InvalidInput):
+        play.says(answer)
+    assert play.state.step is Step.ANSWERING
+
+
+def test_an_event_of_another_step_is_refused() -> None:
+    with pytest.raises(IllegalMove):
+        Play().opens().put(AnswerGiven("01-01", "Twenty."))
+
+
+# -- menus ---------------------------------------------------------------------------------------
+
+
+def test_the_menu_after_a_step_is_word_for_word() -> None:
+    play = Play().step()
+    asked = play.asked()
+    assert isinstance(asked, AskPerson)
+    assert asked.expects == "Or type naturally to provide feedback."
+    assert [f"[{option.key}] {option.label}" for option in asked.options] == [
+        "[E] Elaboration Mode -- bring all perspectives to discuss this topic",
+        "[C] Continue -- move to the next step",
+        "[S] Skip remaining steps in this phase",
+    ]
+
+
+def test_at_the_end_of_a_phase_there_is_nothing_to_skip_and_the_next_phase_is_named() -> None:
+    play = Play().step()
+    play.says("C")
+    play.step()
+    assert list(play.options()) == ["E", "C"]
+    assert play.options()["C"] == "Continue to Phase 01 (requirements)"
+    play.says("C")
+    play.step()
+    play.says("C")
+    play.step()
+    assert play.options()["C"] == "Continue to Phase 02 (impact-analysis)"
+    play.says("C")
+    play.step()
+    assert play.options() == {
+        "E": "Elaboration Mode -- bring all perspectives to discuss this topic",
+        "C": "Complete analysis",
+    }
+    play.says("c")
+    assert (play.state.step, ANALYSIS.pending(play.state)) == (Step.FINISHED, ())
+    assert play.state.status == "analyzed"
+
+
+@pytest.mark.parametrize(
+    ("typed", "event"),
+    [
+        ("C", MenuChosen("C")),
+        (" c ", MenuChosen("C")),
+        ("e", MenuChosen("E")),
+        ("S", MenuChosen("S")),
+        ("Continue", FeedbackGiven("Continue")),
+        ("CC", FeedbackGiven("CC")),
+        ("B", FeedbackGiven("B")),
+        ("Q", FeedbackGiven("Q")),
+        ("C is the wrong language", FeedbackGiven("C is the wrong language")),
+    ],
+)
+def test_only_the_single_letter_is_a_choice(typed: str, event: AnalysisEvent) -> None:
+    assert Play().step().says(typed) == event
+
+
+@pytest.mark.parametrize("key", ["X", "B", "c", ""])
+def test_a_choice_that_is_not_offered_is_none(key: str) -> None:
+    with pytest.raises(InvalidInput):
+        Play().step().put(MenuChosen(key))
+
+
+def test_at_a_phase_boundary_s_is_feedback() -> None:
+    play = Play().step()
+    play.says("C")
+    assert play.step().says("S") == FeedbackGiven("S")
+
+
+# -- feedback ------------------------------------------------------------------------------------
+
+
+def test_feedback_is_answered_written_and_leads_back_to_the_same_menu() -> None:
+    play = Play().step()
+    before = play.options()
+    play.says("You forgot the tunnels.")
+    assert play.asked() == DraftReply("analysis/feedback", str(play.state.happened))
+    play.settle(Drafted({"reply": "You are right.", "contents": {"quick-scan.md": "Tunnels."}}, BILL))
+    assert play.asked() == CarryOut("analysis/amend", str(play.state.happened))
+    play.settle(CarriedOut({"files": ["quick-scan.md"]}))
+    assert (play.state.step, play.options(), play.at) == (Step.MENU, before, "00-01")
+    assert play.state.completed == ("00-01",)
+    (record,) = play.state.done
+    assert record.feedback == (("You forgot the tunnels.", "You are right.", {"quick-scan.md": "Tunnels."}),)
+
+
+def test_feedback_comes_as_often_as_somebody_has_some() -> None:
+    play = Play().step()
+    for said in ("First.", "Second."):
+        play.says(said)
+        play.settle(Drafted({"reply": "Yes.", "contents": {}}, BILL))
+        play.settle(CarriedOut({"files": []}))
+    assert [said for said, _, _ in play.state.done[0].feedback] == ["First.", "Second."]
+    play.says("C")
+    assert play.at == "00-02"
+
+
+# -- depth ---------------------------------------------------------------------------------------
+
+
+def depth_at(play: Play) -> str:
+    assert play.state.current is not None
+    return play.state.current.depth
+
+
+@pytest.mark.parametrize("proposed", ["brief", "standard", "deep"])
+def test_the_scan_proposes_the_depth(proposed: str) -> None:
+    assert depth_at(Play(scan=proposed)) == proposed
+
+
+def test_what_is_set_for_a_phase_goes_before_everything_else() -> None:
+    play = Play(scan="deep", depth_overrides={"00-quick-scan": "brief"})
+    assert depth_at(play) == "brief"
+    play.step("Let us go deep.")
+    play.says("C")
+    assert depth_at(play) == "brief"
+    play.step()
+    play.says("C")
+    assert (play.at, depth_at(play)) == ("01-01", "deep")
+
+
+def test_without_a_scan_the_files_own_depth_holds() -> None:
+    play = Play(*STEPS[2:])
+    assert (play.at, depth_at(play)) == ("01-01", "standard")
+    play.step()
+    play.says("C")
+    assert (play.at, depth_at(play)) == ("01-02", "deep")
+
+
+def test_words_in_an_answer_change_the_depth_from_the_next_step_on() -> None:
+    play = Play(scan="standard").step("About twenty. Just the highlights, please.")
+    assert depth_at(play) == "standard"
+    play.says("C")
+    assert depth_at(play) == "brief"
+
+
+def test_words_in_feedback_change_the_depth_too() -> None:
+    play = Play(scan="brief").step()
+    play.says("I want more detail on that.")
+    play.settle(Drafted({"reply": "Good.", "contents": {}}, BILL))
+    play.settle(CarriedOut({"files": []}))
+    play.says("C")
+    assert depth_at(play) == "deep"
+
+
+def test_a_wish_made_before_the_scan_is_not_overruled_by_it() -> None:
+    late = dataclasses.replace(Play(scan="brief").state, step=Step.SCANNING, active_depth="deep")
+    assert ANALYSIS.advance(late, WorkspaceScanned("x", "brief")).active_depth == "deep"
+
+
+# -- which steps are due -------------------------------------------------------------------------
+
+
+def test_a_completed_step_is_not_taken_again() -> None:
+    play = Play(completed=("00-01", "01-01"))
+    assert play.at == "00-02"
+    play.step()
+    play.says("C")
+    assert play.at == "01-02"
+
+
+def test_an_analysis_that_was_complete_already_is_finished_at_once() -> None:
+    play = Play(completed=tuple(step.id for step in STEPS))
+    assert (play.state.step, play.state.status) == (Step.FINISHED, "analyzed")
+
+
+def test_without_steps_there_is_nothing_to_analyse() -> None:
+    with pytest.raises(InvalidInput):
+        ANALYSIS.advance(ANALYSIS.initial, AnalysisOpened("x", "X", "local", (), VOICES))
+
+
+def test_a_step_whose_dependencies_are_missing_is_left_out_with_the_reason() -> None:
+    orphan = msgspec.structs.replace(STEPS[3], depends_on=("01-09", "01-01"))
+    play = Play(STEPS[2], orphan, STEPS[4]).step()
+    play.says("C")
+    play.step()
+    assert play.at == "02-01"
+    assert play.state.left_out == ((orphan, "it needs 01-09 first"),)
+    play.says("C")
+    assert (play.state.status, play.state.phases_completed) == ("partial", ("02-impact-analysis",))
+
+
+def test_a_step_that_waits_for_one_that_is_still_due_is_not_left_out() -> None:
+    assert Play().state.left_out == ()
+
+
+def test_a_step_that_does_not_apply_is_passed_over_and_holds_nothing_up() -> None:
+    none = msgspec.structs.replace(STEPS[0], does_not_apply="there is no code")
+    play = Play(none, *STEPS[1:])
+    assert play.at == "00-02", "what depends on it does not wait"
+    assert play.state.left_out == ((none, "there is no code"),)
+    play.step()
+    assert play.state.phases_completed == ("00-quick-scan",)
+
+
+def test_a_step_can_be_for_some_depths_only() -> None:
+    only_deep = msgspec.structs.replace(STEPS[1], skip_at=("brief", "standard"))
+    shallow = Play(STEPS[0], only_deep, STEPS[2], scan="standard").step()
+    assert shallow.state.left_out == ((only_deep, "the analysis is standard"),)
+    shallow.says("C")
+    assert shallow.at == "01-01"
+    thorough = Play(STEPS[0], only_deep, STEPS[2], scan="standard").step("Please be thorough.")
+    thorough.says("C")
+    assert thorough.at == "00-02"
+
+
+def test_if_the_scan_leaves_nothing_to_do_the_analysis_is_finished() -> None:
+    only_deep = msgspec.structs.replace(STEPS[0], skip_at=("brief",))
+    assert Play(only_deep, scan="brief").state.step is Step.FINISHED
+
+
+def test_a_look_that_finds_nothing_is_not_taken_again() -> None:
+    play = Play(completed=("00-01",))
+    play.state = dataclasses.replace(play.state, scan="", step=Step.SCANNING)
+    play.settle(CarriedOut({"found": "", "depth": "brief"}))
+    assert play.state.step is Step.OPENING
+
+
+def test_what_it_touches_is_looked_at_before_the_impact_phase() -> None:
+    play = Play(completed=("00-01", "00-02", "01-01", "01-02"))
+    assert play.asked() == CarryOut("analysis/impact", "1")
+    play.settle(CarriedOut({"found": "2 files"}))
+    assert (play.at, play.state.impact) == ("02-01", "2 files")
+
+
+# -- skipping ------------------------------------------------------------------------------------
+
+
+def test_skipping_goes_to_the_next_phase_and_completes_nothing() -> None:
+    play = Play().step()
+    play.says("s")
+    assert (play.at, play.state.completed, play.state.phases_completed) == ("01-01", ("00-01",), ())
+    assert play.state.left_out == ((STEPS[1], "the rest of its phase was skipped"),)
+
+
+def skipped_to_the_end() -> Play:
+    play = Play(*STEPS[:4]).step()
+    play.says("S")
+    play.step()
+    play.says("S")
+    return play
+
+
+def test_what_was_skipped_is_offered_at_the_end() -> None:
+    play = skipped_to_the_end()
+    asked = play.asked()
+    assert isinstance(asked, AskPerson)
+    assert (play.state.step, play.state.status) == (Step.FINISHED, "partial")
+    assert (asked.step, asked.optional, asked.expects) == (
+        "skipped",
+        True,
+        "2 skipped steps left. Take them up?",
+    )
+    with pytest.raises(InvalidInput):
+        play.says("Perhaps")
+    assert play.says("T") == SkippedTakenUp()
+    assert play.at == "00-02"
+    play.step()
+    play.says("C")
+    assert play.at == "01-02"
+    play.step()
+    play.says("C")
+    assert (ANALYSIS.pending(play.state), play.state.status) == ((), "analyzed")
+
+
+def test_one_skipped_step_is_one() -> None:
+    play = Play(*STEPS[:2]).step()
+    play.says("S")
+    asked = play.asked()
+    assert isinstance(asked, AskPerson)
+    assert asked.expects == "1 skipped step left. Take them up?"
+
+
+# -- phases --------------------------------------------------------------------------------------
+
+
+def test_the_status_goes_from_raw_through_partial_to_analyzed() -> None:
+    assert ANALYSIS.initial.status == "raw"
+    play = Play(*STEPS[:2])
+    assert (play.state.status, play.state.phases_completed) == ("raw", ())
+    play.step()
+    assert (play.state.status, play.state.phases_completed) == ("partial", ())
+    play.says("C")
+    play.step()
+    assert (play.state.status, play.state.phases_completed) == ("analyzed", ("00-quick-scan",))
+
+
+# -- failures ------------------------------------------------------------------------------------
+
+
+def failing(at: Step) -> Play:
+    """Just before a model is asked."""
+    play = Play()
+    if at is Step.OPENING:
+        return play
+    if at is Step.ASSESSING:
+        play.opens().says("Twenty.")
+        return play
+    play.step()
+    if at is Step.FEEDBACK:
+        play.says("You forgot the tunnels.")
+        return play
+    play.roundtable()
+    play.says("B")
+    play.says("1")
+    if at is Step.BOARD:
+        play.settle(CarriedOut({"session": "7"}))
+    return play
+
+
+FAILURES: dict[Step, Outcome] = {
+    Step.OPENING: PersonaFailed("ProviderDown", "529"),
+    Step.ASSESSING: DraftFailed("DraftInvalid", "no JSON", "Well, …"),
+    Step.FEEDBACK: DraftFailed("ProviderDown", "529"),
+    Step.CALLING: NotCarriedOut("StoreFailed", "no database"),
+    Step.BOARD: NotCarriedOut("ReplyEmpty", "the board gave no brief"),
+}
+
+
+@pytest.mark.parametrize("at", FAILURES)
+def test_what_failed_is_said_and_can_be_tried_again_where_it_was(at: Step) -> None:
+    play = failing(at)
+    before = play.asked()
+    failed = play.settle(FAILURES[at])
+    assert isinstance(failed, ModelFailed)
+    assert play.state.failure == failed
+    assert failed.raw == ("Well, …" if at is Step.ASSESSING else "")
+    asked = play.asked()
+    assert isinstance(asked, AskPerson)
+    assert (asked.step, asked.optional) == ("failed", True)
+    with pytest.raises(InvalidInput):
+        play.says("Why?")
+    assert play.says("R") == TriedAgain()
+    assert (play.state.failure, play.state.step) == (None, at)
+    again = play.asked()
+    assert type(again) is type(before)
+    assert again != before, "an asking of its own"
+
+
+@pytest.mark.parametrize("at", FAILURES)
+def test_what_a_step_can_do_without_can_be_given_up(at: Step) -> None:
+    play = failing(at)
+    play.settle(FAILURES[at])
+    if at in (Step.OPENING, Step.ASSESSING):
+        assert list(play.options()) == ["r"]
+        with pytest.raises(InvalidInput):
+            play.says("m")
+        with pytest.raises(IllegalMove):
+            play.put(Withdrawn())
+        return
+    assert list(play.options()) == ["r", "m"]
+    assert play.says("m") == Withdrawn()
+    assert (play.state.step, play.state.failure, play.state.pending_feedback) == (Step.MENU, None, "")
+    assert play.state.board_question == ""
+    assert "B" in play.options() or at is Step.FEEDBACK, "the question is still open"
+
+
+def test_nothing_else_happens_while_a_failure_waits() -> None:
+    play = failing(Step.OPENING)
+    play.settle(FAILURES[Step.OPENING])
+    with pytest.raises(IllegalMove):
+        play.put(StepOpened("00-01", "Who?", BILL))
+    with pytest.raises(IllegalMove):
+        Play().put(TriedAgain())
+
+
+# -- roundtables ---------------------------------------------------------------------------------
+
+
+def test_a_roundtable_leads_back_to_the_same_menu_with_its_insights() -> None:
+    play = Play().step()
+    before = play.options()
+    play.roundtable("Alex, what about conflicts?")
+    assert (play.state.step, play.at, play.state.roundtable) == (Step.MENU, "00-01", None)
+    assert {key: label for key, label in play.options().items() if key != "B"} == before
+    (held,) = play.state.elaborations
+    assert (held.step, held.summary) == ("00-01", "we found that conflicts have to be shown")
+    assert held.open_questions == ("Who merges?", "Who pays?")
+    assert play.state.turns > 4, "its replies are on the bill"
+    play.says("C")
+    assert play.at == "00-02"
+
+
+def test_a_roundtable_can_be_held_again_and_at_the_end_of_a_phase() -> None:
+    play = Play().step()
+    play.roundtable().roundtable()
+    assert [held.step for held in play.state.elaborations] == ["00-01", "00-01"]
+    play.says("C")
+    play.step().roundtable()
+    assert [held.step for held in play.state.elaborations] == ["00-01", "00-01", "00-02"]
+
+
+def test_a_roundtable_that_could_not_be_opened_leads_back_to_the_menu() -> None:
+    play = Play().step()
+    play.says("E")
+    play.settle(NotCarriedOut("FileDamaged", "bad panel"))
+    assert (play.state.step, play.state.elaborations) == (Step.MENU, ())
+
+
+def test_the_first_thing_of_a_roundtable_is_never_a_model() -> None:
+    play = Play().step()
+    play.says("E")
+    assert play.asked() == CarryOut("roundtable/open", "1")
+    play.settle(CarriedOut(seated(STEPS[0])))
+    assert play.state.roundtable is not None
+    assert [said.kind for said in play.state.roundtable.transcript] == ["introduction"]
+
+
+# -- the Board on an open question ---------------------------------------------------------------
+
+
+def test_without_an_open_question_there_is_no_board() -> None:
+    assert "B" not in Play().step().options()
+
+
+def test_the_board_is_asked_an_open_question_once() -> None:
+    play = Play().step().roundtable()
+    assert play.options()["B"] == "Convene the Board on an open question"
+    play.says("b")
+    assert play.options() == {"1": "Who merges?", "2": "Who pays?", "": "None of them"}
+    for wrong in ("3", "0", "²", "who"):
+        with pytest.raises(InvalidInput):
+            play.says(wrong)
+    assert play.says("2") == QuestionPut("Who pays?")
+    assert play.asked() == CarryOut("analysis/call", str(play.state.happened))
+    play.settle(CarriedOut({"session": "s-7"}))
+    assert (play.state.board_session, play.asked().occasion) == ("s-7", str(play.state.happened))
+    answer = {"session": "s-7", "file": "board-s-7.md", "recommendation": "The reader."}
+    assert play.settle(CarriedOut(answer)) == BoardAnswered("Who pays?", "s-7", "board-s-7.md", "The reader.")
+    assert (play.state.step, play.state.board_session) == (Step.MENU, "")
+    assert play.state.open_questions == ("Who merges?",)
+    play.says("C")
+    assert "B" not in play.step().options(), "the questions of another step"
+
+
+def test_one_can_think_better_of_the_board() -> None:
+    play = Play().step().roundtable()
+    play.says("B")
+    assert play.says("") == QuestionPut("")
+    assert (play.state.step, "B" in play.options()) == (Step.MENU, True)
+
+
+def test_only_open_questions_are_put() -> None:
+    play = Play().step().roundtable()
+    play.says("B")
+    with pytest.raises(InvalidInput):
+        play.put(QuestionPut("What is love?"))
+
+
+# -- all moves -----------------------------------------------------------------------------------
+
+EVENTS: dict[type, AnalysisEvent] = {
+    AnalysisOpened: AnalysisOpened("x", "X", "local", STEPS, VOICES),
+    WorkspaceScanned: WorkspaceScanned("x", "brief"),
+    ImpactLooked: ImpactLooked("x"),
+    StepOpened: StepOpened("00-01", "Who?", BILL),
+    AnswerGiven: AnswerGiven("00-01", "Twenty."),
+    StepAssessed: StepAssessed("00-01", "Settled.", {}),
+    StepCompleted: StepCompleted("00-01", ()),
+    MenuChosen: MenuChosen("C"),
+    FeedbackGiven: FeedbackGiven("Tunnels."),
+    FeedbackTaken: FeedbackTaken("Yes.", {}, BILL),
+    FeedbackWritten: FeedbackWritten(()),
+    QuestionPut: QuestionPut(""),
+    BoardCalled: BoardCalled("s-7"),
+    BoardAnswered: BoardAnswered("Who pays?", "s-7", "f", "r"),
+    ModelFailed: ModelFailed("ProviderDown", "529"),
+    TriedAgain: TriedAgain(),
+    Withdrawn: Withdrawn(),
+    SkippedTakenUp: SkippedTakenUp(),
+}
+
+
+def _written() -> Play:
+    play = Play().opens()
+    play.says("Twenty.")
+    play.settle(assessed())
+    return play
+
+
+def _amending() -> Play:
+    play = failing(Step.FEEDBACK)
+    play.settle(Drafted({"reply": "Yes.", "contents": {}}, BILL))
+    return play
+
+
+def _choosing() -> Play:
+    play = Play().step().roundtable()
+    play.says("B")
+    return play
+
+
+def _unscanned() -> AnalysisState:
+    return ANALYSIS.advance(ANALYSIS.initial, EVENTS[AnalysisOpened])
+
+
+def _failed(at: Step) -> AnalysisState:
+    play = failing(at)
+    play.settle(FAILURES[at])
+    return play.state
+
+
+PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
+    "unopened": (lambda: ANALYSIS.initial, {AnalysisOpened}),
+    "scanning": (_unscanned, {WorkspaceScanned}),
+    "looking": (lambda: Play(completed=("00-01", "00-02", "01-01", "01-02")).state, {ImpactLooked}),
+    "opening": (lambda: Play().state, {StepOpened, ModelFailed}),
+    "answering": (lambda: Play().opens().state, {AnswerGiven}),
+    "assessing": (lambda: failing(Step.ASSESSING).state, {StepAssessed, ModelFailed}),
+    "writing": (lambda: _written().state, {StepCompleted}),
+    "menu": (lambda: Play().step().state, {MenuChosen, FeedbackGiven}),
+    "feedback": (lambda: failing(Step.FEEDBACK).state, {FeedbackTaken, ModelFailed}),
+    "amending": (lambda: _amending().state, {FeedbackWritten}),
+    "choosing": (lambda: _choosing().state, {QuestionPut}),
+    "calling": (lambda: failing(Step.CALLING).state, {BoardCalled, ModelFailed}),
+    "board": (lambda: failing(Step.BOARD).state, {BoardAnswered, ModelFailed}),
+    "opening failed": (lambda: _failed(Step.OPENING), {TriedAgain}),
+    "board failed": (lambda: _failed(Step.BOARD), {TriedAgain, Withdrawn}),
+    "skipped": (lambda: skipped_to_the_end().state, {SkippedTakenUp}),
+    "finished": (lambda: Play(completed=tuple(step.id for step in STEPS)).state, set()),
+}
+
+
+def test_the_table_knows_every_event() -> None:
+    own = {kind for _, kind in TRANSITIONS} - {kind for _, kind in OF_ROUNDTABLES}
+    assert own == set(EVENTS)
+    assert {kind for _, kinds in PLACES.values() for kind in kinds} == set(EVENTS)
+    assert {at for at, _ in TRANSITIONS} | {Step.FINISHED} == set(Step)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_exactly_the_legal_events_happen_and_lead_where_the_table_says(place: str) -> None:
+    make, legal = PLACES[place]
+    state = make()
+    happened = set()
+    for kind, event in EVENTS.items():
+        try:
+            after = ANALYSIS.advance(state, event)
+        except IllegalMove:
+            continue
+        happened.add(kind)
+        assert after.step in TRANSITIONS[state.step, kind]
+    assert happened == legal
+
+
+def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
+    for effect in (CarryOut("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
+        with pytest.raises(AssertionError):
+            ANALYSIS.record(Play().state, effect, PersonaSpoke("x", BILL))
+
+
+# -- whatever happens ----------------------------------------------------------------------------
+
+WORDS = [
+    *("", "C", "c", "E", "S", "B", "1", "2", "t", "r", "m", "done", "Twenty people.", "go deep"),
+    *("Alex, why?", "just the highlights", "You forgot the tunnels.", "x" * (MAX_ANSWER + 1)),
+]
+
+
+def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
+    """Of a world in which anything may fail."""
+    if isinstance(effect, AskPerson):
+        return PersonAnswered(WORDS[choice % len(WORDS)])
+    if play.state.step is Step.ROUNDTABLE:
+        return play._at_table(effect, ())
+    if choice % 6 == 0 and play.state.step in FAILURES:
+        return FAILURES[play.state.step]
+    match effect:
+        case AskPersona():
+            return PersonaSpoke("Who needs it?", BILL)
+        case DraftReply("analysis/assess"):
+            return assessed("And who else?" if choice % 2 else "")
+        case DraftReply():
+            return Drafted({"reply": "Yes.", "contents": {}}, BILL)
+        case CarryOut("analysis/scan"):
+            return CarriedOut({"found": "x", "depth": ("brief", "standard", "deep")[choice % 3]})
+        case _:
+            value = {"found": "x", "files": [], "session": "s", "file": "f", "recommendation": "r"}
+            return CarriedOut(value)
+
+
+def played(choices: Iterable[int], steps: tuple[StepRef, ...] = STEPS) -> Play:
+    play = Play.__new__(Play)
+    play.events, play.state = [], ANALYSIS.initial
+    play.put(AnalysisOpened("offline-mode", "Offline mode", "local", steps, VOICES))
+    for choice in choices:
+        pending = ANALYSIS.pending(play.state)
+        if not pending:
+            break
+        try:
+            play.settle(outcome_of(play, pending[0], choice))
+        except InvalidInput:
+            assert isinstance(pending[0], AskPerson)
+    return play
+
+
+@settings(max_examples=100, deadline=None)
+@given(choices=st.lists(st.integers(0, 1000), max_size=200), at=st.integers(0, 200))
+def test_whatever_happens_the_promises_hold(choices: list[int], at: int) -> None:
+    play = played(choices)
+    state = ANALYSIS.initial
+    asked: set[Effect] = set()
+    for number, event in enumerate(play.events):
+        before, state = state, ANALYSIS.advance(state, event)
+        assert ANALYSIS.decode(ANALYSIS.encode(event)) == event
+        assert state.step in TRANSITIONS[before.step, type(event)]
+        assert len(ANALYSIS.pending(state)) <= 1
+        assert len(set(state.completed)) == len(state.completed)
+        assert set(before.completed) <= set(state.completed)
+        assert [record.ref.id for record in state.done] == list(state.completed)
+        if state.step is Step.MENU:
+            assert state.current is not None
+            assert state.current.ref.id == state.completed[-1]
+        if state.step is not Step.ROUNDTABLE:
+            fresh = set(ANALYSIS.pending(state))
+            assert not fresh & asked, "two askings are told apart"
+            asked |= fresh
+        if number + 1 == at:
+            logged = [ANALYSIS.decode(ANALYSIS.encode(each)) for each in play.events[:at]]
+            assert ANALYSIS.fold(logged) == state

@@ -1,0 +1,323 @@
+"""`moot brainstorm` as a person or a script uses it: the real command, a real repository, real HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.stub.script import Behaviour, Recorded
+from tests.stub.server import StubServer
+from tests.surfaces.cli.brainstorming import (
+    ASKED_ANEW,
+    BATCHES,
+    EXPLORE,
+    IDEA,
+    QUESTIONS,
+    STRAIGHT,
+    Brain,
+    Shop,
+)
+from tests.surfaces.cli.command import environment
+
+
+@pytest.fixture
+def brain(stub: StubServer) -> Brain:
+    brain = Brain()
+    stub.default = brain
+    return brain
+
+
+@pytest.fixture
+def shop(tmp_path: Path, stub: StubServer, brain: Brain) -> Shop:
+    del brain
+    return Shop(tmp_path, stub)
+
+
+def asked_for(request: Recorded, field: str) -> bool:
+    return request.schema is not None and field in request.schema["properties"]
+
+
+# -- how much process ----------------------------------------------------------------------------
+
+
+def test_a_straightforward_idea_needs_two_replies_and_two_decisions(shop: Shop, brain: Brain) -> None:
+    ended = shop.brainstormed("A", "A")
+    assert ended.code == 0, ended.err
+    # The brainstorm's own; the plan and its review follow.
+    assert brain.asked == ["level", "sections", "what_changes", "review"]
+    assert "Assessment: Straightforward" in ended.out
+    assert "A focused change." in ended.out
+    assert "One pass removes the codes." in ended.out
+    assert shop.workflow["phase"] == "done"
+    assert [batch["status"] for batch in shop.workflow["batches"]] == ["complete"]
+    assert list(shop.reviews().values()) == [["APPROVED"]]
+    assert shop.built == 2, "each of the plan's tasks was done once"
+
+
+def test_the_scout_has_read_the_workspace_and_says_what(shop: Shop, stub: StubServer) -> None:
+    ended = shop.brainstormed("A", "X")
+    assert "Looked at the workspace: read README.md, src/review_parser.py." in ended.err
+    assert "- src/review_parser.py (2 lines):" in shop.brainstorm["scoutOutput"]
+    assert len(shop.brainstorm["scoutOutput"].split()) <= 500
+    triage = next(request for request in stub.requests if asked_for(request, "level"))
+    assert "src/review_parser.py" in triage.said, "the brainstormer is told what was found"
+
+
+def test_the_design_document_is_written_and_reaches_the_planner(shop: Shop, stub: StubServer) -> None:
+    ended = shop.brainstormed("A", "A")
+    path = shop.workflow["designPath"]
+    assert path.endswith("-strip-ansi-codes-in-the-review-parser.md")
+    assert "One pass removes the codes." in shop.read(path)
+    assert path in ended.out
+    plan = next(request for request in stub.requests if asked_for(request, "what_changes"))
+    assert "A table of hostile inputs." in plan.said
+
+
+def test_the_level_can_be_overridden_and_rules_the_process(shop: Shop, brain: Brain) -> None:
+    shop.brainstormed("E", "S", "A", "S")
+    assert brain.asked[:4] == ["level", "questions", "approaches", "sections"]
+    assert shop.brainstorm["complexityLevel"] == "exploration"
+
+
+def test_skipping_to_planning_still_has_the_plan_reviewed(shop: Shop, brain: Brain) -> None:
+    ended = shop.brainstormed("S")
+    assert ended.code == 0, ended.err
+    assert brain.asked == ["level", "what_changes", "review"]
+    assert list(shop.reviews().values()) == [["APPROVED"]]
+
+
+# -- the conversation ----------------------------------------------------------------------------
+
+
+def test_exploration_with_answers_discussion_and_going_back(
+    shop: Shop, brain: Brain, stub: StubServer
+) -> None:
+    brain.triage = EXPLORE
+    replies = (
+        "A",
+        "3",
+        "2",  # the second option
+        "1 PostgreSQL",
+        "D question 2 makes no sense",
+        "S",
+        "B",  # from the approaches to the questions
+        "S",
+        "D what if we combined them?",
+        "2",
+        "A",
+        "B",  # from the second section to the approaches
+        "2",
+        "S",
+    )
+    ended = shop.brainstormed(*replies)
+    assert ended.code == 0, ended.err
+    answers = {question["text"]: question["answer"] for question in shop.brainstorm["questions"]}
+    assert answers[QUESTIONS[0]["text"]] == "PostgreSQL"
+    assert answers[QUESTIONS[2]["text"]] == "Sessions"
+    assert answers[ASKED_ANEW] == "user deferred — use your best judgment"
+    assert len(answers) == 3
+    assert ended.out.count("The brainstormer: You have a point.") == 2
+    assert "[answered: PostgreSQL] What persistence layer do you want?" in ended.out
+    assert shop.brainstorm["chosenApproach"] == shop.brainstorm["approaches"][1]["id"]
+    # Nothing that was not stale was asked for again.
+    assert brain.asked.count("questions") == brain.asked.count("approaches") == 1
+    assert brain.asked.count("sections") == 1
+    discussed = next(r for r in stub.requests if asked_for(r, "approaches") and asked_for(r, "reply"))
+    assert "what if we combined them?" in discussed.said
+    assert "PostgreSQL" in discussed.said
+    log = [(entry["role"], entry["step"]) for entry in shop.brainstorm["conversationLog"]]
+    assert ("user", "questions") in log
+    assert ("user", "approaches") in log
+
+
+def test_a_section_can_be_revised(shop: Shop, brain: Brain, stub: StubServer) -> None:
+    brain.triage = EXPLORE
+    changed = {"sections": [{"id": "s1", "title": "Parser", "content": "Two passes."}]}
+    stub.on(
+        lambda r: asked_for(r, "sections") and "two passes, please" in r.said,
+        Behaviour(json_text=json.dumps(changed)),
+    )
+    ended = shop.brainstormed("A", "S", "A", "R two passes, please", "S")
+    assert "Two passes." in ended.out
+    assert "Two passes." in shop.read(shop.workflow["designPath"])
+
+
+def test_the_board_is_convened_and_its_brief_joins_the_conversation(shop: Shop, stub: StubServer) -> None:
+    brief = {
+        "consensus": {"areas": ["Strip early."], "strength": "moderate"},
+        "tensions": [],
+        "blindSpots": [],
+        "recommendation": {"summary": "Do it in one pass.", "confidence": "high", "conditions": []},
+    }
+    stub.on(lambda r: asked_for(r, "blindSpots"), Behaviour(json_text=json.dumps(brief)))
+    ended = shop.brainstormed("O Is one pass enough?", "X")
+    assert "Do it in one pass." in ended.out
+    assert "has spoken" in ended.err
+    [entry] = [e for e in shop.brainstorm["conversationLog"] if e["role"] == "board"]
+    assert "Do it in one pass." in entry["content"]
+
+
+def test_the_roundtable_is_brought_in_and_its_minutes_join_the_conversation(shop: Shop) -> None:
+    ended = shop.brainstormed("T Where is it stripped?", "Alex, is that safe?", "done", "X")
+    assert "Alex Rivera (Solutions Architect): I see a risk in the edge cases." in ended.out
+    [entry] = [e for e in shop.brainstorm["conversationLog"] if e["role"] == "roundtable"]
+    assert "Strip early." in entry["content"]
+    assert not (shop.root / "moot" / ".roundtable.jsonl").exists()
+
+
+def test_a_roundtable_that_is_left_is_resumed_at_its_turn(shop: Shop, stub: StubServer) -> None:
+    begun = shop.brainstormed("T Where is it stripped?", "Alex, is that safe?")
+    assert begun.code == 1
+    before = len(stub.requests)
+    ended = shop.resumed("done", "X")
+    assert len(stub.requests) == before + 1, "only the minutes were asked for"
+    assert "Strip early." in ended.out
+
+
+# -- what goes wrong -----------------------------------------------------------------------------
+
+
+def test_an_invalid_reply_is_returned_once_then_shown_raw_with_retry(
+    shop: Shop, brain: Brain, stub: StubServer
+) -> None:
+    stub.script(Behaviour(json_text='{"level": "huge"}'), Behaviour(json_text='{"level": "vast"}'))
+    ended = shop.brainstormed({"at": "failed", "reply": "R"}, "A", "A")
+    assert ended.code == 0, ended.err
+    assert '{"level": "vast"}' in ended.err
+    returned = stub.requests[1]
+    assert '{"level": "huge"}' in returned.said, "the model was shown what it had said"
+    assert "level" in str(returned.messages[-1]), "and the reason"
+    assert brain.asked[0] == "level"
+
+
+def test_abort_saves_and_stops(shop: Shop, stub: StubServer) -> None:
+    stub.script(*[Behaviour(json_text="{}")] * 2)
+    ended = shop.brainstormed("X")
+    assert ended.code == 1
+    assert shop.workflow["stopped"] is True
+    assert "Saved. Go on with: moot workflow resume" in ended.err
+    assert shop.resumed("A", "A").code == 0, "what had failed is tried again"
+
+
+def test_stopping_saves_and_nothing_is_dispatched_by_itself(shop: Shop, stub: StubServer) -> None:
+    ended = shop.brainstormed("X")
+    assert ended.code == 0
+    assert "Stopped. Everything is saved" in ended.out
+    before = len(stub.requests)
+    for command in (("workflow", "status"), ("workflow", "queue"), ("changes",)):
+        assert shop.run(*command).code == 0
+    other = shop.run("brainstorm", "Another idea", answers=[])
+    assert other.code == 1
+    assert len(stub.requests) == before
+    assert shop.workflow["stopped"] is True
+
+
+def test_running_out_of_answers_names_the_step_and_is_resumed(shop: Shop, brain: Brain) -> None:
+    ended = shop.brainstormed("A")
+    assert ended.code == 1
+    assert "step 'design' needs an answer" in ended.err
+    again = shop.resumed("A")
+    assert again.code == 0, again.err
+    assert "Taking up the workflow that is under way." in again.err
+    assert "One pass removes the codes." in again.out, "what is decided about is shown again"
+    assert brain.asked.count("sections") == 1
+
+
+def test_a_wrong_choice_says_what_is_offered(shop: Shop) -> None:
+    ended = shop.brainstormed("perhaps")
+    assert ended.code == 2
+    assert "'perhaps' is none of those offered: A, E, C, D" in ended.err
+
+
+def test_without_a_terminal_and_answers_it_says_what_is_missing(shop: Shop) -> None:
+    ended = shop.run("brainstorm", IDEA)
+    assert ended.code == 1
+    assert "there is no terminal to ask on" in ended.err
+
+
+@pytest.mark.parametrize("idea", ["", "   ", "x" * 20_001])
+def test_an_idea_that_cannot_be_taken_leaves_nothing_behind(shop: Shop, idea: str) -> None:
+    ended = shop.run("brainstorm", idea, answers=[])
+    assert ended.code == 2
+    assert "idea: " in ended.err
+    assert not (shop.root / "moot").exists()
+
+
+def test_a_model_that_cannot_be_reached_costs_nothing_but_time(shop: Shop, tmp_path: Path) -> None:
+    shop.env = environment(tmp_path, None, OPENAI_API_KEY="x", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    shop.user_says("[gateway]\nretries = 0\n")
+    ended = shop.brainstormed("X")
+    assert ended.code == 1
+    assert "127.0.0.1:9" in ended.err or "connect" in ended.err.lower()
+    assert shop.workflow["userDescription"] == IDEA
+
+
+# -- around it -----------------------------------------------------------------------------------
+
+
+def test_the_same_idea_goes_on_and_another_is_refused(shop: Shop) -> None:
+    shop.brainstormed("A")
+    refused = shop.run("brainstorm", "Something else", answers=["A"])
+    assert refused.code == 1
+    assert f"Workflow '{IDEA}' already exists" in refused.err
+    assert "moot workflow resume" in refused.err
+    assert "moot workflow drop" in refused.err
+    assert shop.brainstormed("A").code == 0
+
+
+def test_without_an_idea_the_workflow_goes_on(shop: Shop) -> None:
+    nothing = shop.run("brainstorm", answers=[])
+    assert nothing.code == 1
+    assert 'moot brainstorm "your idea"' in nothing.err
+    shop.brainstormed("A")
+    assert shop.run("brainstorm", answers=["A"]).code == 0
+
+
+def test_a_finished_workflow_makes_room_for_the_next(shop: Shop) -> None:
+    shop.brainstormed("A", "A")
+    assert shop.brainstormed("A", "A", idea="Another idea").code == 0
+    assert shop.workflow["userDescription"] == "Another idea"
+    [kept] = (shop.root / "moot" / "archive" / "workflows").iterdir()
+    assert json.loads(kept.read_text(encoding="utf-8"))["userDescription"] == IDEA
+    assert len(shop.reviews()) == 2
+
+
+def test_uncommitted_work_is_said_before_anything_is_written(shop: Shop) -> None:
+    shop.write("half.py", "unfinished\n")
+    shop.env["OPENAI_BASE_URL"] = "nonsense"
+    ended = shop.run("brainstorm", IDEA, "--model", "nonsense", answers=[])
+    assert "the workspace has uncommitted work (half.py)" in ended.err
+    assert not (shop.root / "moot").exists()
+
+
+def test_a_clean_workspace_is_not_remarked_upon(shop: Shop) -> None:
+    assert "uncommitted" not in shop.brainstormed("X").err
+
+
+def test_json_is_one_document_and_words_go_elsewhere(shop: Shop) -> None:
+    ended = shop.run("brainstorm", IDEA, "--json", answers=["A", "A"])
+    assert ended.json["phase"] == "done"
+    assert ended.json["batches"][0]["status"] == "complete"
+    assert "Assessment: Straightforward" in ended.err
+
+
+def test_json_of_one_that_cannot_go_on_says_why(shop: Shop) -> None:
+    ended = shop.run("brainstorm", IDEA, "--json", answers=["A"])
+    assert ended.json["brainstorm"]["step"] == "design"
+    assert ended.json["error"]["kind"] == "AnswersExhausted"
+
+
+def test_what_a_model_says_cannot_act_on_the_terminal(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "reasoning": "Fine.\x1b[2J\x1b]0;owned\x07"}
+    ended = shop.brainstormed("X")
+    assert "Fine." in ended.out
+    assert "\x1b" not in ended.out + ended.err
+
+
+def test_batches_that_are_not_wanted_are_kept_whole(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    ended = shop.brainstormed("K", "A", "A")
+    assert ended.code == 0, ended.err
+    assert len(shop.workflow["batches"]) == 1

@@ -1,0 +1,318 @@
+"""`moot workflow`, and a workflow from batch to batch: planned, reviewed, built, reassessed, queued."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.surfaces.cli.brainstorming import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
+from tests.surfaces.cli.command import MOOT
+
+
+@pytest.fixture
+def brain(stub: StubServer) -> Brain:
+    brain = Brain()
+    stub.default = brain
+    return brain
+
+
+@pytest.fixture
+def shop(tmp_path: Path, stub: StubServer, brain: Brain) -> Shop:
+    del brain
+    return Shop(tmp_path, stub)
+
+
+# -- from batch to batch -------------------------------------------------------------------------
+
+
+def test_a_broad_idea_in_two_batches_and_an_independent_split(shop: Shop, brain: Brain) -> None:
+    """Plan, review, execute, reassess twice, then the workflow that was queued."""
+    brain.triage = {**STRAIGHT, "batches": BATCHES, "splits": SPLITS}
+    ended = shop.brainstormed(
+        "A",
+        {"at": "design", "reply": "A"},
+        {"at": "reassess", "reply": "A"},
+        {"at": "reassess", "reply": "A"},
+        {"at": "next", "reply": "A"},
+        # The queued one is brainstormed, too; it is straightforward and in one piece.
+        {"at": "triage", "reply": "K"},
+        {"at": "triage", "reply": "A"},
+        {"at": "design", "reply": "A"},
+    )
+    assert ended.code == 0, ended.err
+    assert brain.asked.count("what_changes") == brain.asked.count("review") == 3
+    assert brain.asked.count("assessment") == 2
+    order = [what for what in brain.asked if what in ("what_changes", "review", "assessment")]
+    assert order == ["what_changes", "review", "assessment"] * 2 + ["what_changes", "review"]
+    reviews = shop.reviews()
+    assert [name.rpartition("-")[0] for name in reviews] == [
+        "cross-task-validation",
+        "help-texts",
+        "test-baseline",
+    ]
+    assert all(verdicts == ["APPROVED"] for verdicts in reviews.values())
+    assert shop.built == 6
+    assert "Queued for later: Help texts" in ended.out
+    assert "Next workflow: Help texts: Rewrite the help of the command line." in ended.out
+    assert shop.workflow["userDescription"].startswith("Help texts")
+    assert shop.workflow["phase"] == "done"
+    assert json.loads(shop.read("moot/queue.json"))["workflows"] == []
+    designs = sorted(path.name[11:] for path in (shop.root / "moot" / "designs").iterdir())
+    assert designs == ["help-texts-rewrite-the-help-of-the-command-line.md", "new-endpoint.md"]
+
+
+def test_the_description_of_a_batch_reaches_the_planner(shop: Shop, brain: Brain, stub: StubServer) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    shop.brainstormed("A", "A", "A", "A")
+    plans = [r for r in stub.requests if r.schema is not None and "what_changes" in r.schema["properties"]]
+    assert "Batch 1 of 2: Test baseline\n\nKnow what fails today." in plans[0].said
+    assert "Batch 2 of 2: Cross-task validation\n\nWire it into execute." in plans[1].said
+    assert "That went well." in plans[1].said, "what was reassessed reaches it too"
+
+
+def test_the_workspace_is_looked_at_again_before_the_next_batch(
+    shop: Shop, brain: Brain, stub: StubServer
+) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    shop.brainstormed("A", "A", "X")
+    assert "built.txt" in shop.brainstorm["scoutOutput"], "which the first batch has made"
+    reassessed = next(r for r in stub.requests if r.schema and "assessment" in r.schema["properties"])
+    assert "built.txt" in reassessed.said
+
+
+def test_after_a_batch_the_scope_can_be_adjusted_or_kept_or_it_stops(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    brain.left = []
+    ended = shop.brainstormed("A", "A", "D drop the second one", "X")
+    assert ended.code == 0
+    assert "1 of 2 batches complete" in ended.out
+    assert shop.workflow["stopped"] is True
+    assert shop.built == 2, "nothing more was built"
+    assert shop.resumed("A").code == 0
+    assert [batch["status"] for batch in shop.workflow["batches"]] == ["complete"]
+
+
+def test_a_plan_that_needs_revision_is_revised_and_reviewed_again(shop: Shop, brain: Brain) -> None:
+    brain.verdicts = ["NEEDS_REVISION"]
+    ended = shop.brainstormed("A", "A")
+    assert ended.code == 0, ended.err
+    assert list(shop.reviews().values()) == [["NEEDS_REVISION", "APPROVED"]]
+    assert "NEEDS_REVISION (1 High, 0 Medium)" in ended.out
+    assert brain.asked.count("what_changes") == 2
+
+
+def test_a_plan_that_is_never_approved_is_the_persons_to_decide(shop: Shop, brain: Brain) -> None:
+    brain.verdicts = ["NEEDS_REVISION"] * 4
+    ended = shop.brainstormed("A", "A", {"at": "verdict", "reply": "R mention lost passkeys"}, "X")
+    assert ended.code == 0, ended.err
+    assert list(shop.reviews().values()) == [["NEEDS_REVISION"] * 4]
+    assert shop.built == 0, "nothing is built that was not approved"
+
+
+def test_a_rejected_plan_is_not_built(shop: Shop, brain: Brain) -> None:
+    brain.verdicts = ["REJECTED"]
+    shop.brainstormed("A", "A", "X")
+    assert list(shop.reviews().values()) == [["REJECTED"]]
+    assert shop.built == 0
+
+
+def test_without_a_coding_agent_it_says_what_to_hand_over(
+    tmp_path: Path, stub: StubServer, brain: Brain
+) -> None:
+    del brain
+    shop = Shop(tmp_path, stub, agent=False)
+    ended = shop.brainstormed("A", "A", "X")
+    assert "No coding agent was found" in ended.err
+    assert "Store public keys" in ended.err
+    [change] = shop.reviews()
+    tasks = f"moot/changes/{change}/tasks.md"
+    shop.write(tasks, shop.read(tasks).replace("[ ]", "[x]"))
+    assert shop.resumed("R").code == 0, "what was done by hand counts"
+    assert shop.workflow["phase"] == "done"
+
+
+def test_the_total_cost_is_that_of_every_reply(shop: Shop, brain: Brain) -> None:
+    ended = shop.run("brainstorm", IDEA, "--model", "openai:gpt-4o-mini", "--json", answers=["A", "A"])
+    assert ended.code == 0, ended.err
+    [change] = shop.reviews()
+    state = shop.read(f"moot/changes/{change}/STATE.yaml")
+    assert "cost_usd" in state
+    changes = json.loads(shop.run("changes", "--json").out)
+    spent = changes[0]["cost_usd"]
+    assert spent > 0
+    assert ended.json["totalCostUsd"] > spent, "what the brainstorm cost is in it too"
+    assert brain.asked == ["level", "sections", "what_changes", "review"]
+
+
+# -- looking, and putting away -------------------------------------------------------------------
+
+
+def test_status_says_where_it_stands(shop: Shop, brain: Brain) -> None:
+    assert "There is no workflow" in shop.run("workflow", "status").err
+    brain.triage = {**STRAIGHT, "batches": BATCHES, "splits": SPLITS}
+    shop.brainstormed("A", "X")
+    told = shop.run("workflow", "status")
+    assert f"Workflow: {IDEA}" in told.out
+    assert "Phase: brainstorm, stopped (design)" in told.out
+    assert "Waiting: Help texts" in told.out
+    as_json = shop.run("workflow", "status", "--json").json
+    assert as_json["workflow"]["brainstorm"]["complexityLevel"] == "straightforward"
+    assert len(as_json["queue"]) == 1
+
+
+def test_the_queue_is_listed_and_one_can_be_dropped(shop: Shop, brain: Brain) -> None:
+    assert "No workflow waits" in shop.run("workflow", "queue").err
+    brain.triage = {**STRAIGHT, "splits": SPLITS}
+    shop.brainstormed("A", "X")
+    [waiting] = shop.run("workflow", "queue", "--json").json
+    assert waiting["title"].startswith("Help texts")
+    unknown = shop.run("workflow", "drop", "nonsense")
+    assert unknown.code == 1
+    assert waiting["id"] in unknown.err
+    assert shop.run("workflow", "drop", waiting["id"]).code == 0
+    assert shop.run("workflow", "queue", "--json").json == []
+
+
+def test_a_dropped_workflow_is_kept_and_the_queue_goes_on(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "splits": SPLITS}
+    shop.brainstormed("A", "X")
+    dropped = shop.run("workflow", "drop")
+    assert dropped.code == 0
+    [kept] = (shop.root / "moot" / "archive" / "workflows").iterdir()
+    assert kept.name in dropped.err
+    brain.triage = STRAIGHT
+    ended = shop.resumed("A", "A")
+    assert ended.code == 0, ended.err
+    assert shop.workflow["userDescription"].startswith("Help texts")
+    assert shop.run("workflow", "queue", "--json").json == []
+
+
+def test_there_is_nothing_to_resume_or_drop_where_nothing_is(shop: Shop) -> None:
+    for command in ("resume", "drop"):
+        ended = shop.run("workflow", command)
+        assert ended.code == 1
+        assert 'moot brainstorm "your idea"' in ended.err
+    assert not (shop.root / "moot").exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "line", "problem"),
+    [
+        ("{\n\n  nonsense\n}\n", 3, ""),
+        ('{\n  "phase": "brainstorm",\n  "userDescription": 7\n}\n', 3, "userDescription"),
+        ('{\n  "userDescription": "x",\n  "phase": "dancing"\n}\n', 3, "dancing"),
+    ],
+)
+def test_a_damaged_file_is_named_with_its_line_and_left_alone(
+    shop: Shop, damage: str, line: int, problem: str
+) -> None:
+    shop.write("moot/workflow.json", damage)
+    for command in (("workflow", "status"), ("workflow", "resume"), ("brainstorm", IDEA), ("brainstorm",)):
+        ended = shop.run(*command, answers=[]) if command[-1] != "status" else shop.run(*command)
+        assert ended.code == 1
+        assert f"workflow.json, line {line}" in ended.err
+        assert problem in ended.err
+        assert shop.read("moot/workflow.json") == damage
+    assert shop.run("workflow", "drop").code == 0, "dropping it is the way out"
+    [kept] = (shop.root / "moot" / "archive" / "workflows").iterdir()
+    assert kept.read_text(encoding="utf-8") == damage
+
+
+def test_a_damaged_queue_is_named_and_left_alone(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "splits": SPLITS}
+    shop.write("moot/queue.json", "[\n")
+    ended = shop.brainstormed("A", "X")
+    assert "queue.json" in ended.err
+    assert shop.read("moot/queue.json") == "[\n"
+    assert shop.run("workflow", "queue").code == 1
+
+
+def test_files_of_another_tool_are_used_in_place(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "splits": SPLITS}
+    theirs = {
+        "phase": "brainstorm",
+        "userDescription": IDEA,
+        "startedAt": 1760000000000,
+        "mine": {"kept": True},
+    }
+    shop.write(".superteam-workflow.json", json.dumps(theirs))
+    ended = shop.resumed("A", "X")
+    assert ended.code == 0, ended.err
+    now = json.loads(shop.read(".superteam-workflow.json"))
+    assert now["mine"] == {"kept": True}
+    assert now["brainstorm"]["complexityLevel"] == "straightforward"
+    assert len(json.loads(shop.read(".superteam-workflow-queue.json"))["workflows"]) == 1
+    assert not (shop.root / "moot" / "workflow.json").exists()
+
+
+def test_what_others_write_into_the_file_stays(shop: Shop) -> None:
+    shop.brainstormed("A")
+    shop.write("moot/workflow.json", json.dumps({**shop.workflow, "reviewer": "Ann"}))
+    assert shop.resumed("A").code == 0
+    assert shop.workflow["reviewer"] == "Ann"
+
+
+# -- two at once, interrupted, killed ------------------------------------------------------------
+
+
+def started(shop: Shop, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*MOOT, *arguments], env=shop.env, cwd=shop.root, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+
+
+def test_a_second_process_is_told_who_is_at_it(shop: Shop, stub: StubServer) -> None:
+    stub.script(Behaviour(stall_after=0))
+    answers = str(shop.answers(["A", "A"]))
+    first = started(shop, "brainstorm", IDEA, "--answers", answers)
+    stub.wait(lambda server: len(server.requests) > 0, timeout=30)
+    second = shop.run("workflow", "resume", answers=[])
+    assert second.code == 1
+    assert f"is being carried on by process {first.pid}" in second.err
+    first.kill()
+    first.communicate(timeout=30)
+    assert shop.resumed("A", "A").code == 0, "a killed process holds nothing"
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(shop: Shop, stub: StubServer) -> None:
+    stub.script(Behaviour(stall_after=0))
+    running = started(shop, "brainstorm", IDEA, "--answers", str(shop.answers(["A", "A"])))
+    stub.wait(lambda server: len(server.requests) > 0, timeout=30)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Saved. Go on with: moot workflow resume" in told
+    assert shop.resumed("A", "A").code == 0
+
+
+DRAFTED = ("TriageDrafted", "DesignDrafted", "ScopeReassessed")
+"""A reply that was not in the file yet has to be asked for again."""
+
+
+def test_killed_at_every_event_it_resumes_identically(tmp_path: Path, stub: StubServer, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES, "splits": SPLITS}
+    brain.verdicts = ["NEEDS_REVISION"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.surfaces.cli.killed_workflow", str(tmp_path), stub.openai_base_url],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr[-6000:]
+    told: dict[str, Any] = json.loads(ended.stdout)
+    assert told["events"] > 30
+    whole = brain.asked_by["whole"]
+    for key, event in told["killed"].items():
+        twice = key.endswith("before") and event in DRAFTED
+        assert len(brain.asked_by[key]) == len(whole) + twice, f"{event}, {key}: {brain.asked_by[key]}"
