@@ -511,7 +511,8 @@ def test_what_others_added_is_folded_in_before_ones_own() -> None:
     log = SharedList()
 
     async def speak(effect: AskPersona, *_: Any) -> Outcome:
-        log.events or log.added_by_another(CalledOff("nobody"))
+        if not log.events:
+            log.added_by_another(CalledOff("nobody"))
         return PersonaSpoke(effect.persona, BILL)
 
     runner, told = shared_runner(log, speak)

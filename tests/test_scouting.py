@@ -83,6 +83,14 @@ def test_files_are_named_by_path_by_name_and_by_stem(shop: Path, idea: str) -> N
     assert named_by(codebase.look(shop), idea) == ("shop/basket.py",)
 
 
+@pytest.mark.parametrize("name", ["review_parser.py", "review-parser.js", "ReviewParser.java"])
+def test_a_name_of_several_words_is_recognised_however_they_are_joined(tmp_path: Path, name: str) -> None:
+    put_file(tmp_path, name)
+    put_file(tmp_path, "review.py")
+    seen = codebase.look(tmp_path)
+    assert named_by(seen, "Strip codes in the review parser") == (name, "review.py")
+
+
 def test_a_name_that_many_files_have_names_none(tmp_path: Path) -> None:
     for number in range(4):
         put_file(tmp_path, f"part{number}/parser.py")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moot.application import Part
-from moot.engine import Engine, Live
+from moot.engine import Engine, Live, Work
 from moot.errors import InvalidInput, MootError, NotFound, SessionStopped
 from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS
 from moot.flows.board_events import (
@@ -71,41 +71,48 @@ class Boards:
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
         return advisors(self._moot, panel)
 
-    async def convene(self, decision: str, answers: tuple[Answer, ...], panel: str, mode: Mode) -> Live:
+    async def convene(
+        self, decision: str, answers: tuple[Answer, ...], panel: str, mode: Mode, client: str = ""
+    ) -> Live:
         first = await presented(self._moot, decision, self.advisors(panel), mode)
-        return await self.engine.convene([first, BoardConvened(answers)])
+        return await self.engine.convene([first, BoardConvened(answers)], client)
 
-    async def questions(self, decision: str) -> BoardState:
+    async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await presented(self._moot, decision, self.advisors(), "independent")
-        live = await self.engine.detached([first], first.model)
+        live = await self.engine.detached([first], client)
         try:
             return await live.questions()
         finally:
             await live.rest()
 
-    async def live(self, session_id: str) -> Live:
-        """A stored session; found by its whole id only."""
+    async def live(self, session_id: str, client: str = "") -> Live:
+        """A stored session; found by its whole id only. Where it would go on, it must be one that may."""
         session = await self.session(session_id)
-        state = await self.state(session)
-        return await self.engine.live(session, state.model)
+        # An unreadable one is named as such before anything else is tried with it.
+        await self.state(session)
+        live = await self.engine.live(session, client)
+        await self.engine.admit(client, live)
+        return live
 
-    async def detached_challenge(self, decision: str, answers: tuple[Answer, ...], said: Said) -> Live:
+    async def detached_challenge(
+        self, decision: str, answers: tuple[Answer, ...], said: Said, client: str = ""
+    ) -> Live:
         events = await self._retold(decision, answers, (said,))
         # Nobody asks for a brief here.
         events.append(BriefFailed("NotAskedFor", ""))
-        return await self.engine.detached(events, _model(events))
+        return await self.engine.detached(events, client)
 
     async def detached_brief(
-        self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...]
+        self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...], client: str = ""
     ) -> Live:
         events = await self._retold(decision, answers, said)
-        return await self.engine.detached(events, _model(events))
+        return await self.engine.detached(events, client)
 
-    async def retry(self, session_id: str, persona: str) -> None:
-        live = await self.live(session_id)
+    async def retry(self, session_id: str, persona: str, client: str = "") -> None:
+        live = await self.live(session_id, client)
         await live.runner.put(AdvisorRetried(persona))
-        async with live.listening(self.engine.grace):
-            live.drive()
+        async with live.listening():
+            await live.want()
 
     async def session(self, session_id: str) -> Session:
         store = await self._moot.store()
@@ -206,22 +213,20 @@ def _member(persona: Persona) -> Member:
     return Member(persona.id, persona.name, persona.role, str(persona.contribution))
 
 
-def _model(events: list[BoardEvent]) -> str:
-    first = events[0]
-    assert isinstance(first, DecisionPresented)
-    return first.model
-
-
 @asynccontextmanager
-async def opened_boards(moot: Moot, grace: float = 3.0) -> AsyncIterator[Boards]:
-    """The boards of one process."""
+async def opened_boards(
+    moot: Moot, grace: float | None = None, work: Work = "all"
+) -> AsyncIterator[Boards]:
+    """The boards of one process. `grace` is the configuration's where it is not given."""
 
     def speak_for(model: str) -> tuple[Speak, bool]:
         name = parse(model)
         small = moot.gateway.named(name).small
         return speaking(moot.library, moot.gateway, name, PROMPTS), small
 
-    engine = Engine(await moot.store(), speak_for, grace)
+    user = moot.config.user
+    settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
+    engine = Engine(await moot.store(), speak_for, settings, user.limits, work)
     await engine.start()
     try:
         yield Boards(moot, engine)
@@ -243,7 +248,7 @@ async def headless_board(
 
 async def called_board(moot: Moot, decision: str, context: str, panel: str) -> str:
     """A session in which nobody has been asked yet. Whoever notes its id can go on with it after a crash."""
-    async with opened_boards(moot, grace=0) as boards:
+    async with opened_boards(moot, grace=0, work="own") as boards:
         live = await boards.convene(decision, known(context), panel, "independent")
         assert live.session is not None
         return live.session.id
@@ -252,7 +257,7 @@ async def called_board(moot: Moot, decision: str, context: str, panel: str) -> s
 async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) -> BoardState:
     """From where it stands to its brief: nobody who has spoken is asked again, and a brief that failed is
     tried once more."""
-    async with opened_boards(moot, grace=0) as boards:
+    async with opened_boards(moot, grace=0, work="own") as boards:
         live = await boards.live(session_id)
         if live.state.step is Step.REVIEW and live.state.brief is None:
             await live.runner.put(BriefRequested())

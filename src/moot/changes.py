@@ -64,7 +64,7 @@ class Standing:
 
 
 class Proposal(ProposalDraft):
-    """One that leaves nothing out that a review asks for. Its name is what a person reads when it is not valid."""
+    """One that leaves nothing out that a review asks for. People read its name when a draft is not valid."""
 
     specs: Annotated[list[SpecDraft], Field(min_length=1)]
 
@@ -194,10 +194,10 @@ class Changes:
         folder = self._opened_or_created(change_id)
         with claimed(folder.path, "proposed"):
             self.settle(folder, tell)
-            written = folder.proposal()
+            state, written = folder.state(), folder.proposal()
             if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
                 raise AlreadyThere("change", change_id, folder.path)
-            moved(Phase(folder.state().phase), Move.PROPOSE)
+            moved(Phase(state.phase), Move.PROPOSE)
             tell("looks at the workspace")
             request = prompts.draft(change_id, _with_earlier(description, written), self._seen(description))
             draft = await self._drafted(folder, "proposal", request, tell)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -88,6 +88,27 @@ class Implementing(_Section):
     test: str = ""
 
 
+class ServerSettings(_Section):
+    """How `moot serve` and `moot worker` run. `names` are those under which the server may be addressed, such
+    as a load balancer's, besides its own."""
+
+    grace_seconds: float = Field(default=3.0, ge=0)
+    keep_frames_hours: float = Field(default=24.0, gt=0)
+    sessions_per_worker: int = Field(default=100, ge=1)
+    names: list[str] = []
+
+
+class Limits(_Section):
+    """How much may happen at once, and cost. `model_calls` is how many calls to a provider may be under way,
+    over all servers. Without a number there is no limit."""
+
+    sessions: int | None = Field(default=None, ge=1)
+    sessions_per_client: int | None = Field(default=None, ge=1)
+    model_calls: dict[str, Annotated[int, Field(ge=1)]] = {}
+    session_usd: float | None = Field(default=None, ge=0)
+    day_usd: float | None = Field(default=None, ge=0)
+
+
 class Settings(_Section):
     """One file's content."""
 
@@ -102,6 +123,8 @@ class Settings(_Section):
     local: Local = Local()
     gateway: GatewaySettings = GatewaySettings()
     telemetry: Telemetry = Telemetry()
+    server: ServerSettings = ServerSettings()
+    limits: Limits = Limits()
 
 
 class Config(BaseModel):
@@ -120,7 +143,7 @@ class Config(BaseModel):
         return _over(self.user, self.workspace)
 
 
-_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry")
+_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits")
 
 
 _S = TypeVar("_S", bound=BaseModel)

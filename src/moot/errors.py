@@ -9,6 +9,7 @@
     │   ├── AlreadyThere           it exists and would have been overwritten
     │   ├── IllegalMove            the flow cannot take this event in this state
     │   ├── SessionMoved           another process has carried the session on in the meantime
+    │   ├── LimitReached           more at once, or dearer, than the configuration allows
     │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
@@ -114,6 +115,12 @@ class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")
         self.session = session
+
+
+class LimitReached(UserMistake):
+    def __init__(self, problem: str, retry_after: float | None) -> None:
+        super().__init__(problem)
+        self.retry_after = retry_after
 
 
 class SessionStopped(UserMistake):

@@ -11,7 +11,14 @@ from typing import Any
 import msgspec
 
 from moot.flows.board import ADVISOR, BRIEF
-from moot.flows.board_events import AdvisorFailed, AdvisorSpoke, BoardEvent, BriefDrafted, BriefFailed
+from moot.flows.board_events import (
+    AdvisorFailed,
+    AdvisorSpoke,
+    BoardEvent,
+    BriefDrafted,
+    BriefFailed,
+    Member,
+)
 from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import AskPersona, ModelEffect, Spoken
 
@@ -46,10 +53,6 @@ class Outbox:
     def tell(self, type_: str, **fields: Any) -> None:
         self._waiting.append({"type": type_, **fields})
 
-    def session_started(self, session_id: str, state: BoardState, *, tiny: bool) -> None:
-        count = len(state.advisors)
-        self.tell("session_start", sessionId=session_id, personaCount=count, model=state.model, tiny=tiny)
-
     def began(self, effect: ModelEffect, state: BoardState) -> None:
         if isinstance(effect, AskPersona) and effect.prompt == ADVISOR:
             member = state.advisor(effect.persona).member
@@ -68,6 +71,21 @@ class Outbox:
         self.tell("persona_token", personaId=effect.persona, token=text)
         self._open[effect.persona] = self._waiting[-1]
 
+    def tell_whole(self, member: Member, text: str, spoken: Spoken) -> None:
+        """What an advisor said out of hearing."""
+        self._open.pop(member.id, None)
+        self.tell("persona_start", personaId=member.id, personaName=member.name, role=member.role)
+        self.tell("persona_token", personaId=member.id, token=text)
+        self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
+
+    def happened_elsewhere(self, event: BoardEvent, before: Step, after: BoardState) -> None:
+        """Another process has added it to the log: what led to it was not told from here."""
+        if isinstance(event, AdvisorSpoke):
+            self.tell_whole(after.advisor(event.persona).member, event.text, event.spoken)
+            self._ended(before, after)
+        else:
+            self.happened(event, before, after)
+
     def happened(self, event: BoardEvent, before: Step, after: BoardState) -> None:
         match event:
             case AdvisorSpoke(persona, _, spoken):
@@ -82,22 +100,31 @@ class Outbox:
                 self.tell("brief_error", message=message)
             case _:
                 return
+        self._ended(before, after)
+
+    def _ended(self, before: Step, after: BoardState) -> None:
         if before in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
             self.tell("session_complete")
 
 
-def missing(state: BoardState, told: list[Payload]) -> Outbox:
-    """What is in the log of a session but was not told before the process ended: told now, so that whoever
-    takes the stream up again misses nothing."""
+def session_start(session_id: str, state: BoardState, *, tiny: bool) -> Payload:
+    count = len(state.advisors)
+    return {"sessionId": session_id, "personaCount": count, "model": state.model, "tiny": tiny}
+
+
+def missing(state: BoardState, told: list[Payload], start: Payload) -> Outbox:
+    """What is in the log of a session but has not been told, because it is new, or the process ended that
+    would have, or what was told has been cleared away: told now, so that whoever takes the stream up misses
+    nothing."""
     complete = {frame["personaId"] for frame in told if frame["type"] == "persona_complete"}
     failed = {frame["personaId"] for frame in told if frame["type"] == "persona_error"}
     outbox = Outbox()
+    if not told:
+        outbox.tell("session_start", **start)
     for advisor in state.advisors:
         member = advisor.member
         if advisor.text is not None and advisor.spoken is not None and member.id not in complete:
-            outbox.tell("persona_start", personaId=member.id, personaName=member.name, role=member.role)
-            outbox.tell("persona_token", personaId=member.id, token=advisor.text)
-            outbox.tell("persona_complete", personaId=member.id, usage=usage(advisor.spoken))
+            outbox.tell_whole(member, advisor.text, advisor.spoken)
         elif advisor.failure is not None and member.id not in failed:
             outbox.tell("persona_error", personaId=member.id, message=advisor.failure.message)
     types = {frame["type"] for frame in told}

@@ -22,11 +22,12 @@ MOST_WORDS = 500
 MOST_NAMED = 4
 
 _MOST_NAMESAKES = 3
+_MOST_WORDS = 2_000
 _MOST_LOG = 6
 _NAMED_SHARE = 130
 _LONG_TREE = 60
 _WORDS_OF_A_LINE = 24
-_WORD = re.compile(r"[A-Za-z_][\w-]{3,}")
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
 _PATH = re.compile(r"\S*/\S+")
 _HEADING = re.compile(r"#{1,3} ")
 _DECLARES = re.compile(
@@ -77,18 +78,24 @@ def scout(root: Path, idea: str) -> Scouted:
 
 
 def named_by(seen: Survey, idea: str) -> tuple[str, ...]:
-    """The files that the idea names by path or by name, also without its ending, where few are called so."""
-    by_stem: dict[str, list[str]] = {}
+    """The files that the idea names by path or by name, where few are called so. A name counts without its
+    ending, and however its words are joined: `the review parser` is `review_parser.py`."""
+    by_name: dict[str, list[str]] = {}
     for file in seen.files:
         if name := own_name(file):
-            by_stem.setdefault(name.casefold(), []).append(file)
+            by_name.setdefault(_joined(name), []).append(file)
     found = dict.fromkeys(survey.named_files(seen, idea))
-    for word in _WORD.findall(idea):
-        for spelled in (word, word.replace("-", "_")):
-            alike = by_stem.get(spelled.casefold(), [])
+    words = _WORD.findall(idea)[:_MOST_WORDS]
+    for start in range(len(words)):
+        for length in (3, 2, 1):
+            alike = by_name.get(_joined("".join(words[start : start + length])), [])
             if len(alike) <= _MOST_NAMESAKES:
                 found.update(dict.fromkeys(alike))
     return tuple(found)
+
+
+def _joined(name: str) -> str:
+    return name.replace("-", "").replace("_", "").casefold()
 
 
 # -- the parts -----------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""What the processes on one PostgreSQL know of each other: which sessions are to be driven, who listens where,
-which calls are under way, what was said for somebody elsewhere, and that something has changed.
+"""What the processes on one PostgreSQL know of each other: which sessions are to be driven, who listens
+where, which calls are under way, what was said for somebody elsewhere, and that something has changed.
 
 Knows SQL and notifications. Nothing depends on a notification arriving: each is only a reason to look, and
 everybody looks once a second anyway. What a process holds here runs out when it stops renewing it, so that

@@ -339,6 +339,38 @@ class Store:
             last = (await connection.execute(query)).first()
         return int(last.seq) + last.body.count(b"\n") if last else 0
 
+    async def clear_frames(self, before: datetime, most: int = 200) -> int:
+        """Clears away the frames of sessions that nobody has touched since, except for the number that they
+        have reached; of how many sessions. A session can always be told anew from its log."""
+        query = (
+            select(_frames.c.session)
+            .join(_sessions, _sessions.c.id == _frames.c.session)
+            .where(_sessions.c.updated_at < before)
+            .group_by(_frames.c.session)
+            .having(func.max(func.length(_frames.c.body)) > 0)
+            .limit(most)
+        )
+        async with self._reading() as connection:
+            due = [row.session for row in await connection.execute(query)]
+        for session_id in due:
+            last = await self.last_frame(session_id)
+            async with self._writing() as connection:
+                await connection.execute(delete(_frames).where(_frames.c.session == session_id))
+                await connection.execute(insert(_frames).values(session=session_id, seq=last, body=b""))
+        return len(due)
+
+    async def spent(self, day: str) -> float:
+        async with self._reading() as connection:
+            found = await connection.scalar(select(_spending.c.usd).where(_spending.c.day == day))
+        return float(found or 0.0)
+
+    async def spend(self, day: str, usd: float) -> None:
+        statement = (
+            "INSERT INTO spending (day, usd) VALUES (:day, :usd)"
+            " ON CONFLICT (day) DO UPDATE SET usd = spending.usd + excluded.usd"
+        )
+        await self.sql(statement, day=day, usd=usd)
+
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
         """Newest first."""
         query = select(_sessions).order_by(_sessions.c.updated_at.desc(), _sessions.c.id).limit(limit)

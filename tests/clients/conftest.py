@@ -28,7 +28,7 @@ CHANGE = "add-login"
 NODE = str(Path(sys.executable).parent)
 """Where Node is, which some of the clients need: it comes with the project's own environment."""
 # Claude Code knows what this one costs.
-_MODELS = {"codex": "stub-model", "claude": "claude-opus-4-5-20251101"}
+MODELS = {"codex": "stub-model", "claude": "claude-opus-4-5-20251101"}
 
 _CODEX = """\
 model = "stub-model"
@@ -104,7 +104,7 @@ class Desk:
             workspace_root=self.workspace,
             change_id=CHANGE,
             instructions=instructions,
-            model=_MODELS[self.reviewer.name],
+            model=MODELS[self.reviewer.name],
             resume=resume,
             timeout=120,
             mcp_command=mcp_command or server,

@@ -108,8 +108,8 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
                     at,
                     str(value["summary"]),
                     dict(value["contents"]),
-                    tuple(value["missing"]),
-                    str(value["follow_up"]),
+                    tuple(value.get("missing", ())),
+                    str(value.get("follow_up", "")),
                     spoken,
                 )
             return FeedbackTaken(str(value["reply"]), dict(value["contents"]), spoken)

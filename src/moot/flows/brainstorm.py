@@ -316,9 +316,12 @@ def _with_questions(state: BrainstormState, asked: tuple[Question, ...]) -> Brai
 def _with_approaches(
     state: BrainstormState, approaches: tuple[Approach, ...], recommendation: str, because: str
 ) -> BrainstormState:
+    """A choice holds as long as what was chosen is still there."""
+    still_there = state.chosen_approach in {each.id for each in approaches}
     return replace(
         state,
         approaches=approaches,
+        chosen_approach=state.chosen_approach if still_there else "",
         recommendation=recommendation,
         because=because,
         approaches_from=state.approaches_basis,

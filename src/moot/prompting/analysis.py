@@ -15,7 +15,7 @@ from moot.steps import Step
 
 OPEN_TOKENS, NOTES_TOKENS = 700, 4096
 _KNOWN_LIMIT = 12_000
-_SMALL_LIMIT = 900
+_SMALL_LIMIT = 400
 
 
 class AnalysisPrompts:
@@ -57,6 +57,12 @@ class AnalysisPrompts:
         record = _current(state)
         step = self._steps[record.ref.id]
         voice = state.voice(record.ref.persona)
+        if small:
+            answer = record.exchanges[-1][1]
+            return (
+                _small_request(f"{state.title}. {step.title}.", answer),
+                _shape("StepNotes", record.ref.outputs, small=True, summary=(_text(120), ...)),
+            )
         left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
         rounds = "" if left > 0 else "Nothing more will be asked: leave it empty."
         system = fill(
@@ -66,21 +72,26 @@ class AnalysisPrompts:
                 "role": voice.role,
                 "item": state.title,
                 "step": step.title,
-                "validation": step.validation[: _SMALL_LIMIT if small else None],
-                "artifacts": step.artifacts[: _SMALL_LIMIT if small else None],
+                "validation": step.validation,
+                "artifacts": step.artifacts,
                 "rounds": rounds,
             },
         )
         asked = "\n\n".join(f"Asked: {question}\nAnswered: {answer}" for question, answer in record.exchanges)
         material = f"<known>\n{_known(state)}\n</known>\n\n<conversation>\n{asked}\n</conversation>"
         return (
-            _request(system, material, small=small),
-            _shape("StepNotes", record.ref.outputs, small=small, **_notes(small)),
+            _request(system, material),
+            _shape("StepNotes", record.ref.outputs, small=False, **_notes()),
         )
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = _current(state)
         voice = state.voice(record.ref.persona)
+        if small:
+            return (
+                _small_request(f"{state.title}. {record.ref.title}.", state.pending_feedback),
+                _shape("Feedback", record.ref.outputs, small=True, reply=(_text(120), ...)),
+            )
         system = fill(
             "analysis/feedback",
             {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
@@ -89,10 +100,10 @@ class AnalysisPrompts:
             f'<file name="{name}">\n{text}\n</file>' for name, text in record.contents.items()
         )
         material = f"{written}\n\n<feedback>\n{state.pending_feedback}\n</feedback>"
-        reply: Any = (_text(600 if not small else 160), ...)
+        reply: Any = (_text(600), ...)
         return (
-            _request(system, material, small=small),
-            _shape("Feedback", record.ref.outputs, small=small, optional=True, reply=reply),
+            _request(system, material),
+            _shape("Feedback", record.ref.outputs, small=False, optional=True, reply=reply),
         )
 
 
@@ -101,13 +112,13 @@ def _current(state: AnalysisState) -> StepRecord:
     return state.current
 
 
-def _request(system: str, material: str, *, small: bool) -> Request:
-    return Request(
-        system=system,
-        messages=(UserSaid(material[-2 * _SMALL_LIMIT :] if small else material),),
-        max_tokens=400 if small else NOTES_TOKENS,
-        temperature=0.3,
-    )
+def _request(system: str, material: str) -> Request:
+    return Request(system, (UserSaid(material),), NOTES_TOKENS, temperature=0.3)
+
+
+def _small_request(about: str, said: str) -> Request:
+    """A very small model makes more of a sentence than of instructions, which would also take it minutes."""
+    return Request(f"You take notes. {about}", (UserSaid(said[:_SMALL_LIMIT]),), 400, temperature=0.3)
 
 
 def _known(state: AnalysisState) -> str:
@@ -150,12 +161,12 @@ def _text(limit: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=limit)]
 
 
-def _notes(small: bool) -> dict[str, Any]:
-    line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=120 if small else 400)]
+def _notes() -> dict[str, Any]:
+    line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
     return {
-        "summary": (_text(200 if small else 800), ...),
-        "missing": (Annotated[list[line], Field(max_length=1 if small else 8)], ...),
-        "follow_up": (Annotated[str, StringConstraints(max_length=120 if small else 800)], ...),
+        "summary": (_text(800), ...),
+        "missing": (Annotated[list[line], Field(max_length=8)], ...),
+        "follow_up": (Annotated[str, StringConstraints(max_length=800)], ...),
     }
 
 
@@ -178,4 +189,4 @@ def _content(file: str, *, small: bool) -> Any:
         return Annotated[list[Story], Field(min_length=1, max_length=1 if small else 20)]
     if file.endswith(".csv"):
         return Annotated[list[Row], Field(min_length=1, max_length=1 if small else 40)]
-    return _text(300 if small else 12_000)
+    return _text(160 if small else 12_000)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from moot.flows.analysis_state import AnalysisState
 from moot.flows.roundtable_state import USER, RoundtableState
@@ -155,18 +155,36 @@ class SynthesisGiven(BaseModel):
     one_line: _Line
 
 
-class SmallSynthesis(SynthesisGiven):
-    """A very small model would go on for ever."""
+_Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
 
-    insights: Annotated[list[InsightGiven], Field(max_length=1)]
-    decisions: Annotated[list[DecisionGiven], Field(max_length=0)]
-    open_questions: Annotated[list[QuestionGiven], Field(max_length=1)]
-    action_items: Annotated[list[ActionGiven], Field(max_length=0)]
+
+class SmallQuestion(BaseModel):
+    question: _Short
+    context: Literal["Nobody has answered it."]
+
+
+def _small_synthesis(names: tuple[str, ...]) -> type[BaseModel]:
+    """A very small model would go on for ever, and name anybody."""
+    literal: Any = Literal
+    one_of_them: Any = literal[names]
+    insight: Any = create_model("SmallInsight", by=(tuple[one_of_them], ...), text=(_Short, ...))
+    return create_model(
+        "SmallSynthesis",
+        insights=(tuple[insight], ...),
+        decisions=(Annotated[list[DecisionGiven], Field(max_length=0)], ...),
+        open_questions=(Annotated[list[SmallQuestion], Field(max_length=1)], ...),
+        action_items=(Annotated[list[ActionGiven], Field(max_length=0)], ...),
+        one_line=(_Short, ...),
+    )
 
 
 def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     lead = table.lead
+    if small:
+        said = f"{table.opened.item}. {table.opened.material[:300]}"
+        about = f"You are {lead.name}, {lead.role}. You ask about {table.opened.step_title}."
+        return Request(about, (UserSaid(said),), 160, temperature=0.4), SmallFraming
     system = fill(
         "roundtable/framing",
         {
@@ -177,32 +195,37 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
             "item": table.opened.item,
         },
     )
-    material = table.opened.material[: 600 if small else _MATERIAL_LIMIT]
+    material = table.opened.material[:_MATERIAL_LIMIT]
     request = Request(
         system=system,
         messages=(UserSaid(f"<material>\n{material}\n</material>"),),
-        max_tokens=160 if small else FRAMING_TOKENS,
+        max_tokens=FRAMING_TOKENS,
         temperature=0.4,
     )
-    return request, SmallFraming if small else Framing
+    return request, Framing
 
 
 def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     opened = table.opened
     names = table.first_names | {USER: "User"}
+    if small:
+        spoke = tuple(names[speaker] for speaker in table.spoke)
+        said = "\n".join(s.text for s in table.discussion)[-500:]
+        about = f"You sum up what was said about {opened.step_title}."
+        return Request(about, (UserSaid(said),), 200, temperature=0.2), _small_synthesis(spoke)
     facts = {"step": opened.step_title, "item": opened.item, "speakers": ", ".join(names.values())}
     system = fill("roundtable/synthesis", facts)
     said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.discussion)
-    asked = f"<transcript>\n{said[-1200:] if small else said}\n</transcript>"
+    asked = f"<transcript>\n{said}\n</transcript>"
     if table.returned_synthesis is not None:
         wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
         asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
     request = Request(
         system=system,
         messages=(UserSaid(asked),),
-        max_tokens=300 if small else SYNTHESIS_TOKENS,
+        max_tokens=SYNTHESIS_TOKENS,
         temperature=0.2,
         last=table.returned_synthesis is not None,
     )
-    return request, SmallSynthesis if small else SynthesisGiven
+    return request, SynthesisGiven

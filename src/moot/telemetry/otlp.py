@@ -91,7 +91,9 @@ def _address(endpoint: str, signal: str) -> str | None:
 
 
 class OtlpSink:
-    def __init__(self, span_exporters: Sequence[SpanExporter], metric_readers: Sequence[MetricReader]) -> None:
+    def __init__(
+        self, span_exporters: Sequence[SpanExporter], metric_readers: Sequence[MetricReader]
+    ) -> None:
         import uuid
 
         from opentelemetry.sdk.metrics import MeterProvider

@@ -142,16 +142,21 @@ class Shop:
     def __init__(self, folder: Path, stub: StubServer | None, *, agent: bool = True) -> None:
         self.root = folder / "shop"
         self._folder = folder
+        self.env = environment(folder, stub, PATH=str(folder / "bin"))
+        if not self.root.exists():
+            self._prepare(agent=agent)
+
+    def _prepare(self, *, agent: bool) -> None:
         self.write("README.md", "# Shop\n\nReviews parcels.\n")
         self.write("src/review_parser.py", "def parse(text):\n    return text\n")
         self.git("init", "-q")
         self.git("add", "-A")
         self.git("commit", "-qm", "Begin")
-        tools = folder / "bin"
+        # Where neither Codex nor Claude Code is: the model reviews.
+        tools = self._folder / "bin"
         tools.mkdir()
         (tools / "git").symlink_to("/usr/bin/git")
-        self.env = environment(folder, stub, PATH=str(tools))
-        script = folder / "agent.sh"
+        script = tools / "agent"
         script.write_text(_AGENT, encoding="utf-8")
         script.chmod(0o755)
         if agent:

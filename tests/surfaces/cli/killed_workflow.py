@@ -8,6 +8,7 @@ is, for each run, under which key it asked the model and which event it was kill
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import secrets
@@ -52,6 +53,7 @@ class Run:
         self._given = given
         self._dies_at = dies_at
         self._log = shop.root.parent / "events.jsonl"
+        self._imported = shop.root.parent / "modules.txt"
 
     def start(self, *command: str) -> int:
         """The exit code, or minus the signal that ended it."""
@@ -81,7 +83,11 @@ class Run:
         try:
             app(arguments, standalone_mode=False)
         except click.exceptions.Exit as ended:
-            return ended.exit_code
+            return int(ended.exit_code)
+        finally:
+            # Packages of others are imported by ours.
+            own = sorted(name for name in sys.modules if name.startswith(("moot.", "openai", "aiohttp")))
+            self._imported.write_text("\n".join(own), encoding="utf-8")
         return 0
 
     def _watch(self) -> None:
@@ -109,6 +115,10 @@ class Run:
 
         type.__setattr__(ScriptedPerson, "answer", counted)
         type.__setattr__(SnapshotLog, "_append", watched)
+
+    @property
+    def modules(self) -> list[str]:
+        return self._imported.read_text(encoding="utf-8").splitlines()
 
     @property
     def events(self) -> list[tuple[str, int]]:
@@ -141,10 +151,12 @@ def main(place: Path, url: str) -> dict[str, Any]:
     type.__setattr__(writing.Disk, "fsync", lambda *_: None)
     type.__setattr__(writing.Disk, "fsync_dir", lambda *_: None)
 
+    (place / "new").mkdir()
+    Shop(place / "new", None)
+
     def prepared(name: str) -> Shop:
-        folder = place / name
-        folder.mkdir()
-        shop = Shop(folder, None)
+        shutil.copytree(place / "new", place / name, symlinks=True)
+        shop = Shop(place / name, None)
         shop.env |= {"OPENAI_BASE_URL": url}
         return shop
 
@@ -152,6 +164,9 @@ def main(place: Path, url: str) -> dict[str, Any]:
     run = Run(whole, "whole")
     assert run.start("brainstorm", IDEA) == 0, (place / "whole" / "told.txt").read_text()
     wanted = files(whole.root)
+    # Children that have nothing left to import are quick, and all run the same code.
+    for name in run.modules:
+        importlib.import_module(name)
     killed = {}
     for point in points(run.events):
         key = f"{point.number}-{'before' if point.before else 'after'}"

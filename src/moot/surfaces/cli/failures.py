@@ -38,7 +38,7 @@ NEXT_STEPS = {
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
     "GitRefused": "Mend that. Tasks that are done have their boxes ticked; commit what is there, then go on.",
-    "AgentMissing": "Install it, or choose another with --agent; `--agent auto` takes whichever is there.",
+    "AgentMissing": "Install or configure it, or choose another with --agent; `--agent auto` takes whichever is there.",
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
     "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
     "ReviewerCrashed": "Try again, or choose another reviewer with --engine.",

@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from moot import __version__, records
 from moot.application import Moot
 from moot.boards import Boards, Said, opened_boards
-from moot.engine import Live, NotReplied, Replied, Word
-from moot.errors import FileDamaged, IllegalMove, InvalidInput
+from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
+from moot.errors import FileDamaged, IllegalMove, InvalidInput, StoreFailed
 from moot.examination import BETTER_MODEL
 from moot.frames import usage
 from moot.surfaces.web import payloads, wire
@@ -31,11 +31,16 @@ T = TypeVar("T")
 
 
 def create_app(
-    moot: Moot, *, hosts: tuple[str, ...] = LOOPBACK, token: str | None = None, grace: float = 3.0
+    moot: Moot,
+    *,
+    hosts: tuple[str, ...] = LOOPBACK,
+    token: str | None = None,
+    grace: float | None = None,
+    work: Work = "all",
 ) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with moot.telemetry(), opened_boards(moot, grace) as boards:
+        async with moot.telemetry(), opened_boards(moot, grace, work) as boards:
             app.state.boards = boards
             yield
 
@@ -62,6 +67,11 @@ def _boards(request: Request) -> Boards:
     return boards
 
 
+def _client(request: Request) -> str:
+    """Whom what a request begins is counted against."""
+    return request.client.host[:64] if request.client else ""
+
+
 # -- the board -----------------------------------------------------------------------------------
 
 
@@ -79,7 +89,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post("/api/board/questions", responses=problems(403, 413, 429, 503))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
-        state = await _while_there(request, _boards(request).questions(asked.decision))
+        state = await _while_there(request, _boards(request).questions(asked.decision, _client(request)))
         if state.questions_failure is not None:
             failure = state.questions_failure
             raise Refused(failure.kind, failure.message, failure.retry_after)
@@ -98,7 +108,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
     async def session(request: Request, asked: wire.SessionRequest) -> EventStream:
         boards = _boards(request)
         answers = payloads.answers_of(asked.answers)
-        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode)
+        live = await boards.convene(
+            asked.decision, answers, asked.panel, asked.mode, _client(request)
+        )
         return EventStream(_frames(boards, live, 0))
 
     @app.post(
@@ -107,13 +119,14 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
         response_class=Response,
     )
     async def challenge(request: Request, asked: wire.ChallengeRequest) -> EventStream:
-        boards = _boards(request)
+        boards, client = _boards(request), _client(request)
         if asked.session_id is not None:
-            live = await boards.live(asked.session_id)
+            live = await boards.live(asked.session_id, client)
         else:
             exchanges = payloads.exchanges_of(asked.prior_challenges)
             said = Said(asked.persona_id, asked.initial_response, exchanges)
-            live = await boards.detached_challenge(asked.decision, payloads.answers_of(asked.answers), said)
+            answers = payloads.answers_of(asked.answers)
+            live = await boards.detached_challenge(asked.decision, answers, said, client)
         heard = live.challenge(asked.persona_id, asked.challenge_text)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(heard.aclose)  # type: ignore[attr-defined]
@@ -122,13 +135,13 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             if isinstance(first, NotReplied):
                 raise Refused(first.kind, first.message, first.retry_after)
             kept = stack.pop_all()
-        return EventStream(_reply(boards, live, first, heard, kept))
+        return EventStream(_reply(first, heard, kept))
 
     @app.post("/api/board/brief", responses=problems(403, 404, 409, 413, 429, 503))
     async def brief(request: Request, asked: wire.BriefRequest) -> wire.BriefOut:
-        boards = _boards(request)
+        boards, client = _boards(request), _client(request)
         if asked.session_id is not None:
-            live = await boards.live(asked.session_id)
+            live = await boards.live(asked.session_id, client)
         else:
             said = tuple(
                 Said(r.persona_id, r.content, payloads.exchanges_of(r.challenges))
@@ -137,9 +150,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             )
             if not said:
                 raise InvalidInput("responses", "none of them is complete")
-            live = await boards.detached_brief(asked.decision, payloads.answers_of(asked.answers), said)
-        async with live.listening(boards.engine.grace):
-            state = await _while_there(request, live.brief())
+            answers = payloads.answers_of(asked.answers)
+            live = await boards.detached_brief(asked.decision, answers, said, client)
+        state = await _while_there(request, live.brief())
         body = payloads.brief_body(state)
         if state.brief_failure is not None:
             failure = state.brief_failure
@@ -171,21 +184,24 @@ async def _left(request: Request) -> None:
 
 
 async def _frames(boards: Boards, live: Live, after: int) -> AsyncIterator[bytes]:
-    async for batch in boards.engine.stream(live, after):
-        yield numbered(batch)
+    try:
+        async for batch in boards.engine.stream(live, after):
+            yield numbered(batch)
+    except StoreFailed as failed:
+        yield event({"type": "error", "message": f"{failed}. Nothing is lost: load it again in a moment."})
     yield event({"type": "idle"})
 
 
 async def _reply(
-    boards: Boards, live: Live, first: Any, heard: AsyncIterator[Any], kept: contextlib.AsyncExitStack
+    first: Heard, heard: AsyncIterator[Heard], kept: contextlib.AsyncExitStack
 ) -> AsyncIterator[bytes]:
-    async with kept, live.listening(boards.engine.grace):
+    async with kept:
         yield _reply_event(first)
         async for one in heard:
             yield _reply_event(one)
 
 
-def _reply_event(heard: Word | Replied | NotReplied) -> bytes:
+def _reply_event(heard: Heard) -> bytes:
     match heard:
         case Word(text):
             return event({"type": "challenge_reply_token", "token": text})
@@ -203,23 +219,23 @@ def _session_routes(app: FastAPI) -> None:
     async def sessions(request: Request) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []
-        for session in await boards.sessions():
+        found = await boards.sessions()
+        driven = await boards.engine.driven([session.id for session in found])
+        for session in found:
             with contextlib.suppress(FileDamaged):
                 state = await boards.state(session)
-                live = boards.engine.found(session.id)
-                listed.append(payloads.summary(session, state, live=live is not None and live.driving))
+                listed.append(payloads.summary(session, state, live=session.id in driven))
         return wire.SessionsOut(sessions=listed)
 
     @app.get("/api/board/sessions/{session_id}", responses=problems(404))
     async def session(request: Request, session_id: wire.SessionId) -> wire.SessionOut:
         boards = _boards(request)
         found = await boards.session(session_id)
-        live = boards.engine.found(session_id)
-        state = live.state if live else await boards.state(found)
+        state = await boards.state(found)
         body = payloads.session(
             found,
             state,
-            live=live is not None and live.driving,
+            live=bool(await boards.engine.driven([session_id])),
             tiny=boards.tiny(state.model),
             last_event_id=await boards.settled_frames(found, state),
         )
@@ -237,7 +253,7 @@ def _session_routes(app: FastAPI) -> None:
         response_class=Response,
     )
     async def retry(request: Request, session_id: wire.SessionId, asked: wire.RetryRequest) -> Response:
-        await _boards(request).retry(session_id, asked.persona_id)
+        await _boards(request).retry(session_id, asked.persona_id, _client(request))
         return Response(status_code=202)
 
     @app.get(
@@ -252,7 +268,7 @@ def _session_routes(app: FastAPI) -> None:
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     ) -> EventStream:
         boards = _boards(request)
-        live = await boards.live(session_id)
+        live = await boards.live(session_id, _client(request))
         return EventStream(_frames(boards, live, max(last_event_id, after)))
 
     @app.get(

@@ -1,6 +1,6 @@
 """Whether this server can do its work, for load balancers and those who restart what is broken.
 
-`/healthz` says that the process answers, and nothing else: what is wrong elsewhere is no reason to restart it.
+`/healthz` says that the process answers, and no more: what is wrong elsewhere is no reason to restart it.
 `/readyz` says whether it can take sessions now. Models are not asked: each costs, and none is the server's.
 """
 

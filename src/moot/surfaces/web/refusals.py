@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from moot.errors import (
     AnswersExhausted,
     IllegalMove,
+    LimitReached,
     MootError,
     NotFound,
     ProviderFailed,
@@ -18,7 +19,14 @@ from moot.errors import (
 )
 from moot.surfaces.web.guards import HEADERS
 
-_STATUS = {"RateLimited": 429, "KeyRefused": 503, "Unreachable": 503, "NoLocalModel": 503}
+_STATUS = {
+    "RateLimited": 429,
+    "LimitReached": 429,
+    "KeyRefused": 503,
+    "Unreachable": 503,
+    "NoLocalModel": 503,
+    "StoreFailed": 503,
+}
 
 
 class Refused(HTTPException):
@@ -68,11 +76,11 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
         status = 404
     elif isinstance(error, IllegalMove | SessionMoved):
         status = 409
-    elif isinstance(error, UserMistake) and not isinstance(error, AnswersExhausted):
+    elif isinstance(error, UserMistake) and not isinstance(error, AnswersExhausted | LimitReached):
         status = 400
     else:
         status = _STATUS.get(type(error).__name__, 500)
-    if isinstance(error, ProviderFailed) and error.retry_after:
+    if isinstance(error, ProviderFailed | LimitReached) and error.retry_after:
         headers["Retry-After"] = str(round(error.retry_after))
     return JSONResponse({"error": str(error)}, status, headers=headers)
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 async def serve(
     moot: Moot, host: str, port: int, grace: float, ready: Callable[[str], None], names: tuple[str, ...] = ()
 ) -> None:
-    """Serves until it is told to stop. `ready` is told the address to open, once it is open. `names` are those
-    under which others reach it, through a proxy."""
+    """Serves until it is told to stop. `ready` is told the address to open, once it is open. `names` are
+    those under which others reach it, through a proxy."""
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     token, told = _token(host, names, moot.env)

@@ -1,5 +1,5 @@
-"""Requests, and streams that are open, as those who run moot are told of them. Where nobody watches, a request
-passes through. Plain ASGI, and a stream's chunks do not come by here."""
+"""Requests, and streams that are open, as those who run moot are told of them. Plain ASGI; where nobody watches,
+nothing comes between a stream and its listener."""
 
 from __future__ import annotations
 

@@ -1,0 +1,338 @@
+"""All sessions that this process has to do with, and the one writer of their frames.
+
+A session that somebody listens to is driven: its runner runs, and what happens is written down frame by frame
+before anybody is told, so that every listener, now or after a restart, can be told exactly the rest. Without
+a listener a session rests after a while; what was complete is kept, what was half said is asked for again.
+
+With SQLite it is driven in this process. With PostgreSQL, whoever works drives it: see `many`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from moot.config import Limits, ServerSettings
+from moot.engine.caps import Caps
+from moot.engine.live import RETRY_SECONDS, Live, MemoryLog
+from moot.errors import MootError, SessionMoved, StoreFailed
+from moot.flows.board import BOARD
+from moot.flows.board_events import BoardEvent
+from moot.flows.flow import ModelEffect, Outcome
+from moot.frame_writers import SaidWord
+from moot.frames import Payload, missing, session_start
+from moot.runner import Speak, Speech, StoredLog
+from moot.sharing import Sharing
+from moot.store import Frame, Session, Store
+
+if TYPE_CHECKING:
+    from moot.engine.many import Many
+
+FRAME_SECONDS = 0.016
+"""How long words are gathered before they are written and told: one frame of a screen."""
+
+BUSY_FRAME_SECONDS = 0.05
+"""The longest they are gathered when writing takes its time: more words a write, still live to the eye."""
+
+KEEP_SECONDS = 60.0
+"""How long a session that nobody listens to stays in memory."""
+
+DROP_SECONDS = 1.0
+"""How long the frames of a session in which nothing goes on stay in memory."""
+
+TIDY_SECONDS = 600.0
+
+Work = Literal["all", "none", "own"]
+"""Which sessions this process drives, where several could: any, none, or those that it has opened."""
+
+SpeakFor = Callable[[str], tuple[Speak, bool]]
+"""Makes a session's performer from its model's name, and says whether that is tiny."""
+
+_Due = tuple[Live, list[Frame], list[SaidWord]]
+
+
+class Engine:
+    def __init__(
+        self,
+        store: Store,
+        speak_for: SpeakFor,
+        settings: ServerSettings | None = None,
+        limits: Limits | None = None,
+        work: Work = "all",
+    ) -> None:
+        self.store = store
+        self.settings = settings or ServerSettings()
+        self.lives: dict[str, Live] = {}
+        self._speak_for = speak_for
+        self._detached: set[Live] = set()
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._dirty: dict[Live, None] = {}
+        self._something = asyncio.Event()
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._closing = False
+        self._many: Many | None = None
+        sharing = Sharing(store) if store.shared and work != "own" else None
+        self.caps = Caps(limits or Limits(), store, sharing)
+        if sharing is not None:
+            from moot.engine.many import Many
+
+            self._many = Many(self, sharing, work)
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._write())]
+        if self._many is not None:
+            await self._many.start()
+        else:
+            self._tasks.append(asyncio.create_task(self._tidy_up_now_and_then()))
+
+    @property
+    def running(self) -> bool:
+        """Whether what happens is written down and told."""
+        return bool(self._tasks) and not self._tasks[0].done()
+
+    async def close(self) -> None:
+        self._closing = True
+        if self._many is not None:
+            await self._many.stop_working()
+        for live in [*self.lives.values(), *self._detached]:
+            await live.rest()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._flush()
+        if self._many is not None:
+            await self._many.close()
+
+    # -- sessions ----------------------------------------------------------------------------
+
+    async def convene(self, opening: list[BoardEvent], client: str = "") -> Live:
+        """A new, stored session."""
+        state = BOARD.fold(opening)
+        await self.admit(client)
+        self._speak_for(state.model)
+        bodies = [BOARD.encode(event) for event in opening]
+        session = await self.store.create(BOARD.name, state.decision, bodies)
+        return await self.live(session, client)
+
+    async def live(self, session: Session, client: str = "") -> Live:
+        """A stored session, as its log has it."""
+        lock = self._opening.setdefault(session.id, asyncio.Lock())
+        try:
+            async with lock:
+                live = self.lives.get(session.id)
+                if live is None:
+                    live = await self._opened(session)
+                elif self._many is not None:
+                    await self._many.look_again(live)
+        finally:
+            self._opening.pop(session.id, None)
+        if client and not live.under_way:
+            live.client = client
+        return live
+
+    async def _opened(self, session: Session) -> Live:
+        live: Live
+        live = Live(
+            StoredLog(self.store, session.id, BOARD),
+            self._speaking(lambda: live.state.model),
+            session,
+            self.settings.grace_seconds,
+            self.store.server if self._many else "",
+        )
+        live.wake = lambda: self._wake(live)
+        await live.resume()
+        if self._many is None:
+            await live.take_over(self.store, self.start_of(live))
+        else:
+            await self._many.watch(live)
+        self.lives[session.id] = live
+        return live
+
+    async def detached(self, events: list[BoardEvent], client: str = "") -> Live:
+        """A conversation that is not stored: the same flow, a log in memory."""
+        await self.admit(client)
+        live: Live
+        live = Live(
+            MemoryLog(events), self._speaking(lambda: live.state.model), None, self.settings.grace_seconds
+        )
+        live.client = client
+        await live.resume()
+        self._detached = {one for one in self._detached if one.driving} | {live}
+        return live
+
+    def _speaking(self, model: Callable[[], str]) -> Speak:
+        """A performer that is made when it is first needed: many who look at a session never drive it."""
+        made: list[Speak] = []
+
+        async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
+            if not made:
+                made.append(self.caps.around(self._speak_for(model())[0], model()))
+            return await made[0](effect, state, speech)
+
+        return speak
+
+    def start_of(self, live: Live) -> Payload:
+        assert live.session is not None
+        tiny = False
+        with contextlib.suppress(MootError):
+            tiny = self._speak_for(live.state.model)[1]
+        return session_start(live.session.id, live.state, tiny=tiny)
+
+    def untold(self, live: Live, told: Sequence[Frame]) -> bool:
+        """Whether something is in the log that has not been told."""
+        return bool(missing(live.state, [msgspec.json.decode(frame.body) for frame in told], {}))
+
+    async def admit(self, client: str, live: Live | None = None) -> None:
+        """Raises LimitReached where one more session would be one too many. One that is under way already
+        is not one more."""
+        if live is not None and (live.under_way or not live.runner.pending()):
+            return
+        if self._many is not None:
+            everybody, own = await self._many.sharing.under_way(client)
+        else:
+            driving = [one for one in (*self.lives.values(), *self._detached) if one.driving]
+            everybody, own = len(driving), sum(one.client == client for one in driving)
+        self.caps.admit(everybody, own)
+
+    async def driven(self, sessions: Sequence[str]) -> set[str]:
+        """Those of them that somebody drives."""
+        if self._many is not None:
+            return await self._many.sharing.driven(sessions)
+        return {id_ for id_ in sessions if id_ in self.lives and self.lives[id_].driving}
+
+    def found(self, session_id: str) -> Live | None:
+        """A session that is in memory already."""
+        return self.lives.get(session_id)
+
+    async def forget(self, session_id: str) -> None:
+        live = self.lives.pop(session_id, None)
+        if live is not None:
+            live.driven_elsewhere = False
+            await live.let_go()
+
+    async def stream(self, live: Live, after: int) -> AsyncIterator[Sequence[Frame]]:
+        """All frames of a session above `after`, then those to come, until nothing is under way."""
+        assert live.session is not None
+        async with live.listening():
+            async for batch in live.feed.after(after, self.store, live.session.id, lambda: live.quiet):
+                yield batch
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def _wake(self, live: Live) -> None:
+        self._dirty[live] = None
+        self._something.set()
+
+    async def _write(self) -> None:
+        """At most every 16 ms, one transaction for what all sessions tell; after a silence, at once. A busy
+        process writes less often, so that writing takes no more than about half of its time."""
+        loop = asyncio.get_running_loop()
+        next_flush = loop.time()
+        while True:
+            await self._something.wait()
+            await asyncio.sleep(max(0.0, next_flush - loop.time()))
+            self._something.clear()
+            began = loop.time()
+            await self._flush()
+            ended = loop.time()
+            next_flush = ended + min(max(FRAME_SECONDS, ended - began), BUSY_FRAME_SECONDS)
+
+    async def _flush(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        due: list[_Due] = []
+        for live in dirty:
+            assert live.session is not None
+            frames = [
+                Frame(live.session.id, seq, body)
+                for seq, body in enumerate(live.outbox.take(), start=live.seq + 1)
+            ]
+            live.seq += len(frames)
+            words, live.words = live.words, []
+            if frames or words:
+                due.append((live, frames, words))
+        for live, frames, _ in await self._written(due):
+            await live.feed.tell(frames)
+        for live in dirty:
+            self.settled(live)
+
+    def settled(self, live: Live) -> None:
+        """If nothing goes on in a session any more, its listeners are told, and it need not stay."""
+        if live.quiet and not live.noted_quiet:
+            live.noted_quiet = True
+            loop = asyncio.get_running_loop()
+            self._look_again(live)
+            loop.call_later(DROP_SECONDS, lambda: live.feed.drop() if live.quiet else None)
+            loop.call_later(KEEP_SECONDS, self._drop, live)
+
+    def _look_again(self, live: Live) -> None:
+        task = asyncio.ensure_future(live.feed.look_again())
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+
+    async def _written(self, due: list[_Due]) -> list[_Due]:
+        """What could be written. A database that is away is waited for: nothing is told unwritten."""
+        if not due:
+            return []
+        while True:
+            try:
+                await self.store.append_frames(
+                    [frame for _, frames, _ in due for frame in frames],
+                    [word for _, _, words in due for word in words],
+                )
+            except SessionMoved:
+                if len(due) > 1:
+                    return [one for each in due for one in await self._written([each])]
+                if await self._is_there(due[0][1]):
+                    return due
+                await self._let_go(due[0][0])
+                return []
+            except MootError:
+                if self._closing:
+                    for live, _, _ in due:
+                        await live.let_go()
+                    return []
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return due
+
+    async def _is_there(self, frames: list[Frame]) -> bool:
+        """A database that goes away in the moment of writing may have written all the same."""
+        if not frames:
+            return False
+        with contextlib.suppress(StoreFailed):
+            there = await self.store.frames(frames[0].session, frames[0].seq - 1)
+            return there[: len(frames)] == frames
+        return False
+
+    async def _let_go(self, live: Live) -> None:
+        """Another process drives this session now."""
+        assert live.session is not None
+        await live.let_go()
+        if self._many is not None:
+            await self._many.lost(live)
+        elif self.lives.get(live.session.id) is live:
+            del self.lives[live.session.id]
+
+    def _drop(self, live: Live) -> None:
+        assert live.session is not None
+        if live.forgotten and self.lives.get(live.session.id) is live:
+            del self.lives[live.session.id]
+
+    # -- tidying up --------------------------------------------------------------------------
+
+    async def tidy_up(self) -> None:
+        """Clears away what nobody can still need."""
+        before = datetime.now(UTC) - timedelta(hours=self.settings.keep_frames_hours)
+        while await self.store.clear_frames(before):
+            pass
+
+    async def _tidy_up_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            with contextlib.suppress(MootError):
+                await self.tidy_up()

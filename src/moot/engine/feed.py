@@ -1,0 +1,82 @@
+"""What has been told of a session, for those who listen in this process.
+
+The newest frames are in memory. A listener who falls behind them reads on from the store, where all of them
+are: however slow one is, memory does not grow, and nobody else waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from moot.store import Frame, Store
+
+KEEP_FRAMES = 1000
+"""Some seconds of a board."""
+
+ROWS_AT_ONCE = 100
+
+
+class Feed:
+    def __init__(self, newest: int = 0) -> None:
+        self.newest = newest
+        """The number of the newest frame that is written, as far as is known here."""
+        self._kept: list[Frame] = []
+        self._changed = asyncio.Condition()
+
+    async def skip_to(self, seq: int) -> None:
+        """Frames up to this one are in the store."""
+        async with self._changed:
+            if seq > self.newest:
+                self._kept.clear()
+                self.newest = seq
+            self._changed.notify_all()
+
+    async def tell(self, frames: Sequence[Frame]) -> None:
+        """Frames that have been written, in order and without a gap, for everybody who listens."""
+        async with self._changed:
+            for frame in frames:
+                if frame.seq > self.newest:
+                    self._kept.append(frame)
+                    self.newest = frame.seq
+            if len(self._kept) > 2 * KEEP_FRAMES:
+                del self._kept[:-KEEP_FRAMES]
+            self._changed.notify_all()
+
+    async def look_again(self) -> None:
+        """Whether there is more to come may have changed."""
+        async with self._changed:
+            self._changed.notify_all()
+
+    def drop(self) -> None:
+        """Nobody is in a hurry: who wants to hear them again finds them in the store."""
+        self._kept.clear()
+
+    async def after(
+        self, seq: int, store: Store, session: str, quiet: Callable[[], bool]
+    ) -> AsyncIterator[Sequence[Frame]]:
+        """Those with higher numbers, in batches, until nothing more is to come."""
+        while True:
+            async with self._changed:
+                while self.newest <= seq and not quiet():
+                    await self._changed.wait()
+                if self.newest <= seq:
+                    return
+                batch: Sequence[Frame] = self._kept_after(seq)
+            if not batch:
+                batch = await store.frames(session, seq, rows=ROWS_AT_ONCE)
+            if not batch:
+                # Only numbers are left of them: they have been cleared away.
+                seq = self.newest
+                continue
+            seq = batch[-1].seq
+            yield batch
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with self._changed:
+            await self._changed.wait_for(condition)
+
+    def _kept_after(self, seq: int) -> Sequence[Frame]:
+        if not self._kept or self._kept[0].seq > seq + 1:
+            return ()
+        return self._kept[seq + 1 - self._kept[0].seq :]

@@ -1,0 +1,196 @@
+"""Who drives a session, where several processes could: a job for each, with the session as its lock.
+
+The one module that knows procrastinate. A job is only the way to a driver: that a session is to be driven is
+in the database's own table, so a job that is lost is noticed and made anew, and one too many finds nothing
+to do. A job of a process that has stopped giving signs of life goes to another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
+from procrastinate.jobs import Job, Status
+from procrastinate.schema import SchemaManager
+from procrastinate.worker import Worker
+
+from moot.sharing import LEASE_SECONDS
+from moot.store import Store
+
+HEARTBEAT_SECONDS = 1.0
+_RETRY_SECONDS = 0.2
+_PRUNE_SECONDS = 600.0
+_DRIVE, _TIDY = "moot.drive", "moot.tidy_up"
+
+_log = logging.getLogger(__name__)
+
+
+class _HandedOn(BaseRetryStrategy):
+    """What a worker could not finish, because it stops, another goes on with at once."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:  # noqa: ARG002
+        return RetryDecision(retry_at=datetime.now(UTC))
+
+
+class _PatientConnector(PsycopgConnector):
+    """A worker would stop at the first query that fails. A database that is away, or can only be read, is
+    waited for instead, unless the process wants to end."""
+
+    patient = True
+
+    async def _patiently(self, ask: Callable[..., Awaitable[Any]], query: str, values: dict[str, Any]) -> Any:
+        while True:
+            try:
+                return await ask(query, **values)
+            except ConnectorException as error:
+                away = isinstance(
+                    error.__cause__, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction
+                )
+                if not (away and self.patient):
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        await self._patiently(super().execute_query_async, query, arguments)
+
+    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
+        found: dict[str, Any] = await self._patiently(super().execute_query_one_async, query, arguments)
+        return found
+
+    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await self._patiently(super().execute_query_all_async, query, arguments)
+        return found
+
+    async def listen_notify(self, on_notification: Any, channels: Any) -> None:
+        while True:
+            with contextlib.suppress(ConnectorException):
+                await super().listen_notify(on_notification, channels)
+            await asyncio.sleep(_RETRY_SECONDS)
+
+
+class Jobs:
+    def __init__(
+        self,
+        store: Store,
+        drive: Callable[[str], Awaitable[None]],
+        tidy_up: Callable[[], Awaitable[None]],
+        sessions_at_once: int,
+    ) -> None:
+        self._store = store
+        self._sessions_at_once = sessions_at_once
+        self._connector = _PatientConnector(
+            conninfo=store.conninfo,
+            min_size=1,
+            max_size=4,
+            timeout=2.0,
+            # Given up early and begun again with the next query, not after ever longer waits.
+            reconnect_timeout=1.0,
+            kwargs={"connect_timeout": 2},
+        )
+        self._app = App(connector=self._connector)
+        self._worker: Worker | None = None
+        self._begun: set[int] = set()
+        self._suspected: set[int | None] = set()
+
+        @self._app.task(name=_DRIVE, queue="drive", retry=_HandedOn(), pass_context=True)
+        async def driving(context: JobContext, session: str) -> None:
+            assert context.job.id is not None
+            self._begun.add(context.job.id)
+            try:
+                await drive(session)
+            finally:
+                self._begun.discard(context.job.id)
+
+        @self._app.periodic(cron="*/10 * * * *")
+        @self._app.task(name=_TIDY, queue="tidy", queueing_lock=_TIDY)
+        async def tidying(timestamp: int) -> None:  # noqa: ARG001
+            await tidy_up()
+
+        self._driving = driving
+
+    async def open(self) -> None:
+        async with self._store.alone("procrastinate") as sql:
+            [row] = await sql("SELECT to_regclass('procrastinate_jobs') AS there")
+            if row.there is None:
+                async with await psycopg.AsyncConnection.connect(self._store.conninfo) as connection:
+                    await connection.execute(SchemaManager.get_schema())
+        await self._app.open_async()
+
+    async def close(self) -> None:
+        self._connector.patient = False
+        await self._app.close_async()
+
+    def hurry(self) -> None:
+        """From now on a database that is away is an error."""
+        self._connector.patient = False
+
+    async def want(self, session: str) -> None:
+        with contextlib.suppress(AlreadyEnqueued):
+            job = self._driving.configure(lock=session, queueing_lock=session)
+            await job.defer_async(session=session)
+
+    async def work(self) -> None:
+        """Does jobs until it is cancelled. Those under way are then handed on."""
+        while True:
+            self._worker = Worker(
+                self._app,
+                name=self._store.server,
+                concurrency=self._sessions_at_once,
+                fetch_job_polling_interval=HEARTBEAT_SECONDS,
+                shutdown_graceful_timeout=0,
+                delete_jobs="always",
+                install_signal_handlers=False,
+                update_heartbeat_interval=HEARTBEAT_SECONDS,
+                stalled_worker_timeout=_PRUNE_SECONDS,
+            )
+            try:
+                await self._worker.run()  # type: ignore[no-untyped-call]
+            except ConnectorException:
+                _log.exception("The worker stopped and is started again.")
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+
+    async def sweep(self) -> None:
+        """Finds sessions that are to be driven and that nobody drives."""
+        manager = self._app.job_manager
+        stalled = await manager.get_stalled_jobs(task_name=_DRIVE, seconds_since_heartbeat=LEASE_SECONDS)
+        for job in [*stalled, *await self._fetched_and_never_begun()]:
+            await self._hand_on(job)
+        rows = await self._store.sql(
+            "SELECT d.session FROM driving d WHERE NOT EXISTS (SELECT FROM procrastinate_jobs j"
+            " WHERE j.lock = d.session AND j.status IN ('todo', 'doing'))"
+        )
+        for row in rows:
+            await self.want(row.session)
+
+    async def _fetched_and_never_begun(self) -> list[Job]:
+        """A database that goes away in the moment of giving a job out leaves it given to somebody who does
+        not know."""
+        if self._worker is None or self._worker.worker_id is None:
+            return []
+        doing = await self._app.job_manager.list_jobs_async(status="doing", task=_DRIVE)
+        ours = [job for job in doing if job.worker_id == self._worker.worker_id and job.id not in self._begun]
+        suspected, self._suspected = self._suspected, {job.id for job in ours}
+        # Once is no proof: it may have been fetched this very moment.
+        return [job for job in ours if job.id in suspected]
+
+    async def _hand_on(self, job: Job) -> None:
+        manager = self._app.job_manager
+        try:
+            await manager.retry_job(job, retry_at=datetime.now(UTC))
+        except UniqueViolation:
+            # The next one for the same session is waiting already.
+            with contextlib.suppress(ConnectorException):
+                await manager.finish_job(job, status=Status.FAILED, delete_job=True)
+        except ConnectorException:
+            # Somebody else was faster.
+            pass
+
+    async def forget_dead_workers(self) -> None:
+        await self._app.job_manager.prune_stalled_workers(_PRUNE_SECONDS)

@@ -1,0 +1,350 @@
+"""A session that this process has to do with: it drives it, or has somebody who listens to it, or both.
+
+Knows the session's state as the log has it, and the stream of its frames. Whether a session is driven here
+or elsewhere is for the engine to settle: here there is only `want`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from moot.engine.feed import Feed
+from moot.engine.floor import REPLACED, Floor, Heard, NotReplied, Word
+from moot.errors import MootError, SessionMoved, StoreFailed
+from moot.flows.board import BOARD, CHALLENGE
+from moot.flows.board_events import (
+    BoardEvent,
+    BriefRequested,
+    ChallengeMade,
+    ChallengeReplied,
+    ChallengeWithdrawn,
+)
+from moot.flows.board_state import BoardState, Step
+from moot.flows.flow import AskPersona, Event, ModelEffect
+from moot.frame_writers import SaidWord
+from moot.frames import Outbox, Payload, missing
+from moot.runner import Log, Runner, Speak, StoredLog
+from moot.store import Session, Store
+from moot.telemetry import driving
+
+RETRY_SECONDS = 0.5
+
+
+class MemoryLog:
+    """For a conversation that nobody wants kept."""
+
+    def __init__(self, events: Iterable[BoardEvent]) -> None:
+        self._events = list(events)
+
+    async def read(self) -> list[BoardEvent]:
+        return list(self._events)
+
+    async def append(self, event: BoardEvent) -> None:
+        self._events.append(event)
+
+
+async def _wait_for_the_store(_: StoreFailed) -> None:
+    await asyncio.sleep(RETRY_SECONDS)
+
+
+class Live:
+    def __init__(
+        self, log: Log[BoardEvent], speak: Speak, session: Session | None, grace: float, server: str = ""
+    ) -> None:
+        self.session = session
+        self.client = ""
+        """On whose account it is driven."""
+        self.outbox = Outbox()
+        self.feed = Feed()
+        self.seq = 0
+        """The number of the newest frame, written or about to be."""
+        self.here = True
+        """Whether this process is the one that drives it when there is anything to do."""
+        self.driven_elsewhere = False
+        self.heard_elsewhere = False
+        self.untold = False
+        """Something is in the log that whoever drives it next has to tell."""
+        self.wants = 0
+        """Changes whenever it is asked for to be driven."""
+        self.lost = False
+        """Another process has driven it on, so that what this one has to tell does not count."""
+        self.words: list[SaidWord] = []
+        """For somebody elsewhere who waits for a reply."""
+        self.listeners = 0
+        self.floors: list[Floor] = []
+        self.wake: Callable[[], None] = lambda: None
+        self.want: Callable[[], Awaitable[None]] = self._drive_here
+        self.listeners_changed: Callable[[], Awaitable[None]] = _nothing
+        self.reply_heard: Callable[[int], Awaitable[None]] = _nothing
+        self.noted_quiet = False
+        self._log = log
+        self._grace = grace
+        self._server = server
+        self._resting: asyncio.TimerHandle | None = None
+        self._driving: asyncio.Task[None] | None = None
+        self._watchers: list[asyncio.Future[None]] = []
+        self._farewells: set[asyncio.Future[None]] = set()
+        self._step = Step.UNOPENED
+        self._pieces = itertools.count(1)
+        self.runner: Runner[BoardState, BoardEvent] = Runner(
+            BOARD, log, speak=speak, person=None, listener=self, away=_wait_for_the_store
+        )
+
+    @property
+    def state(self) -> BoardState:
+        return self.runner.state
+
+    @property
+    def driving(self) -> bool:
+        return self._driving is not None and not self._driving.done()
+
+    @property
+    def under_way(self) -> bool:
+        return self.driving or self.driven_elsewhere
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is under way, and everything that happened has been told."""
+        return not self.under_way and not self.outbox and self.feed.newest == self.seq
+
+    @property
+    def forgotten(self) -> bool:
+        return self.quiet and self.listeners == 0 and not self.floors and not self._watchers
+
+    @property
+    def log_seq(self) -> int:
+        """The number of the newest event that is known here."""
+        return self._log.seq if isinstance(self._log, StoredLog) else 0
+
+    async def resume(self) -> None:
+        self._step = (await self.runner.resume()).step
+
+    async def take_over(self, store: Store, start: Payload) -> None:
+        """Makes this process the one that drives: what is in the log and was not told is told now."""
+        assert self.session is not None
+        self.here, self.lost, self.driven_elsewhere = True, False, False
+        await self.runner.catch_up()
+        told = await store.frames(self.session.id)
+        await self.feed.skip_to(await store.last_frame(self.session.id))
+        self.seq = self.feed.newest
+        self._step = self.state.step
+        self.outbox = missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
+        self.wake()
+
+    # -- what the runner tells ---------------------------------------------------------------
+
+    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        self.outbox.began(effect, self.state)
+        self.wake()
+
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
+        if isinstance(effect, AskPersona) and effect.prompt == CHALLENGE:
+            self._replying(int(effect.occasion), f"{self._server}-{attempt}", text)
+            return
+        self.outbox.said(effect, text)
+        self.wake()
+
+    def _replying(self, challenge: int, attempt: str, text: str) -> None:
+        for floor in self.floors:
+            if floor.number == challenge:
+                floor.word(attempt, text)
+                return
+        if self._server and self.session is not None:
+            self.words.append(SaidWord(self.session.id, challenge, attempt, next(self._pieces), text))
+            self.wake()
+
+    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
+        """A retry shows only as a little more thinking."""
+
+    def happened(self, event: Event) -> None:
+        self._hear_out(event)
+        self.let_watchers_look()
+        before, self._step = self._step, self.state.step
+        if self.here:
+            tell = self.outbox.happened_elsewhere if self.runner.catching_up else self.outbox.happened
+            tell(event, before, self.state)  # type: ignore[arg-type]
+            self.wake()
+
+    def _hear_out(self, event: Event) -> None:
+        """What an event means for those who wait for a reply."""
+        number = self.state.challenges_made
+        if isinstance(event, ChallengeMade):
+            for floor in self.floors:
+                if floor.number == 0 and not self.runner.catching_up:
+                    floor.number = number
+                elif floor.number:
+                    floor.failed(NotReplied("", REPLACED))
+            return
+        for floor in self.floors:
+            if floor.number != number:
+                continue
+            match event:
+                case ChallengeReplied(_, text, spoken):
+                    floor.replied(text, spoken)
+                case ChallengeWithdrawn(_, kind, message, retry_after):
+                    floor.failed(NotReplied(kind, message, retry_after))
+
+    # -- driving -----------------------------------------------------------------------------
+
+    async def go_on(self) -> None:
+        """Has it driven, if there is anything to do and nobody does it."""
+        if not self.under_way and (self.untold or self.runner.pending()):
+            await self.want()
+
+    async def _drive_here(self) -> None:
+        self.drive()
+
+    def drive(self) -> None:
+        """Goes on with whatever is pending, in this process."""
+        if not self.driving and self.runner.pending():
+            self.noted_quiet = False
+            self._driving = asyncio.create_task(self._drive())
+            self._rest_if_nobody_listens()
+
+    async def _drive(self) -> None:
+        try:
+            # Asked again at the end: what came in while the runner was putting its things away.
+            with driving(self.session.id if self.session else ""):
+                while self.runner.pending():
+                    await self.runner.run()
+        except SessionMoved as moved:
+            self.outbox.tell("error", message=f"{moved}. Load it again.")
+        except MootError as error:
+            self.outbox.tell("error", message=str(error))
+        finally:
+            self.let_watchers_look()
+            self.wake()
+
+    async def driven(self) -> None:
+        """Returns when nothing is under way here any more and all has been written."""
+        if self._driving is not None:
+            await asyncio.gather(self._driving, return_exceptions=True)
+        await self.feed.until(lambda: self.lost or self._all_written)
+
+    @property
+    def _all_written(self) -> bool:
+        return not self.outbox and not self.words and self.feed.newest == self.seq
+
+    def let_watchers_look(self) -> None:
+        watchers, self._watchers = self._watchers, []
+        for watcher in watchers:
+            if not watcher.done():
+                watcher.set_result(None)
+
+    async def rest(self) -> None:
+        """Stops; what was complete is kept."""
+        await asyncio.gather(*self._farewells, return_exceptions=True)
+        if self._driving is not None:
+            self._driving.cancel()
+            await asyncio.gather(self._driving, return_exceptions=True)
+
+    async def let_go(self) -> None:
+        """Another process drives it: what was not written is void."""
+        self.lost = True
+        await self.rest()
+        self.outbox, self.words = Outbox(), []
+        self.seq = self.feed.newest
+        await self.feed.look_again()
+
+    # -- who listens -------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """While at least one does, anywhere, the session is driven."""
+        self.listeners += 1
+        self.stay()
+        try:
+            if self.listeners == 1:
+                await self.listeners_changed()
+            await self.go_on()
+            yield
+        finally:
+            self.listeners -= 1
+            if self.listeners == 0:
+                self._rest_if_nobody_listens()
+                self._say_farewell(self.listeners_changed())
+
+    def stay(self) -> None:
+        """Somebody listens again."""
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
+
+    def heard(self, elsewhere: bool) -> None:
+        self.heard_elsewhere = elsewhere
+        if elsewhere:
+            self.stay()
+        else:
+            self._rest_if_nobody_listens()
+
+    def _rest_if_nobody_listens(self) -> None:
+        if self.listeners == 0 and not self.heard_elsewhere and self._resting is None and self.driving:
+            loop = asyncio.get_running_loop()
+            self._resting = loop.call_later(self._grace, self._rest_unless_listened_to)
+
+    def _rest_unless_listened_to(self) -> None:
+        self._resting = None
+        if self.listeners == 0 and not self.heard_elsewhere and self._driving is not None:
+            self._driving.cancel()
+
+    def _say_farewell(self, farewell: Awaitable[None]) -> None:
+        """In a task of its own: whoever left takes the task that served them along."""
+        task = asyncio.ensure_future(farewell)
+        self._farewells.add(task)
+        task.add_done_callback(self._said_farewell)
+
+    def _said_farewell(self, task: asyncio.Future[None]) -> None:
+        self._farewells.discard(task)
+        if not task.cancelled():
+            # An event that is not possible any more, or a database that is away: nobody is there to be told.
+            task.exception()
+
+    # -- what a person does ------------------------------------------------------------------
+
+    async def challenge(self, persona: str, text: str) -> AsyncIterator[Heard]:
+        """The reply, as it comes. Leaving it before its end withdraws the challenge."""
+        floor = Floor()
+        async with self.listening():
+            self.floors.append(floor)
+            try:
+                await self.runner.put(ChallengeMade(persona, text))
+                await self.want()
+                ended = False
+                while not ended:
+                    heard = await floor.next()
+                    ended = not isinstance(heard, Word)
+                    yield heard
+            finally:
+                self.floors.remove(floor)
+                if floor.number == self.state.challenges_made and self.state.advisor(persona).challenged:
+                    self._say_farewell(self.runner.put(ChallengeWithdrawn(persona)))
+                self._say_farewell(self.reply_heard(floor.number))
+
+    async def brief(self) -> BoardState:
+        """The state once there is a brief that is up to date, or one has failed."""
+        async with self.listening():
+            if self.state.step is Step.REVIEW:
+                await self.runner.put(BriefRequested())
+            if self.state.step is Step.BRIEF:
+                await self.want()
+            while self.state.step is Step.BRIEF and self.under_way:
+                changed = asyncio.get_running_loop().create_future()
+                self._watchers.append(changed)
+                await changed
+        return self.state
+
+    async def questions(self) -> BoardState:
+        """The state once the probing questions have been drafted, or could not be."""
+        async with self.listening():
+            if self._driving is not None:
+                await self._driving
+        return self.state
+
+
+async def _nothing(*_: object) -> None:
+    pass

@@ -1,0 +1,308 @@
+"""Several processes on one PostgreSQL: each can serve any client, and each that works can drive any session.
+
+A client is served from the frames as they appear in the database; what a person does is added to the log,
+wherever the session is driven. Notifications say where to look; one look is one query for all sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from moot.engine.jobs import Jobs
+from moot.engine.live import RETRY_SECONDS, Live
+from moot.errors import MootError, NotFound, StoreFailed
+from moot.sharing import LEASE_SECONDS, Sharing
+
+if TYPE_CHECKING:
+    from moot.engine.engine import Engine, Work
+
+BEAT_SECONDS = 1.0
+
+T = TypeVar("T")
+
+
+class Many:
+    def __init__(self, engine: Engine, sharing: Sharing, work: Work) -> None:
+        self.sharing = sharing
+        self._engine = engine
+        self._works = work != "none"
+        self._jobs = Jobs(engine.store, self._drive, self._tidy_up, engine.settings.sessions_per_worker)
+        self._heard: dict[str, set[str]] = {}
+        self._something = asyncio.Event()
+        self._at_all = False
+        self._failed_at = float("-inf")
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._working: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._jobs.open()
+        listening = self.sharing.listen(self._hear, self._look_at_all)
+        self._tasks = [asyncio.create_task(one) for one in (listening, self._look(), self._beat())]
+        if self._works:
+            self._working = asyncio.create_task(self._jobs.work())
+
+    async def stop_working(self) -> None:
+        """What is under way goes on elsewhere."""
+        self._jobs.hurry()
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Where the database is away, it runs out by itself.
+        with contextlib.suppress(StoreFailed):
+            await self.sharing.listens_no_more()
+        await self._jobs.close()
+
+    # -- a session here ----------------------------------------------------------------------
+
+    async def watch(self, live: Live) -> None:
+        """A session that was just read: it is told from the database until it is driven here."""
+        assert live.session is not None
+        id_, store = live.session.id, self._engine.store
+        live.here = False
+        live.want = lambda: self._want(live)
+        live.listeners_changed = lambda: self._listeners_changed(live)
+        live.reply_heard = lambda number: self._reply_heard(live, number)
+        told = await store.frames(id_)
+        await live.feed.skip_to(await store.last_frame(id_))
+        live.seq = live.feed.newest
+        live.untold = self._engine.untold(live, told)
+        await self._see([live], settled=True)
+
+    async def look_again(self, live: Live) -> None:
+        """A session that nobody here listened to may have moved on."""
+        if not live.here:
+            await live.runner.catch_up()
+            await self._see([live], settled=True)
+
+    async def _reply_heard(self, live: Live, number: int) -> None:
+        if live.session is not None and not live.here:
+            await self.sharing.forget_words(live.session.id, number)
+
+    async def _want(self, live: Live) -> None:
+        assert live.session is not None
+        live.wants += 1
+        live.noted_quiet = False
+        live.driven_elsewhere = not live.here
+        try:
+            if await self.sharing.want(live.session.id, live.client):
+                await self._jobs.want(live.session.id)
+            live.untold = False
+        finally:
+            live.wants += 1
+
+    async def _listeners_changed(self, live: Live) -> None:
+        assert live.session is not None
+        if live.listeners:
+            await self.sharing.listens([live.session.id])
+        else:
+            await self.sharing.listens_no_more(live.session.id)
+
+    async def lost(self, live: Live) -> None:
+        live.here = False
+        live.driven_elsewhere = True
+        self._look_at_all()
+
+    # -- driving -----------------------------------------------------------------------------
+
+    async def _drive(self, session_id: str) -> None:
+        """A job: one session, until nothing is pending in it or nobody listens."""
+        try:
+            session = await self._patiently(lambda: self._engine.store.session(session_id))
+            live = await self._patiently(lambda: self._engine.live(session))
+        except NotFound:
+            return
+        try:
+            await self._drive_to_its_end(live, session_id)
+        except NotFound:
+            return
+        finally:
+            if live.driving:
+                await live.rest()
+                await live.driven()
+                live.driven_elsewhere = True
+            live.here = False
+
+    async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
+        taken_over = False
+        while (wanted := await self._patiently(lambda: self.sharing.wanted(session_id))) is not None:
+            if not taken_over:
+                await self._patiently(
+                    lambda: live.take_over(self._engine.store, self._engine.start_of(live))
+                )
+                taken_over = True
+            else:
+                await self._patiently(live.runner.catch_up)
+            await self._patiently(lambda: self._count_listeners([live]))
+            live.drive()
+            await live.driven()
+            if live.lost:
+                return
+            if await self._patiently(lambda: self.sharing.driven_to_its_end(session_id, wanted)):
+                break
+        live.here = False
+        live.let_watchers_look()
+        self._engine.settled(live)
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await ask()
+            except StoreFailed:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def _hear(self, kind: str, sessions: list[str]) -> None:
+        lives = self._engine.lives
+        if kind == "slots":
+            self._engine.caps.freed()
+            return
+        concerned = {id_ for id_ in sessions if id_ in lives}
+        if concerned:
+            self._heard.setdefault(kind, set()).update(concerned)
+            self._something.set()
+
+    def _look_at_all(self) -> None:
+        self._at_all = True
+        self._something.set()
+
+    async def _look(self) -> None:
+        """While one look is under way, what is heard gathers for the next."""
+        while True:
+            await self._something.wait()
+            self._something.clear()
+            heard, self._heard = self._heard, {}
+            at_all, self._at_all = self._at_all, False
+            try:
+                if at_all:
+                    await self._catch_up(await self._behind())
+                    await self._hear_words(self._engine.lives.values())
+                    await self._see(self._engine.lives.values())
+                else:
+                    await self._look_where(heard)
+            except StoreFailed:
+                self._failed_at = time.monotonic()
+                await asyncio.sleep(RETRY_SECONDS)
+                self._look_at_all()
+
+    async def _look_where(self, heard: dict[str, set[str]]) -> None:
+        for id_ in heard.get("gone", ()):
+            await self._engine.forget(id_)
+
+        def lives(kind: str) -> list[Live]:
+            return [live for id_ in heard.get(kind, ()) if (live := self._engine.lives.get(id_)) is not None]
+
+        await self._hear_words([*lives("words"), *lives("events")])
+        await self._catch_up(lives("events"))
+        await self._count_listeners(lives("listeners"))
+        await self._see(lives("frames"))
+
+    async def _behind(self) -> list[Live]:
+        """Sessions whose log has grown."""
+        lives = dict(self._engine.lives)
+        if not lives:
+            return []
+        newest = await self.sharing.newest_events(list(lives))
+        for id_ in [id_ for id_, seq in newest.items() if seq == 0]:
+            await self._engine.forget(id_)
+        return [lives[id_] for id_, seq in newest.items() if seq > lives[id_].log_seq]
+
+    async def _catch_up(self, lives: Iterable[Live]) -> None:
+        for live in lives:
+            try:
+                await live.runner.catch_up()
+            except StoreFailed:
+                raise
+            except MootError:
+                # Its log is damaged: whoever drives it says so.
+                continue
+            self._engine.settled(live)
+
+    async def _hear_words(self, lives: Iterable[Live]) -> None:
+        """What is said elsewhere in reply to challenges that were made here."""
+        floors = {
+            (live.session.id, floor.number): floor
+            for live in lives
+            if live.session is not None and not live.driving
+            for floor in live.floors
+            if floor.number and not floor.ended
+        }
+        if not floors:
+            return
+        said: dict[tuple[str, int], dict[str, list[str]]] = {}
+        for word in await self.sharing.words(floors):
+            attempts = said.setdefault((word.session, word.challenge), {})
+            attempts.setdefault(word.attempt, []).append(word.text)
+        for key, attempts in said.items():
+            for attempt, texts in attempts.items():
+                floors[key].words(attempt, texts)
+
+    async def _see(self, lives: Iterable[Live], *, settled: bool = False) -> None:
+        """New frames of sessions that are not driven here, and whether there will be more. Those that nobody
+        cares for count only if `settled` ones are meant."""
+        seen_by = {
+            live.session.id: (live, live.wants)
+            for live in lives
+            if live.session is not None and not live.here and (settled or not live.forgotten)
+        }
+        if not seen_by:
+            return
+        after = {id_: live.feed.newest for id_, (live, _) in seen_by.items()}
+        for id_, seen in (await self.sharing.look(after)).items():
+            live, wants = seen_by[id_]
+            if live.here:
+                continue
+            await live.feed.tell(seen.frames)
+            live.seq = live.feed.newest
+            # A look that began before somebody wanted it driven does not know of that.
+            if seen.driven or wants == live.wants:
+                live.driven_elsewhere = seen.driven
+            live.noted_quiet = live.noted_quiet and not seen.driven
+            if not live.driven_elsewhere:
+                live.let_watchers_look()
+            self._engine.settled(live)
+
+    async def _count_listeners(self, lives: Iterable[Live]) -> None:
+        here = {live.session.id: live for live in lives if live.session is not None and live.here}
+        if here:
+            heard = await self.sharing.heard_elsewhere(list(here))
+            for id_, live in here.items():
+                live.heard(id_ in heard)
+
+    # -- once a second -----------------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            try:
+                await self._renew()
+            except StoreFailed:
+                self._failed_at = time.monotonic()
+
+    async def _renew(self) -> None:
+        lives = self._engine.lives
+        attended = [id_ for id_, live in lives.items() if live.listeners]
+        if attended:
+            await self.sharing.listens(attended)
+        if self._engine.caps.taken:
+            await self.sharing.renew_slots(self._engine.caps.taken)
+        self._look_at_all()
+        # After the database was away everybody is late: they are given the time to say that they are there.
+        if time.monotonic() - self._failed_at > LEASE_SECONDS:
+            await self._count_listeners(list(lives.values()))
+            if self._works:
+                await self._jobs.sweep()
+
+    async def _tidy_up(self) -> None:
+        await self._engine.tidy_up()
+        await self.sharing.clear_away_the_dead()
+        await self._jobs.forget_dead_workers()

@@ -1,0 +1,663 @@
+"""The brainstorm step by step: what the level decides, what menus offer, what is kept and what goes stale."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows import brainstorm
+from moot.flows.brainstorm_events import (
+    DEFERRED,
+    MAX_TEXT,
+    SCOUT_WORDS,
+    AnswerGiven,
+    AnswersClosed,
+    Approach,
+    ApproachChosen,
+    ApproachesDiscussed,
+    ApproachesDrafted,
+    BrainstormEvent,
+    Consulted,
+    DesignDiscussed,
+    DesignDrafted,
+    GoneBack,
+    LevelConfirmed,
+    Part,
+    PlanningChosen,
+    PreviousSectionShown,
+    Question,
+    QuestionPicked,
+    QuestionsDiscussed,
+    QuestionsDrafted,
+    RequestMade,
+    RequestWithdrawn,
+    ScopeKeptWhole,
+    ScoutReported,
+    Section,
+    SectionsApproved,
+    SectionsRevised,
+    Triage,
+    TriageDiscussed,
+    TriageDrafted,
+    Wish,
+    WritingBegun,
+    WritingDropped,
+)
+from moot.flows.brainstorm_state import BrainstormState, Situation, Step
+from moot.flows.flow import Option
+from moot.flows.workflow_state import Phase, Stage
+from tests.workflow_play import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
+
+THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
+TWO_WAYS = (Approach("a1", "In place", "Strip it."), Approach("a2", "Before", "Strip it before."))
+SECTIONS = (Section("s1", "Parser", "One pass."), Section("s2", "Tests", "A table."))
+
+
+def texts(play: Play) -> list[str]:
+    return [each.text for each in play.talk.questions]
+
+
+def answers(play: Play) -> list[str]:
+    return [each.answer for each in play.talk.questions]
+
+
+# -- the level rules the process -----------------------------------------------------------------
+
+
+def test_a_straightforward_idea_takes_two_replies_and_two_decisions() -> None:
+    play = Play({"brainstorm/triage": triage("straightforward")}).open()
+    play.say("a")
+    assert len(play.talk.shown_sections) == 1
+    play.say("a")
+    assert play.talk.finished
+    assert [name for name in play.done if name.startswith("brainstorm/")] == [
+        "brainstorm/triage",
+        "brainstorm/design",
+    ]
+    assert (play.talk.questions, play.talk.approaches) == ((), ())
+
+
+def test_an_outline_of_two_sections_is_confirmed_as_one() -> None:
+    two = {
+        "sections": [{"title": "Parser", "content": "One pass."}, {"title": "Tests", "content": "A table."}]
+    }
+    play = at(Step.DESIGN, "straightforward", **{"brainstorm/design": two})
+    assert [each.title for each in play.talk.shown_sections] == ["Parser", "Tests"]
+    assert "P" not in play.keys
+    play.say("a")
+    assert [each.status for each in play.talk.design_sections] == ["approved", "approved"]
+
+
+@pytest.mark.parametrize(
+    ("level", "asked"), [("exploration", 3), ("exploration", 5), ("complex", 5), ("complex", 7)]
+)
+def test_a_level_takes_as_many_questions_as_it_allows(level: str, asked: int) -> None:
+    questions = {"questions": [{"text": f"Question {n}?"} for n in range(asked)]}
+    assert len(at(Step.QUESTIONS, level, **{"brainstorm/questions": questions}).talk.questions) == asked
+
+
+@pytest.mark.parametrize(
+    ("level", "asked"), [("exploration", 2), ("exploration", 6), ("complex", 4), ("complex", 8)]
+)
+def test_a_level_refuses_fewer_and_more_questions(level: str, asked: int) -> None:
+    questions = {"questions": [{"text": f"Question {n}?"} for n in range(asked)]}
+    with pytest.raises(InvalidInput, match=rf"questions: has {asked}; \d to \d are wanted at level {level}"):
+        at(Step.QUESTIONS, level, **{"brainstorm/questions": questions})
+
+
+@pytest.mark.parametrize(
+    ("level", "sections"),
+    [("straightforward", 0), ("straightforward", 3), ("exploration", 1), ("exploration", 7), ("complex", 2),
+     ("complex", 9)],
+)  # fmt: skip
+def test_a_level_refuses_fewer_and_more_sections(level: str, sections: int) -> None:
+    design = {"sections": [{"title": f"Part {n}", "content": "Text."} for n in range(sections)]}
+    with pytest.raises(InvalidInput, match=f"sections: has {sections}"):
+        at(Step.DESIGN, level, **{"brainstorm/design": design})
+
+
+def test_the_person_can_override_the_level_either_way() -> None:
+    assert at(Step.TRIAGE, "straightforward").say("c").talk.complexity_level == "complex"
+    assert at(Step.TRIAGE, "straightforward").say("c").step is Step.QUESTIONS
+    assert at(Step.TRIAGE, "complex").say("q").step is Step.DESIGN
+
+
+def test_skipping_to_planning_needs_nothing_more() -> None:
+    play = at(Step.TRIAGE).say("s")
+    assert play.talk.finished
+    assert play.done[2:4] == ["workflow/design", "workflow/plan"]
+
+
+# -- questions -----------------------------------------------------------------------------------
+
+
+def test_questions_are_answered_in_any_order_and_show_their_state() -> None:
+    play = at(Step.QUESTIONS).say("3", "PostgreSQL", "1 no")
+    assert answers(play) == ["no", "", "PostgreSQL"]
+    labels = [option.label.split("]")[0] for option in play.asked.options[:3]]
+    assert labels == ["[answered: no", "[unanswered", "[answered: PostgreSQL"]
+
+
+def test_done_leaves_open_questions_to_the_brainstormer() -> None:
+    play = at(Step.QUESTIONS).say("2 yes", "s")
+    assert answers(play) == [DEFERRED, "yes", DEFERRED]
+    assert DEFERRED == "user deferred — use your best judgment"
+
+
+def test_a_deferred_question_can_still_be_answered_after_going_back() -> None:
+    play = at(Step.QUESTIONS).say("s", "b", "1 now I know")
+    assert answers(play) == ["now I know", DEFERRED, DEFERRED]
+
+
+def test_a_number_stands_for_an_option_where_there_are_options() -> None:
+    asked = {
+        "questions": [
+            {"text": "Which?", "type": "choice", "options": ["None", "Sessions"]},
+            {"text": "How many?"},
+            {"text": "Why?"},
+        ]
+    }
+    play = at(Step.QUESTIONS, **{"brainstorm/questions": asked}).say("1")
+    assert [option.key for option in play.asked.options] == ["1", "2", "S", "B", "X"]
+    play.say("2", "2 7")
+    assert answers(play) == ["Sessions", "7", ""]
+    with pytest.raises(InvalidInput, match="a number from 1 to 2"):
+        play.say("1 3")
+
+
+def test_turning_to_a_question_and_back_answers_nothing() -> None:
+    play = at(Step.QUESTIONS).say("2", "b")
+    assert (play.talk.situation, answers(play)) == (Situation.AT_QUESTIONS, ["", "", ""])
+
+
+def discussed(questions: list[dict[str, Any]], replaces: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"reply": "Then so.", "questions": questions, "replaces": replaces}
+
+
+def test_a_discussion_keeps_the_answers_given() -> None:
+    said = discussed([{"id": "q2", "text": "Reworded?"}, {"text": "A new one?"}])
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "d drop the third")
+    assert texts(play)[1:] == ["Reworded?", "A new one?"]
+    assert answers(play) == ["yes", "", ""]
+    assert [each.id for each in play.talk.questions] == ["q1", "q2", "q4"]
+
+
+def test_an_answered_question_that_is_only_repeated_stays_as_it_is() -> None:
+    said = discussed(
+        [{"id": "q1", "text": "Changed behind your back?"}, {"id": "q2", "text": "b?"}, {"text": "c?"}]
+    )
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said})
+    before = texts(play)[0]
+    play.say("1 yes", "d hm")
+    assert (texts(play)[0], answers(play)[0]) == (before, "yes")
+
+
+def test_an_answer_goes_only_with_a_question_that_is_explicitly_replaced() -> None:
+    said = discussed([{"id": "q1", "text": "The right one?"}, {"id": "q3", "text": "c?"}], ("q1",))
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "2 no", "d q1 is wrong")
+    assert [(each.text, each.answer) for each in play.talk.questions if each.answer] == [
+        (play.talk.questions[0].text, "no")
+    ]
+    assert {each.text for each in play.talk.questions} >= {"The right one?", "c?"}
+    assert "answered: yes" in play.talk.conversation.entries[-1].content
+
+
+def test_a_discussion_cannot_replace_what_is_not_there() -> None:
+    said = discussed([{"text": f"{n}?"} for n in range(3)], ("q9",))
+    with pytest.raises(InvalidInput, match="'q9' is none of the questions"):
+        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("d hm")
+
+
+def test_a_discussion_keeps_to_the_number_of_questions() -> None:
+    said = discussed([{"text": f"{n}?"} for n in range(5)])
+    with pytest.raises(InvalidInput, match="questions: has 6, answered ones included; 3 to 5"):
+        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "d more")
+
+
+# -- approaches and design -----------------------------------------------------------------------
+
+
+def test_an_approach_is_picked_by_number_or_by_agreeing() -> None:
+    assert at(Step.APPROACHES).say("1").talk.chosen_approach == "a1"
+    assert at(Step.APPROACHES).say("a").talk.chosen_approach == "a2"
+    assert at(Step.APPROACHES).say("s").talk.chosen_approach == "a2"
+
+
+def test_a_discussed_approach_keeps_its_id_and_a_new_one_gets_another() -> None:
+    combined = {
+        "reply": "Both.",
+        "approaches": [
+            {"title": "Both", "summary": "Together.", "tradeoffs": "More."},
+            {"id": "a1", "title": "Way 1", "summary": "As before.", "tradeoffs": "Slow."},
+        ],
+        "recommendation": 1,
+        "because": "you asked",
+    }
+    play = at(Step.APPROACHES, **{"brainstorm/discuss-approaches": combined}).say("d combine them")
+    assert [each.id for each in play.talk.approaches] == ["a3", "a1"]
+    assert play.talk.recommended is not None
+    assert play.talk.recommended.title == "Both"
+
+
+def test_sections_are_approved_one_at_a_time() -> None:
+    play = at(Step.DESIGN).say("a")
+    assert [each.status for each in play.talk.design_sections] == ["approved", "pending"]
+    assert play.talk.current_section == 1
+    play.say("p")
+    assert (play.talk.current_section, play.talk.design_sections[0].status) == (0, "approved")
+    play.say("a", "a")
+    assert play.talk.finished
+
+
+def test_a_revised_section_has_to_be_approved_again() -> None:
+    play = at(Step.DESIGN).say("a", "p", "r shorter, please")
+    assert play.talk.design_sections[0].status == "pending"
+    assert play.talk.design_sections[0].content.endswith("shorter, please")
+    play.say("a")
+    assert not play.talk.finished
+
+
+def test_a_design_can_be_discussed_before_it_is_changed() -> None:
+    play = at(Step.DESIGN)
+    before = play.talk.design_sections
+    play.say("d", "is that needed at all?")
+    assert play.talk.design_sections == before
+    assert [entry.content for entry in play.talk.conversation][-2:] == [
+        "is that needed at all?",
+        "Which of the two?",
+    ]
+
+
+def test_only_what_is_shown_can_be_revised() -> None:
+    other = {"sections": [{"id": "s2", "content": "Another one."}]}
+    with pytest.raises(InvalidInput, match="'s2' is not shown now; shown are s1"):
+        at(Step.DESIGN, **{"brainstorm/revise": other}).say("r change it")
+
+
+def test_the_rest_of_a_design_can_be_approved_at_once() -> None:
+    assert at(Step.DESIGN).say("s").talk.finished
+
+
+# -- going back, and what is stale ---------------------------------------------------------------
+
+
+def test_going_back_leads_to_the_step_that_was_really_visited() -> None:
+    play = at(Step.DESIGN).say("b", "b", "b")
+    assert play.step is Step.TRIAGE
+    play.say("q")
+    assert (play.step, play.talk.visited) == (Step.DESIGN, (Step.TRIAGE,))
+    assert play.say("b").step is Step.TRIAGE
+
+
+def test_going_back_and_forth_without_a_change_asks_nobody() -> None:
+    play = at(Step.DESIGN).say("a")
+    asked, shown = len(play.done), (play.talk.design_sections, play.talk.current_section)
+    play.say("b", "b", "b", "a", "s", "1")
+    assert len(play.done) == asked
+    assert (play.talk.design_sections, play.talk.current_section) == shown
+
+
+def redone(play: Play, *said: str) -> list[str]:
+    before = len(play.done)
+    play.say(*said)
+    return play.done[before:]
+
+
+def test_another_approach_makes_only_the_design_stale() -> None:
+    assert redone(at(Step.DESIGN), "b", "2") == ["brainstorm/design"]
+
+
+def test_another_answer_makes_approaches_and_design_stale_but_no_question() -> None:
+    assert redone(at(Step.DESIGN), "b", "b", "1 other", "s", "1") == [
+        "brainstorm/approaches",
+        "brainstorm/design",
+    ]
+
+
+def test_a_choice_goes_with_the_approach_that_was_chosen() -> None:
+    play = at(Step.DESIGN).say("b", "b", "1 other", "s")
+    assert (play.talk.chosen_approach, play.talk.chosen) == ("", None)
+
+
+def test_an_answer_that_is_taken_back_leaves_nothing_stale() -> None:
+    play = at(Step.QUESTIONS).say("1 yes", "s", "1")
+    assert redone(play, "b", "b", "1 other", "1 yes", "s", "1") == []
+
+
+def test_another_level_asks_for_more_questions_and_keeps_the_answers() -> None:
+    play = at(Step.QUESTIONS).say("1 yes", "2 no")
+    assert redone(play, "b", "c") == ["brainstorm/questions"]
+    assert answers(play) == ["yes", "no", "", "", ""]
+    assert len({each.id for each in play.talk.questions}) == 5
+
+
+def test_who_has_answered_enough_is_not_asked_more_at_a_lower_level() -> None:
+    play = at(Step.QUESTIONS, "complex").say(*(f"{n} yes" for n in range(1, 6)))
+    assert redone(play, "b", "e") == []
+    assert answers(play) == ["yes"] * 5
+
+
+def test_a_confirmed_override_is_still_there_after_going_back() -> None:
+    play = at(Step.TRIAGE).say("c", "b")
+    assert redone(play, "a") == []
+    assert play.talk.complexity_level == "complex"
+
+
+def test_a_new_assessment_opens_the_level_again() -> None:
+    reply = {"reply": "You are right.", **triage("straightforward")}
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-triage": reply}).say("b", "d it is small")
+    assert play.talk.complexity_level is None
+    assert play.say("a").step is Step.DESIGN
+
+
+# -- scope ---------------------------------------------------------------------------------------
+
+
+def test_batches_and_splits_are_confirmed_with_the_level() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES, splits=SPLITS)}).say("a")
+    assert play.talk.batches == tuple(Part(**each) for each in BATCHES)
+    assert play.talk.subject == "New endpoint: Serve the reviews."
+
+
+def test_batches_can_be_discussed() -> None:
+    proposal = triage(batches=BATCHES)
+    play = at(Step.TRIAGE, **{"brainstorm/triage": proposal}).say("d combine the two", "a")
+    assert play.talk.batches == ()
+
+
+def test_the_person_can_keep_it_whole() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES, splits=SPLITS)})
+    assert "K" in play.keys
+    play.say("k")
+    assert "K" not in play.keys
+    play.say("a")
+    assert (play.talk.batches, play.talk.splits, play.talk.subject) == ((), (), IDEA)
+
+
+def test_narrowing_to_a_part_makes_what_was_made_from_the_whole_stale() -> None:
+    play = at(Step.QUESTIONS).say("1 yes", "b")
+    play.replies["brainstorm/discuss-triage"] = {"reply": "Two.", **triage(splits=SPLITS)}
+    assert redone(play, "d these are two things", "a")[-1] == "brainstorm/questions"
+    assert answers(play)[0] == "yes"
+    assert texts(play)[1].startswith("exploration New endpoint")
+
+
+@pytest.mark.parametrize("field", ["batches", "splits"])
+def test_one_part_alone_is_no_division(field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{field}: has 1; 2 to 10"):
+        at(Step.TRIAGE, **{"brainstorm/triage": triage(**{field: BATCHES[:1]})})
+
+
+# -- others are asked ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN])
+@pytest.mark.parametrize(
+    ("key", "who", "said"),
+    [("o", "board", "The Board says: wait."), ("t", "roundtable", "They agreed on little.")],
+)
+def test_at_every_step_others_can_be_consulted(step: Step, key: str, who: str, said: str) -> None:
+    play = at(step)
+    cost = play.state.total_cost
+    play.say(key, "Is this wise?")
+    assert [(e.speaker, e.step, e.content) for e in play.talk.conversation][-2:] == [
+        ("person", step, "Is this wise?"),
+        (who, step, said),
+    ]
+    assert (play.asked.step, play.state.total_cost - cost) == (step, 0.5 if who == "board" else 0.0)
+
+
+def test_who_does_not_say_what_to_ask_asks_about_the_step() -> None:
+    play = at(Step.APPROACHES).say("o", "")
+    assert play.talk.conversation.entries[-2].content == "Which approach should be taken?"
+
+
+def test_letters_mean_the_same_everywhere() -> None:
+    for step in (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN):
+        labels = {option.key: option.label.split()[0] for option in at(step).asked.options}
+        assert labels["D"] == "Discuss"
+        assert (labels["O"], labels["T"], labels["X"]) == ("Board", "Roundtable", "Stop")
+        assert labels.get("B", "Back") == "Back"
+        assert labels["S"] in ("Skip", "Done")
+
+
+def test_an_option_can_be_named_by_its_first_word() -> None:
+    assert at(Step.TRIAGE).say("agree").step is Step.QUESTIONS
+    assert at(Step.QUESTIONS).say("Done").step is Step.APPROACHES
+    with pytest.raises(InvalidInput, match="'override' is none of those offered"):
+        at(Step.TRIAGE).say("override")
+
+
+@pytest.mark.parametrize("text", ["", "z", "9", "0", "a please", "yes, but"])
+def test_what_is_not_offered_is_refused_and_changes_nothing(text: str) -> None:
+    play = at(Step.APPROACHES)
+    before = play.state
+    with pytest.raises(InvalidInput):
+        play.say(text)
+    assert play.state == before
+
+
+def test_a_comment_that_is_begun_can_be_dropped() -> None:
+    play = at(Step.DESIGN).say("r", "b")
+    assert play.asked.step == "design"
+    assert play.talk.conversation == at(Step.DESIGN).talk.conversation
+
+
+# -- limits of what is typed and reported --------------------------------------------------------
+
+
+def test_texts_of_exactly_the_limit_pass() -> None:
+    at(Step.QUESTIONS).say("1 " + "x" * MAX_TEXT)
+    with pytest.raises(InvalidInput, match=r"answer: has 20,001 characters; at most 20,000 are taken"):
+        at(Step.QUESTIONS).say("1 " + "x" * (MAX_TEXT + 1))
+
+
+@pytest.mark.parametrize("text", ["   ", "\ud800"])
+def test_a_comment_without_usable_text_is_refused(text: str) -> None:
+    play = at(Step.DESIGN).say("d")
+    with pytest.raises(InvalidInput, match="discuss"):
+        play.say(text)
+
+
+def test_a_scout_reports_at_most_so_many_words() -> None:
+    Play({"workflow/scout": {"output": "word " * SCOUT_WORDS}}).open()
+    with pytest.raises(InvalidInput, match="scout: has 501 words; at most 500"):
+        Play({"workflow/scout": {"output": "word " * (SCOUT_WORDS + 1)}}).open()
+
+
+REFUSED: list[tuple[BrainstormState, BrainstormEvent, str]] = [
+    (
+        at(Step.APPROACHES).talk,
+        ApproachChosen("a9"),
+        "approach: 'a9' is none of those offered",
+    ),
+    (at(Step.QUESTIONS).talk, AnswerGiven("q9", "x"), "question: 'q9' is none of those asked"),
+    (at(Step.QUESTIONS).talk, QuestionPicked("q9"), "question: 'q9' is none of those asked"),
+    (at(Step.DESIGN).talk, SectionsApproved(()), "what is shown can be approved"),
+    (at(Step.DESIGN).talk, SectionsApproved(("s2",)), "what is shown can be approved"),
+    (at(Step.DESIGN).talk, SectionsApproved(("s1", "s9")), "what is shown can be approved"),
+]
+
+
+@pytest.mark.parametrize(("state", "event", "why"), REFUSED, ids=lambda value: type(value).__name__)
+def test_what_is_not_there_cannot_be_named(state: BrainstormState, event: BrainstormEvent, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        brainstorm.advance(state, event)
+
+
+def drafted(**changes: Any) -> QuestionsDrafted:
+    first = Question("q1", "What?", **changes)
+    return QuestionsDrafted((first, *THREE[1:]), BILL)
+
+
+BAD_DRAFTS: list[tuple[Step, BrainstormEvent, str]] = [
+    (Step.QUESTIONS, drafted(type="choice"), "needs at least two options"),
+    (Step.QUESTIONS, drafted(options=("a", "b")), "its type must be choice"),
+    (Step.QUESTIONS, drafted(answer="sure"), "only the person can answer"),
+    (Step.QUESTIONS, QuestionsDrafted((THREE[0], *THREE[:2]), BILL), "names the same twice"),
+    (Step.APPROACHES, ApproachesDrafted(TWO_WAYS[:1], "a1", "x", BILL), "approaches: has 1; 2 to 4"),
+    (Step.APPROACHES, ApproachesDrafted(TWO_WAYS, "a3", "x", BILL), "recommendation: must be the number"),
+    (Step.DESIGN, DesignDrafted((Section("s1", "A", "b", "approved"), SECTIONS[1]), BILL), "only the person"),
+    (Step.DESIGN, DesignDrafted((Section("s1", "A", " "), SECTIONS[1]), BILL), "sections.content: is empty"),
+]
+
+
+@pytest.mark.parametrize(("step", "event", "why"), BAD_DRAFTS, ids=[why for _, _, why in BAD_DRAFTS])
+def test_a_draft_that_breaks_the_rules_is_refused(step: Step, event: BrainstormEvent, why: str) -> None:
+    way: dict[Step, tuple[BrainstormEvent, ...]] = {Step.QUESTIONS: ()}
+    way[Step.APPROACHES] = (QuestionsDrafted(THREE, BILL), AnswersClosed())
+    way[Step.DESIGN] = (
+        *way[Step.APPROACHES],
+        ApproachesDrafted(TWO_WAYS, "a1", "x", BILL),
+        ApproachChosen("a1"),
+    )
+    state = at(Step.TRIAGE).talk
+    for each in (LevelConfirmed("exploration"), *way[step]):
+        state = brainstorm.advance(state, each)
+    with pytest.raises(InvalidInput, match=why):
+        brainstorm.advance(state, event)
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+EVENTS: dict[type, BrainstormEvent] = {
+    ScoutReported: ScoutReported("Files."),
+    TriageDrafted: TriageDrafted(Triage("exploration", "Choices."), BILL),
+    ScopeKeptWhole: ScopeKeptWhole(),
+    LevelConfirmed: LevelConfirmed("exploration"),
+    PlanningChosen: PlanningChosen(),
+    QuestionsDrafted: QuestionsDrafted(THREE, BILL),
+    QuestionPicked: QuestionPicked("q1"),
+    AnswerGiven: AnswerGiven("q1", "yes"),
+    AnswersClosed: AnswersClosed(),
+    ApproachesDrafted: ApproachesDrafted(TWO_WAYS, "a1", "it is plain", BILL),
+    ApproachChosen: ApproachChosen("a1"),
+    DesignDrafted: DesignDrafted(SECTIONS, BILL),
+    SectionsApproved: SectionsApproved(("s1",)),
+    PreviousSectionShown: PreviousSectionShown(),
+    WritingBegun: WritingBegun("discuss"),
+    WritingDropped: WritingDropped(),
+    RequestMade: RequestMade("discuss", "hm"),
+    RequestWithdrawn: RequestWithdrawn(),
+    TriageDiscussed: TriageDiscussed("So.", Triage("complex", "More."), BILL),
+    QuestionsDiscussed: QuestionsDiscussed("So.", THREE, (), BILL),
+    ApproachesDiscussed: ApproachesDiscussed("So.", TWO_WAYS, "a2", "you said so", BILL),
+    DesignDiscussed: DesignDiscussed("So.", (), BILL),
+    SectionsRevised: SectionsRevised(SECTIONS[:1], BILL),
+    Consulted: Consulted("board", "Wait."),
+    GoneBack: GoneBack(),
+}
+
+
+def somewhere_at(situation: Situation) -> BrainstormState:
+    steps = {
+        Situation.AT_TRIAGE: at(Step.TRIAGE),
+        Situation.AT_QUESTIONS: at(Step.QUESTIONS),
+        Situation.AT_APPROACHES: at(Step.APPROACHES),
+        Situation.AT_DESIGN: at(Step.DESIGN),
+    }
+    if situation in steps:
+        return steps[situation].talk
+    drafting = {
+        Situation.SCOUTING: BrainstormState(description=IDEA),
+        Situation.TRIAGING: brainstorm.advance(BrainstormState(description=IDEA), ScoutReported("Files.")),
+        Situation.ASKING: brainstorm.advance(at(Step.TRIAGE).talk, LevelConfirmed("exploration")),
+        Situation.WEIGHING: brainstorm.advance(at(Step.QUESTIONS).talk, AnswersClosed()),
+        Situation.DESIGNING: brainstorm.advance(at(Step.APPROACHES).talk, ApproachChosen("a1")),
+        Situation.ANSWERING: brainstorm.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")),
+        Situation.WRITING: brainstorm.advance(at(Step.DESIGN).talk, WritingBegun("discuss")),
+        Situation.IN_ROUND: brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")),
+        Situation.DONE: brainstorm.advance(at(Step.TRIAGE).talk, PlanningChosen()),
+    }
+    return drafting[situation]
+
+
+def test_every_event_and_every_situation_is_known_to_these_tests() -> None:
+    assert set(EVENTS) == set(get_args(BrainstormEvent)) == {kind for _, kind in brainstorm.TRANSITIONS}
+    assert all(somewhere_at(situation).situation is situation for situation in Situation)
+
+
+@pytest.mark.parametrize("situation", Situation)
+def test_what_the_table_does_not_allow_raises_and_names_what_it_does(situation: Situation) -> None:
+    state = somewhere_at(situation)
+    allowed = {kind for at_, kind in brainstorm.TRANSITIONS if at_ is situation}
+    for kind, event in EVENTS.items():
+        if kind in allowed:
+            continue
+        with pytest.raises(IllegalMove) as refused:
+            brainstorm.advance(state, event)
+        assert set(refused.value.allowed) == {each.__name__ for each in allowed}
+
+
+@pytest.mark.parametrize(
+    ("situation", "kind"), brainstorm.TRANSITIONS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_what_the_table_allows_leads_where_it_says(situation: Situation, kind: type) -> None:
+    state = somewhere_at(situation)
+    if kind in (TriageDiscussed, QuestionsDiscussed, ApproachesDiscussed):
+        step = {TriageDiscussed: Step.TRIAGE, QuestionsDiscussed: Step.QUESTIONS}.get(kind, Step.APPROACHES)
+        state = brainstorm.advance(at(step).talk, RequestMade("discuss", "hm"))
+    if kind in (SectionsRevised, Consulted):
+        wish: Wish = "revise" if kind is SectionsRevised else "board"
+        state = brainstorm.advance(at(Step.DESIGN).talk, RequestMade(wish, "hm"))
+    if kind is PreviousSectionShown:
+        state = at(Step.DESIGN).say("a").talk
+    if kind is ScopeKeptWhole:
+        state = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).talk
+    after = brainstorm.advance(state, EVENTS[kind])
+    assert after.situation in brainstorm.TRANSITIONS[situation, kind]
+
+
+NOT_NOW: list[tuple[BrainstormState, BrainstormEvent]] = [
+    (at(Step.TRIAGE).talk, ScopeKeptWhole()),
+    (at(Step.TRIAGE).talk, WritingBegun("revise")),
+    (at(Step.QUESTIONS).talk, RequestMade("revise", "shorter")),
+    (at(Step.DESIGN).talk, PreviousSectionShown()),
+    (brainstorm.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")), AnswerGiven("q2", "yes")),
+    (brainstorm.advance(at(Step.DESIGN).talk, WritingBegun("revise")), RequestMade("discuss", "hm")),
+    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), Consulted("board", "Wait.")),
+    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")), Consulted("roundtable", "Wait.")),
+    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[QuestionsDiscussed]),
+    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[SectionsRevised]),
+]
+
+
+@pytest.mark.parametrize(("state", "event"), NOT_NOW, ids=lambda value: type(value).__name__)
+def test_what_does_not_fit_what_is_going_on_is_refused(
+    state: BrainstormState, event: BrainstormEvent
+) -> None:
+    with pytest.raises(IllegalMove):
+        brainstorm.advance(state, event)
+
+
+# -- what fails ----------------------------------------------------------------------------------
+
+
+def test_a_draft_that_failed_is_shown_raw_and_can_be_retried() -> None:
+    play = Play().put(at(Step.TRIAGE).events[0]).perform().fail()
+    assert play.state.failure is not None
+    assert play.state.failure.raw == "Well, …"
+    assert (play.asked.step, play.keys) == ("failed", ("R", "X"))
+    assert play.say("r").asked.step == "triage"
+
+
+def test_a_failed_round_can_be_gone_on_without_and_keeps_the_comment() -> None:
+    play = at(Step.QUESTIONS).say("1 yes")
+    play.put(RequestMade("discuss", "hm")).fail()
+    assert Option("B", "Back to the menu, without it") in play.asked.options
+    play.say("b")
+    assert (play.asked.step, answers(play)[0]) == ("questions", "yes")
+    assert play.talk.conversation.entries[-1].content == "hm"
+
+
+def test_a_failed_step_can_be_gone_back_from() -> None:
+    play = at(Step.QUESTIONS)
+    play.put(AnswersClosed()).fail().say("b")
+    assert (play.state.stage, play.asked.step) == (Stage.BRAINSTORMING, "questions")
+
+
+def test_aborting_saves_and_stops() -> None:
+    play = Play().put(at(Step.TRIAGE).events[0]).perform().fail().say("x")
+    assert (play.state.stopped, play.effects, play.state.phase) == (True, (), Phase.BRAINSTORM)

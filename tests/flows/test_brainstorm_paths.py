@@ -1,0 +1,316 @@
+"""All ways through the menus of a brainstorm, and random ones: nothing that was said is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.conversation import Conversation, Entry
+from moot.errors import InvalidInput
+from moot.flows import brainstorm, workflow
+from moot.flows.brainstorm_events import (
+    DEFERRED,
+    REPLAY_WORDS,
+    AnswerGiven,
+    QuestionsDiscussed,
+    RequestMade,
+)
+from moot.flows.brainstorm_state import BrainstormState, Step
+from moot.flows.flow import AskPerson, PersonAnswered
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_events import Resumed, Stopped, WorkflowEvent
+from moot.flows.workflow_snapshot import restored, snapshot
+from moot.flows.workflow_state import Stage, WorkflowState
+from tests.workflow_play import Play, at, triage
+
+LENGTH = 6
+BEGINNINGS = ("straightforward", "exploration", "complex")
+AGAIN = {Step.TRIAGE: "a", Step.QUESTIONS: "s"}
+"""What leads on from a step without a change."""
+
+
+def contents(talk: BrainstormState) -> dict[Step, Any]:
+    """What the person sees at each step."""
+    return {
+        Step.TRIAGE: (talk.triage, talk.complexity_level, talk.batches, talk.splits),
+        Step.QUESTIONS: talk.questions,
+        Step.APPROACHES: (talk.approaches, talk.recommendation, talk.chosen_approach),
+        Step.DESIGN: (talk.design_sections, talk.current_section),
+    }
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a path has led, and what a careful bystander has noted on the way."""
+
+    state: WorkflowState
+    way: tuple[Step, ...] = ()
+    left: dict[Step, Any] = field(default_factory=dict)
+    """What each step showed when it was left."""
+
+    def play(self) -> Play:
+        return Play(state=self.state)
+
+    @property
+    def seen(self) -> Any:
+        """All but how it was talked about: what is said does not change where menus lead."""
+        talk = replace(self.state.brainstorm, conversation=Conversation(), gone_back_from=())
+        return repr((replace(self.state, brainstorm=talk, happened=0, total_cost=0.0), self.way, self.left))
+
+
+def typed(key: str, step: Step) -> str:
+    """Letters that want words get them, and so do questions."""
+    if key in "DROT":
+        return f"{key} hm"
+    return f"{key} yes" if key.isdigit() and step is Step.QUESTIONS else key
+
+
+def choices(place: Place) -> list[str]:
+    play = place.play()
+    # Questions are alike: the first two stand for all.
+    more = {str(number) for number in range(3, 10)} if play.step is Step.QUESTIONS else set()
+    return [typed(key, play.step) for key in play.keys if key != "X" and key not in more]
+
+
+def goes(place: Place, text: str) -> Place | None:
+    """One choice further, with what must hold on the way. None where the brainstorm is over."""
+    before = place.state.brainstorm
+    play = place.play().say(text)
+    after = play.talk
+    assert WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state))) == play.state
+    if after.finished:
+        return None
+    if text == "B":
+        assert after.step is place.way[-1], "back leads to the step that was visited last"
+        assert contents(after) == contents(before), "going back changes nothing"
+        assert contents(after)[after.step] == place.left[after.step], "everything there is as it was"
+        assert play.done == [], "and nobody is asked"
+        return Place(play.state, place.way[:-1], place.left)
+    if after.step is before.step:
+        return Place(play.state, place.way, place.left)
+    return Place(
+        play.state, (*place.way, before.step), {**place.left, before.step: contents(after)[before.step]}
+    )
+
+
+def check_every_way_back(place: Place) -> None:
+    """To each visited step, one after the other, and forward again to where it was."""
+    for steps in range(1, len(place.way) + 1):
+        play = place.play().say(*["b"] * steps)
+        assert play.step is place.way[-steps]
+        for step in place.way[-steps:]:
+            chosen = (
+                [each.id for each in play.talk.approaches].index(play.talk.chosen_approach) + 1
+                if (step is Step.APPROACHES)
+                else 0
+            )
+            play.say(AGAIN.get(step, str(chosen)))
+        assert play.step is place.state.brainstorm.step
+        assert contents(play.talk) == contents(place.state.brainstorm)
+        assert play.done == [], "nothing was stale, so nobody was asked"
+
+
+def test_going_back_from_every_step_to_every_visited_step_keeps_everything() -> None:
+    """Over all choices of all menus, six deep. Paths that have led to the same place are walked on once."""
+    paths: Counter[str] = Counter()
+    steps_seen = set()
+    begin = Place(at(Step.TRIAGE).state)
+    places = {begin.seen: begin}
+    paths.update(places.keys())
+    for _ in range(LENGTH):
+        reached: dict[str, Place] = {}
+        further: Counter[str] = Counter()
+        for seen, place in places.items():
+            check_every_way_back(place)
+            for text in choices(place):
+                there = goes(place, text)
+                if there is not None:
+                    steps_seen.add((text[0], place.state.brainstorm.step, there.state.brainstorm.step))
+                    further[there.seen] += paths[seen]
+                    reached[there.seen] = there
+        places, paths = reached, further
+    for place in places.values():
+        check_every_way_back(place)
+    assert sum(paths.values()) > 60_000, "so many paths there are"
+    assert {(at_, to) for key, at_, to in steps_seen if key == "B"} == {
+        (Step.QUESTIONS, Step.TRIAGE),
+        (Step.APPROACHES, Step.QUESTIONS),
+        (Step.DESIGN, Step.APPROACHES),
+        (Step.DESIGN, Step.TRIAGE),
+    }
+
+
+# -- random walks --------------------------------------------------------------------------------
+
+LONG = "word " * 1_200
+WORDS = st.sampled_from(["yes", "no, because", "the second one", LONG, "ünï çödé", "1"])
+LEVELS = st.sampled_from(BEGINNINGS)
+
+
+@st.composite
+def discussions(draw: st.DrawFn) -> dict[str, Any]:
+    """How the brainstormer takes part: what it proposes, which questions it drops, renames and replaces."""
+
+    def about_questions(state: WorkflowState) -> dict[str, Any]:
+        talk = state.brainstorm
+        replaces = [each.id for each in talk.questions if each.answered and draw(st.booleans())]
+        kept = [each for each in talk.questions if not each.answered and draw(st.booleans())]
+        repeated = [each for each in talk.questions if each.answered and draw(st.booleans())]
+        asked = [{"id": each.id, "text": f"{each.text}!"} for each in (*kept, *repeated)]
+        fewest, most = talk.question_totals
+        stay = sum(each.answered and each.id not in replaces for each in talk.questions)
+        replaced = sum(each.id in replaces for each in repeated)
+        new = max(fewest - stay - len(kept) - replaced, 0)
+        room = most - stay - len(kept) - replaced - new
+        new += draw(st.integers(0, room)) if room > 0 else 0
+        asked += [{"text": f"New {state.happened} {n}?"} for n in range(new)]
+        return {"reply": draw(WORDS), "questions": asked, "replaces": replaces}
+
+    return {
+        "brainstorm/triage": triage(draw(LEVELS)),
+        "brainstorm/discuss-triage": lambda _: {"reply": draw(WORDS), **triage(draw(LEVELS))},
+        "brainstorm/discuss-questions": about_questions,
+    }
+
+
+@dataclass
+class Bystander:
+    """Knows what the person has answered, and takes it back only for a reason."""
+
+    answers: dict[str, str] = field(default_factory=dict)
+
+    def hears(self, event: WorkflowEvent) -> None:
+        if isinstance(event, AnswerGiven):
+            self.answers[event.question] = event.answer
+            if event.answer == DEFERRED:
+                del self.answers[event.question]
+        if isinstance(event, QuestionsDiscussed):
+            for gone in event.replaces:
+                self.answers.pop(gone, None)
+
+
+def newest_that_fit(entries: list[Entry], most: int) -> list[Entry]:
+    """Written the plain way round: drop the oldest, until the rest fits."""
+    while sum(len(entry.content.split()) for entry in entries) > most:
+        entries = entries[1:]
+    return entries
+
+
+def check_replay(talk: BrainstormState) -> None:
+    said = list(talk.conversation.entries[:-1] if talk.request else talk.conversation.entries)
+    relevant = [entry for entry in said if entry.step in {talk.step, *talk.gone_back_from}]
+    replayed = talk.replay
+    assert list(replayed.conversation) == newest_that_fit(relevant, REPLAY_WORDS)
+    assert replayed.dropped == len(relevant) - len(replayed.conversation)
+
+
+def check(play: Play, before: WorkflowState, event: WorkflowEvent, bystander: Bystander) -> None:
+    bystander.hears(event)
+    after = play.state
+    given = {each.id: each.answer for each in after.brainstorm.questions if each.answered}
+    assert given == bystander.answers, "no answer is lost, and none is made up"
+    assert after.stage in workflow.TRANSITIONS[before.stage, type(event)]
+    kinds = {kind for _, kind in brainstorm.TRANSITIONS}
+    if type(event) in kinds and before.stage is Stage.BRAINSTORMING:
+        possible = brainstorm.TRANSITIONS[before.brainstorm.situation, type(event)]
+        assert after.brainstorm.situation in possible
+    assert after.brainstorm.conversation.entries[: len(before.brainstorm.conversation)] == (
+        before.brainstorm.conversation.entries
+    ), "what was said stays said"
+    check_replay(after.brainstorm)
+    assert WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(after))) == after
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_random_walks_over_menus_lose_nothing(data: st.DataObject) -> None:
+    play = Play(data.draw(discussions()))
+    bystander = Bystander()
+    play.open()
+    for _ in range(data.draw(st.integers(1, 25))):
+        if play.state.stage is not Stage.BRAINSTORMING:
+            break
+        before = play.state
+        ask = play.asked
+        text = data.draw(st.sampled_from([option.key for option in ask.options if option.key]) | WORDS)
+        if data.draw(st.booleans()) and text in ("D", "R", "O", "T"):
+            text = f"{text} {data.draw(WORDS)}"
+        try:
+            event = WORKFLOW.record(before, ask, PersonAnswered(text.strip()))
+            play.put(event)
+        except InvalidInput:
+            assert play.state == before
+            continue
+        check(play, before, event, bystander)
+        _go_on(play, bystander, data)
+
+
+def _go_on(play: Play, bystander: Bystander, data: st.DataObject) -> None:
+    """Until it is the person's turn again; now and then something fails, or the person stops."""
+    while play.state.stage in (Stage.BRAINSTORMING, Stage.STOPPED, Stage.FAILED):
+        before = play.state
+        if before.stage is Stage.STOPPED:
+            assert play.effects == ()
+            play.put(Resumed())
+        elif before.stage is Stage.FAILED:
+            play.put(
+                WORKFLOW.record(before, play.asked, PersonAnswered(data.draw(st.sampled_from(play.keys))))
+            )
+        elif isinstance(play.effects[0], AskPerson):
+            return
+        elif data.draw(st.integers(0, 9)) == 9:
+            play.put(Stopped())
+        elif data.draw(st.integers(0, 9)) == 9:
+            play.fail()
+        else:
+            play.perform()
+        check(play, before, play.events[-1], bystander)
+
+
+COMMENTS = st.lists(st.integers(1, 1_500).map(lambda count: "word " * count), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(COMMENTS, COMMENTS)
+def test_what_is_said_again_is_the_newest_that_fits(
+    at_questions: list[str], at_approaches: list[str]
+) -> None:
+    play = at(Step.QUESTIONS)
+    for comment in at_questions:
+        play.put(RequestMade("board", comment)).settle()
+        check_replay(play.talk)
+    play.say("s")
+    for comment in at_approaches:
+        play.put(RequestMade("roundtable", comment)).settle()
+        check_replay(play.talk)
+    steps = {entry.step for entry in play.talk.replay.conversation}
+    assert steps <= {Step.APPROACHES}
+    play.say("b")
+    check_replay(play.talk)
+
+
+def test_steps_that_were_gone_back_from_are_said_again() -> None:
+    play = at(Step.APPROACHES).say("d the second will not do", "b")
+    steps = [entry.step for entry in play.talk.replay.conversation]
+    assert steps == [Step.QUESTIONS, Step.APPROACHES, Step.APPROACHES, Step.APPROACHES]
+
+
+def test_every_dispatch_and_every_comment_is_in_the_conversation() -> None:
+    play = at(Step.QUESTIONS).say("d drop the second", "1 yes", "s", "o is this wise?", "1", "r shorter")
+    said = [(entry.speaker, entry.step) for entry in play.talk.conversation]
+    assert said == [
+        ("brainstormer", "triage"),
+        ("brainstormer", "questions"),
+        ("person", "questions"),
+        ("brainstormer", "questions"),
+        ("brainstormer", "approaches"),
+        ("person", "approaches"),
+        ("board", "approaches"),
+        ("brainstormer", "design"),
+        ("person", "design"),
+        ("brainstormer", "design"),
+    ]

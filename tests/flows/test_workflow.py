@@ -1,0 +1,533 @@
+"""The workflow: every batch planned, reviewed, built and reassessed; what waits; stopping and failing."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import IllegalMove, InvalidInput
+from moot.flows.brainstorm_events import BrainstormEvent, LevelConfirmed, Part
+from moot.flows.brainstorm_state import Step
+from moot.flows.flow import AskPerson, CarriedOut, CarryOut, Option, PersonAnswered
+from moot.flows.workflow import TRANSITIONS, WORKFLOW
+from moot.flows.workflow_events import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
+    AttemptFailed,
+    Batch,
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BuildResumed,
+    Continued,
+    DesignWritten,
+    NextBegun,
+    NextChosen,
+    PlanKept,
+    QueueFoundEmpty,
+    QueueLeft,
+    ReassessmentPassed,
+    Restored,
+    RestQueued,
+    Resumed,
+    RevisionWanted,
+    ScopeReassessed,
+    Stopped,
+    TriedAgain,
+    WorkflowEvent,
+    WorkflowFinalized,
+    WorkflowOpened,
+    WorkspaceScouted,
+)
+from moot.flows.workflow_papers import change_id, design_document, planner_brief, slug, title_of
+from moot.flows.workflow_snapshot import brings, queue_change, restored, snapshot
+from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from tests.workflow_play import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, triage
+
+NEEDS_REVISION = {"verdict": "NEEDS_REVISION", "summary": "A High issue.", "high": 1}
+REJECTED = {"verdict": "REJECTED", "summary": "Fundamental problems."}
+
+
+def planned(**replies: Any) -> Play:
+    """Opened, and the brainstorm skipped: the first batch runs as far as it gets without the person."""
+    return Play({"brainstorm/triage": triage(), **replies}).open().say("s")
+
+
+def in_batches(**replies: Any) -> Play:
+    return planned(**{"brainstorm/triage": triage(batches=BATCHES), **replies})
+
+
+def work(play: Play) -> list[str]:
+    return [name.removeprefix("workflow/") for name in play.done if name.startswith("workflow/")]
+
+
+# -- batches -------------------------------------------------------------------------------------
+
+
+def test_a_workflow_without_batches_is_one_batch() -> None:
+    play = planned()
+    assert work(play) == ["scout", "design", "plan", "review", "execute", "finalize"]
+    assert play.state.batches == (Batch(IDEA, IDEA, "complete", "change-0"),)
+    assert (play.state.phase, play.effects) == (Phase.DONE, ())
+
+
+def test_every_batch_is_planned_reviewed_built_and_reassessed() -> None:
+    play = in_batches()
+    assert play.asked.step == "reassess"
+    assert play.state.batch.status == "complete"
+    play.say("a")
+    assert (play.state.current_batch, play.asked.step) == (1, "reassess")
+    play.say("a")
+    cycle = ["plan", "review", "execute", "scout", "reassess"]
+    assert work(play) == ["scout", "design", *cycle, *cycle, "finalize"]
+    assert [batch.status for batch in play.state.batches] == ["complete", "complete"]
+    assert [batch.change_id for batch in play.state.batches] == ["change-0", "change-1"]
+
+
+@pytest.mark.parametrize("level", ["straightforward", "exploration", "complex"])
+def test_reviews_run_on_every_batch_whatever_the_level(level: str) -> None:
+    play = Play({"brainstorm/triage": triage(level, batches=BATCHES)}).open().say("a")
+    while not play.state.finished:
+        play.say("s" if "S" in play.keys else "a")
+    assert work(play).count("review") == work(play).count("execute") == 2
+
+
+def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None:
+    play = in_batches()
+    assert play.asked.options == (
+        Option("A", "Continue to batch 2: Cross-task validation"),
+        Option("D", "Adjust scope"),
+        Option("X", "Stop here – saved"),
+    )
+    assert play.asked.expects == "Batch 1 complete (1 of 2; $3.02 so far). What next?"
+
+
+def test_each_batch_begins_with_a_fresh_look_at_the_workspace() -> None:
+    play = in_batches()
+    looked = play.talk.scout_output
+    assert looked != at(Step.TRIAGE).talk.scout_output
+    assert looked in planner_brief(play.put(Continued()).state)
+
+
+def test_the_scope_of_what_is_left_can_be_adjusted() -> None:
+    play = in_batches()
+    other = {"assessment": "Then so.", "batches": [{"title": "Docs", "description": "Only these."}]}
+    play.replies["workflow/reassess"] = other
+    play.say("d", "only the docs are left")
+    assert play.state.proposed == (Part("Docs", "Only these."),)
+    assert play.state.remaining[0].title == "Cross-task validation", "a proposal, until it is accepted"
+    play.say("a")
+    assert play.state.batches[1] == Batch("Docs", "Only these.", "complete", "change-1")
+    said = [(entry.speaker, entry.content) for entry in play.talk.conversation if entry.step == "reassess"]
+    assert said[1] == ("person", "only the docs are left")
+
+
+def test_a_proposed_adjustment_can_be_declined() -> None:
+    other = {"assessment": "Less.", "batches": []}
+    play = in_batches(**{"workflow/reassess": other})
+    assert "K" in play.keys
+    play.say("k", "a")
+    assert play.state.batches[1].title == "Cross-task validation"
+
+
+def test_nothing_left_leads_to_the_end() -> None:
+    play = in_batches(**{"workflow/reassess": {"assessment": "All is there.", "batches": []}})
+    assert play.asked.options[0] == Option("A", "Continue to the end")
+    play.say("a")
+    assert (play.state.phase, len(play.state.batches)) == (Phase.DONE, 1)
+
+
+def test_a_reassessment_that_cannot_be_had_can_be_done_without() -> None:
+    events = in_batches().events
+    assert isinstance(events[-1], ScopeReassessed)
+    play = Play(state=WORKFLOW.fold(events[:-1])).fail()
+    assert play.keys == ("R", "B", "X")
+    play.say("b")
+    assert (play.asked.step, play.state.proposed) == ("reassess", (Part(**BATCHES[1]),))
+
+
+def test_adjusting_can_be_thought_better_of() -> None:
+    play = in_batches()
+    assert play.say("d", "b").asked.step == "reassess"
+    assert work(play).count("reassess") == 1
+
+
+# -- reviews -------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_revised_by_itself_and_then_the_person_decides() -> None:
+    play = planned(**{"workflow/review": NEEDS_REVISION})
+    assert work(play)[2:] == ["plan", "review", "revise", "review", "revise", "review"]
+    assert (play.asked.step, play.keys) == ("verdict", ("R", "X"))
+    play.say("r keep it smaller")
+    assert work(play)[-2:] == ["revise", "review"]
+    assert play.asked.step == "verdict"
+
+
+def test_how_often_a_plan_is_revised_by_itself_can_be_configured() -> None:
+    play = Play({"brainstorm/triage": triage(), "workflow/review": NEEDS_REVISION})
+    play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).say("s")
+    assert work(play)[2:] == ["plan", "review"]
+
+
+def test_a_rejected_plan_waits_for_the_person() -> None:
+    play = planned(**{"workflow/review": REJECTED})
+    assert (work(play)[-1], play.asked.step) == ("review", "verdict")
+    play.replies["workflow/review"] = {"verdict": "APPROVED"}
+    assert play.say("r with these changes").state.finished
+
+
+def test_the_persons_wishes_reach_the_revision() -> None:
+    play = planned(**{"workflow/review": REJECTED})
+    play.put(RevisionWanted("smaller"))
+    assert (play.state.stage, play.state.wishes) == (Stage.REVISING, "smaller")
+    assert play.settle().state.wishes == ""
+
+
+def test_an_earlier_approval_does_not_count_for_the_next_batch() -> None:
+    play = in_batches().put(Continued())
+    assert (play.state.stage, play.state.verdict) == (Stage.PLANNING, None)
+
+
+def test_open_tasks_wait_for_the_person() -> None:
+    play = planned(**{"workflow/execute": {"complete": False, "message": "No coding agent was found"}})
+    assert (play.asked.step, play.asked.expects) == ("open-tasks", "No coding agent was found. What now?")
+    play.replies["workflow/execute"] = {"complete": True}
+    assert play.say("r").state.finished
+
+
+# -- splits and the queue ------------------------------------------------------------------------
+
+
+def split(**replies: Any) -> Play:
+    return Play({"brainstorm/triage": triage(splits=SPLITS), **replies}).open()
+
+
+def test_a_split_narrows_the_workflow_and_queues_the_rest() -> None:
+    play = split().put(LevelConfirmed("exploration"))
+    assert [effect.what for effect in play.effects if isinstance(effect, CarryOut)] == ["workflow/queue"]
+    change = queue_change(play.state)
+    (entry,) = change.add
+    assert (entry["userDescription"], entry["phase"]) == (
+        "Help texts: Rewrite the help of the command line.",
+        "brainstorm",
+    )
+    assert change.remove == ()
+    play.settle()
+    assert play.state.queued == (entry["id"],)
+    assert queue_change(play.state) == ((), ())
+    assert play.talk.subject == "New endpoint: Serve the reviews."
+    assert play.say("b", "s").state.batches[0].title == "New endpoint"
+
+
+def test_what_is_queued_follows_the_scope() -> None:
+    play = split().say("a")
+    queued = play.state.queued
+    play.say("b", "k").put(LevelConfirmed("exploration"))
+    assert queue_change(play.state) == (queued, ())
+    assert play.settle().state.queued == ()
+    assert "workflow/queue" in play.done
+
+
+def test_queuing_the_same_parts_twice_is_queuing_them_once() -> None:
+    first, second = (queue_change(split().put(LevelConfirmed("complex")).state) for _ in range(2))
+    assert first == second
+
+
+def test_a_queue_that_holds_something_else_is_not_taken_for_this_one() -> None:
+    with pytest.raises(InvalidInput, match="ids"):
+        split().put(LevelConfirmed("complex")).put(RestQueued(("w-other",)))
+
+
+def test_a_finished_workflow_offers_the_next() -> None:
+    waiting = queue_change(split().put(LevelConfirmed("complex")).state).add[0]
+    play = planned(
+        **{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
+    )
+    assert (play.asked.step, play.asked.optional, play.keys) == ("next", True, ("A",))
+    play.say("a")
+    assert play.state.id == waiting["id"]
+    assert (play.talk.description, play.state.total_cost) == (
+        "Help texts: Rewrite the help of the command line.",
+        0.01,
+    )
+    assert work(play)[-3:] == ["next", "leave-queue", "scout"]
+    assert play.asked.step == "triage"
+
+
+def test_a_queue_that_was_emptied_meanwhile_ends_it() -> None:
+    play = planned(**{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {}}).say("a")
+    assert (play.state.stage, play.effects) == (Stage.FINISHED, ())
+
+
+def test_nothing_can_be_begun_from_an_empty_queue() -> None:
+    with pytest.raises(IllegalMove):
+        planned().put(NextChosen())
+
+
+def test_what_waits_can_be_begun_without_a_workflow_before_it() -> None:
+    waiting = queue_change(split().put(LevelConfirmed("complex")).state).add[0]
+    play = Play().put(NextBegun(dict(waiting)))
+    assert play.state.stage is Stage.LEAVING_QUEUE
+    assert brings(play.events[0]) == waiting
+    assert play.settle().asked.step == "triage"
+
+
+# -- stopping and failing ------------------------------------------------------------------------
+
+
+def every_stage() -> dict[Stage, WorkflowState]:
+    """One state of each, as it is come by."""
+    found: dict[Stage, WorkflowState] = {}
+    for play in (
+        split().say("a", "b", "k", "a"),
+        in_batches(**{"workflow/review": NEEDS_REVISION}).say("x"),
+        in_batches().say("d", "only one", "d").put(AdjustmentDropped()).put(Continued()),
+        planned(**{"workflow/execute": {"complete": False, "message": "No agent"}}).say("x"),
+        planned(
+            **{
+                "workflow/finalize": {"waiting": ["One"]},
+                "workflow/next": {"workflow": snapshot(split().state)},
+            }
+        ).say("a"),
+        Play().put(OPENED).fail(),
+    ):
+        state = WORKFLOW.initial
+        found.setdefault(state.stage, state)
+        for event in play.events:
+            state = WORKFLOW.advance(state, event)
+            found.setdefault(state.stage, state)
+    return found
+
+
+STAGES = every_stage()
+
+
+def test_every_stage_is_known_to_these_tests() -> None:
+    assert set(STAGES) == set(Stage)
+
+
+@pytest.mark.parametrize("stage", [stage for stage in Stage if (stage, Stopped) in TRANSITIONS])
+def test_stopped_anywhere_nothing_is_asked_of_anybody_until_it_is_resumed(stage: Stage) -> None:
+    state = STAGES[stage]
+    stopped = WORKFLOW.advance(state, Stopped())
+    assert WORKFLOW.pending(stopped) == ()
+    again = WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(stopped)))
+    assert WORKFLOW.pending(again) == ()
+    resumed = WORKFLOW.advance(again, Resumed())
+    assert resumed.stage is (state.beneath if stage is Stage.FAILED else stage)
+    assert WORKFLOW.pending(resumed)
+
+
+@pytest.mark.parametrize("stage", [stage for stage in Stage if (stage, AttemptFailed) in TRANSITIONS])
+def test_what_fails_can_be_retried_or_aborted(stage: Stage) -> None:
+    failed = WORKFLOW.advance(STAGES[stage], AttemptFailed("ProviderDown", "529", "raw"))
+    (ask,) = WORKFLOW.pending(failed)
+    assert isinstance(ask, AskPerson)
+    assert (ask.step, ask.expects) == ("failed", "529. What now?")
+    labels = {option.key: option.label.split()[0] for option in ask.options}
+    assert (labels["R"], labels["X"]) == ("Retry", "Abort")
+    assert WORKFLOW.record(failed, ask, PersonAnswered("r")) == TriedAgain()
+    assert WORKFLOW.advance(failed, TriedAgain()).stage is stage
+    assert WORKFLOW.record(failed, ask, PersonAnswered("abort")) == Stopped()
+
+
+def test_costs_add_up_as_far_as_they_are_known() -> None:
+    assert planned().state.total_cost == pytest.approx(0.01 + 1.0 + 2.0)
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+EVENTS: dict[type, WorkflowEvent] = {
+    WorkflowOpened: OPENED,
+    Restored: Restored(dict(snapshot(split().state))),
+    NextBegun: NextBegun(dict(snapshot(split().state))),
+    RestQueued: RestQueued(()),
+    DesignWritten: DesignWritten("moot/designs/x.md"),
+    BatchPlanned: BatchPlanned("x"),
+    BatchReviewed: BatchReviewed("APPROVED"),
+    RevisionWanted: RevisionWanted(),
+    BatchRevised: BatchRevised(),
+    BatchBuilt: BatchBuilt(complete=True),
+    BuildResumed: BuildResumed(),
+    WorkspaceScouted: WorkspaceScouted("Files."),
+    ScopeReassessed: ScopeReassessed("As planned.", (), BILL),
+    ReassessmentPassed: ReassessmentPassed(),
+    AdjustmentBegun: AdjustmentBegun(),
+    AdjustmentDropped: AdjustmentDropped(),
+    AdjustmentAsked: AdjustmentAsked("less"),
+    PlanKept: PlanKept(),
+    Continued: Continued(),
+    WorkflowFinalized: WorkflowFinalized(),
+    NextChosen: NextChosen(),
+    QueueFoundEmpty: QueueFoundEmpty(),
+    QueueLeft: QueueLeft(),
+    AttemptFailed: AttemptFailed("ProviderDown", "529"),
+    TriedAgain: TriedAgain(),
+    Stopped: Stopped(),
+    Resumed: Resumed(),
+}
+
+
+def test_every_event_is_known_to_these_tests() -> None:
+    assert set(EVENTS) | set(get_args(BrainstormEvent)) == set(get_args(WorkflowEvent))
+    assert {kind for _, kind in TRANSITIONS} == set(get_args(WorkflowEvent))
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_what_the_table_does_not_allow_raises_and_names_what_it_does(stage: Stage) -> None:
+    allowed = {kind for at_, kind in TRANSITIONS if at_ is stage}
+    for kind, event in EVENTS.items():
+        if kind in allowed:
+            continue
+        with pytest.raises(IllegalMove) as refused:
+            WORKFLOW.advance(STAGES[stage], event)
+        assert set(refused.value.allowed) == {each.__name__ for each in allowed}
+
+
+def test_building_comes_after_an_approving_review_and_after_nothing_else() -> None:
+    into = {(stage, kind) for (stage, kind), targets in TRANSITIONS.items() if Stage.BUILDING in targets}
+    by_restoring = {
+        (stage, kind) for stage, kind in into if kind in (Restored, Resumed, QueueLeft, TriedAgain)
+    }
+    assert into - by_restoring == {(Stage.REVIEWING, BatchReviewed), (Stage.AT_OPEN_TASKS, BuildResumed)}
+    for verdict in ("NEEDS_REVISION", "REJECTED"):
+        reviewed = WORKFLOW.advance(STAGES[Stage.REVIEWING], BatchReviewed(verdict))
+        assert reviewed.stage in (Stage.REVISING, Stage.AT_VERDICT)
+
+
+# -- any way through it --------------------------------------------------------------------------
+
+SCOPES = st.sampled_from(
+    [{}, {"batches": BATCHES}, {"splits": SPLITS}, {"batches": BATCHES, "splits": SPLITS}]
+)
+OUTCOMES: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "workflow/review": st.sampled_from([{"verdict": "APPROVED"}, NEEDS_REVISION, REJECTED]),
+        "workflow/execute": st.sampled_from([{"complete": True}, {"complete": False}]),
+        "workflow/finalize": st.sampled_from([{"waiting": []}, {"waiting": ["One"]}]),
+        "workflow/next": st.sampled_from(
+            [{}, {"workflow": queue_change(split().put(LevelConfirmed("complex")).state).add[0]}]
+        ),
+        "workflow/reassess": st.sampled_from(
+            [
+                {"assessment": "Less.", "batches": []},
+                {"assessment": "Another.", "batches": [{"title": "Docs", "description": "Write them."}]},
+            ]
+        ),
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was_approved(
+    data: st.DataObject,
+) -> None:
+    play = Play({"brainstorm/triage": triage("straightforward", **data.draw(SCOPES))}).put(OPENED)
+    approved: set[tuple[str, int]] = set()
+    for _ in range(data.draw(st.integers(1, 60))):
+        if not play.effects:
+            break
+        play.replies.update(data.draw(OUTCOMES))
+        before = play.state
+        (effect,) = play.effects
+        if isinstance(effect, CarryOut) and effect.what == "workflow/execute":
+            assert (before.id, before.current_batch) in approved, "a review came first, and it approved"
+        if isinstance(effect, AskPerson):
+            play.put(WORKFLOW.record(before, effect, PersonAnswered(data.draw(_typed(effect)))))
+        elif data.draw(st.integers(0, 9)) == 9:
+            play.fail()
+        else:
+            play.perform()
+        last = play.events[-1]
+        if isinstance(last, BatchReviewed | BatchRevised):
+            approved.discard((before.id, before.current_batch))
+        if isinstance(last, BatchReviewed) and last.verdict == "APPROVED":
+            approved.add((before.id, before.current_batch))
+        if isinstance(last, Stopped):
+            assert play.effects == ()
+            play.put(Resumed())
+        assert play.state.stage in TRANSITIONS[before.stage, type(last)] or isinstance(last, Stopped)
+        killed = WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state)))
+        assert killed == play.state
+        assert WORKFLOW.pending(killed) == play.effects
+
+
+def _typed(ask: AskPerson) -> st.SearchStrategy[str]:
+    keys = [option.key for option in ask.options]
+    return (
+        st.just("words")
+        if ask.step == "comment"
+        else st.sampled_from(keys).map(
+            lambda key: f"{key} hm" if key in "DRO" and ask.step in ("design", "triage") else key
+        )
+    )
+
+
+# -- papers --------------------------------------------------------------------------------------
+
+
+def test_the_design_document_tells_what_was_decided() -> None:
+    play = at(Step.QUESTIONS).say("1 PostgreSQL", "s", "1", "s")
+    text = design_document(play.state)
+    assert text.startswith(
+        f"# {IDEA}\n\n## Idea\n\n{IDEA}\n\n## Assessment\n\nNeeds exploration. It is exploration."
+    )
+    assert "PostgreSQL" in text
+    assert "## Approach: Way 1" in text
+    assert "passed over: Way 2." in text
+    assert "## Part 0" in text
+
+
+def test_the_description_of_a_batch_reaches_the_planner() -> None:
+    play = in_batches()
+    first = planner_brief(WORKFLOW.fold(play.events[:5]))
+    assert first.startswith("Batch 1 of 2: Test baseline\n\nKnow what fails today.")
+    assert "later ones do it:\n- Cross-task validation" in first
+    second = planner_brief(play.put(Continued()).state)
+    assert second.startswith("Batch 2 of 2: Cross-task validation\n\nWire it into execute.")
+    assert "build on it:\n- Test baseline" in second
+    assert "After the batch before this one:\nAs planned." in second
+
+
+def test_a_long_design_is_cut_in_the_planners_brief_and_named() -> None:
+    long = {"sections": [{"title": "Long", "content": "word " * 1_600}] * 2}
+    play = at(Step.DESIGN, **{"brainstorm/design": {**long, "sections": long["sections"] * 2}}).say("s")
+    brief = planner_brief(play.state)
+    assert len(brief) < 20_000
+    assert brief.endswith("(Cut here; the whole design is in moot/designs/2026-11-15-strip.md.)")
+
+
+def test_a_change_has_the_same_id_whenever_it_is_asked_for() -> None:
+    state = in_batches().state
+    assert change_id(state) == change_id(state)
+    assert change_id(state).startswith("test-baseline-")
+    other = WORKFLOW.advance(WORKFLOW.initial, restored({**snapshot(state), "id": "w-2"}))
+    assert change_id(other) != change_id(state)
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=200))
+def test_any_title_gives_an_id(text: str) -> None:
+    assert msgspec.convert(slug(text), type=str)
+    assert slug(text).strip("-abcdefghijklmnopqrstuvwxyz0123456789") == ""
+    assert not slug(text).startswith("-")
+    assert len(slug(text)) <= 48
+
+
+def test_a_queued_workflow_is_named_by_its_idea() -> None:
+    assert title_of({"userDescription": "Help\n texts"}) == "Help texts"
+    assert title_of({}) == ""
+
+
+def test_an_outcome_that_makes_no_sense_is_a_mistake_of_ours() -> None:
+    play = at(Step.TRIAGE)
+    with pytest.raises(AssertionError):
+        WORKFLOW.record(play.state, play.asked, CarriedOut({}))

@@ -1,0 +1,268 @@
+"""Building an approved change through the real command: a real git repository, and a coding agent's stand-in
+that the user has named in their own configuration."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from moot.texts import review_block
+from tests.reviewers.fakes import is_running
+from tests.stub.server import StubServer
+from tests.surfaces.cli.change import HIGH, TASKS, Change, until
+
+WORKS = """
+import re
+task = re.search("<task>\\n(.*)", order).group(1)
+with open("app.py", "a") as code:
+    code.write(f"# {task}\\n")
+print("I am done.")
+"""
+
+
+class Project:
+    """A change that was approved, in a repository with one commit."""
+
+    def __init__(self, folder: Path, stub: StubServer, name: str = "moot") -> None:
+        self.change = Change(name, folder, stub)
+        self._agent = folder / "agent.py"
+        self.change.reviewer_says("APPROVED")
+        assert self.change.run("challenge", "feat-auth").code == 0
+        (self.change.root / "app.py").write_text("", encoding="utf-8")
+        self.git("init", "--quiet")
+        self.git("config", "user.name", "A")
+        self.git("config", "user.email", "a@example.org")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "Begin")
+
+    def agent_does(self, code: str, settings: str = "") -> None:
+        self._agent.write_text(f"import sys\norder = sys.stdin.read()\n{code}", encoding="utf-8")
+        command = json.dumps([sys.executable, str(self._agent)])
+        self.change.user_says(f"[implement]\ncommand = {command}\n{settings}")
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=self.change.root, check=True, capture_output=True, text=True
+        ).stdout
+
+    @property
+    def code(self) -> str:
+        return (self.change.root / "app.py").read_text(encoding="utf-8")
+
+    @property
+    def phase(self) -> str:
+        return str(self.change.state["phase"])
+
+
+@pytest.fixture(params=["moot", "agentd"])
+def named(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer) -> Project:
+    return Project(tmp_path, stub, request.param)
+
+
+@pytest.fixture
+def project(tmp_path: Path, stub: StubServer) -> Project:
+    return Project(tmp_path, stub)
+
+
+# -- task by task --------------------------------------------------------------------------------
+
+
+def test_tasks_are_done_one_by_one_tested_and_ticked(named: Project) -> None:
+    named.agent_does(WORKS)
+    ended = named.change.run("implement", "feat-auth", "--test", "echo tested >> tested.txt")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines() == ["done  Store public keys", "done  Verify a signature"]
+    steps = [line.partition(": ")[2] for line in ended.err.splitlines() if line.startswith("Implement ")]
+    assert steps == [
+        "command does task 1: Store public keys",
+        "runs echo tested >> tested.txt",
+        "command does task 2: Verify a signature",
+        "runs echo tested >> tested.txt",
+    ]
+    assert named.code == "# Store public keys\n# Verify a signature\n"
+    assert (named.change.root / "tested.txt").read_text(encoding="utf-8") == "tested\n" * 2
+    assert named.change.read("tasks.md") == TASKS.replace("[ ]", "[x]")
+    assert named.phase == "complete"
+    assert named.git("log", "--format=%s").splitlines() == ["Begin"], "nobody asked for a commit"
+    calls = named.change.state["telemetry"]["calls"]
+    assert [(call["step"], call["outcome"]) for call in calls[1:]] == [("implement", "ok")] * 2
+    archived = named.change.run("archive", "feat-auth")
+    assert archived.code == 0, archived.err
+    assert archived.out.startswith("Change 'feat-auth' is now in moot/archive/")
+    [place] = (named.change.root / "moot" / "archive").iterdir()
+    assert review_block.verdict((place / "proposal.md").read_text(encoding="utf-8")) == "APPROVED"
+    assert not named.change.path.exists()
+
+
+def test_each_task_is_a_commit_if_that_is_asked_for(project: Project) -> None:
+    project.agent_does(WORKS)
+    ended = project.change.run("implement", "feat-auth", "--commit")
+    assert ended.code == 0, ended.err
+    subjects = project.git("log", "--format=%s").splitlines()
+    assert subjects == ["Verify a signature", "Store public keys", "Begin"]
+    assert "Change: feat-auth" in project.git("log", "-1", "--format=%b")
+    touched = set(project.git("show", "--format=", "--name-only", "HEAD").splitlines())
+    folder = "moot/changes/feat-auth"
+    assert touched == {"app.py", f"{folder}/STATE.yaml", f"{folder}/tasks.md"}
+    assert project.git("status", "--porcelain") == "", "also where the change stands is in it"
+
+
+def test_a_commit_takes_along_nobody_elses_work(project: Project) -> None:
+    project.agent_does(WORKS)
+    (project.change.root / "notes.txt").write_text("mine\n", encoding="utf-8")
+    ended = project.change.run("implement", "feat-auth", "--commit")
+    assert ended.code == 1
+    assert "The workspace has uncommitted work" in ended.err
+    assert (project.code, project.phase) == ("", "challenged")
+
+
+def test_that_git_would_refuse_is_known_before_the_work(project: Project) -> None:
+    project.agent_does(WORKS)
+    project.git("config", "user.useConfigOnly", "true")
+    project.git("config", "--unset", "user.email")
+    ended = project.change.run("implement", "feat-auth", "--commit")
+    assert ended.code == 1
+    assert "git refused: " in ended.err
+    assert (project.code, project.phase) == ("", "challenged")
+
+
+# -- not done ------------------------------------------------------------------------------------
+
+
+def test_a_task_whose_test_fails_stays_open_and_is_where_it_goes_on(project: Project) -> None:
+    project.agent_does(WORKS)
+    test = "if grep -q Verify app.py; then echo broken hat >&2; exit 3; fi"
+    project.change.env["PATH"] += ":/usr/bin:/bin"
+    ended = project.change.run("implement", "feat-auth", "--test", test)
+    assert ended.code == 1
+    assert ended.out.splitlines() == ["done  Store public keys", "open  Verify a signature"]
+    assert "ended with 3:\nbroken hat\n" in ended.err
+    assert "Mend that, then go on with: moot implement feat-auth" in ended.err
+    assert project.phase == "implementing"
+    again = project.change.run("implement", "feat-auth")
+    assert again.code == 0, again.err
+    assert again.out.splitlines() == ["done  Verify a signature"]
+    assert project.phase == "complete"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("print('Nothing to do here.')", "command changed nothing, and said: Nothing to do here."),
+        ("sys.exit('no hats left')", "it ended with 1: no hats left"),
+        ("raise KeyboardInterrupt", "it ended with "),
+    ],
+    ids=["idle", "failed", "crashed"],
+)
+def test_what_an_agent_says_is_no_proof(code: str, told: str, project: Project) -> None:
+    project.agent_does(code)
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 1
+    assert told in ended.err
+    assert project.change.read("tasks.md") == TASKS
+    assert project.phase == "implementing"
+
+
+def test_boxes_are_not_for_the_agent_to_tick(project: Project) -> None:
+    file = str(project.change.path / "tasks.md")
+    project.agent_does(
+        f"text = open({file!r}).read()\nopen({file!r}, 'w').write(text.replace('[ ]', '[x]'))\n{WORKS}"
+    )
+    ended = project.change.run("implement", "feat-auth", "--test", "exit 1")
+    assert ended.code == 1
+    assert project.change.read("tasks.md") == TASKS
+    assert project.phase == "implementing"
+
+
+def test_reviews_outlive_an_agent_without_respect_for_them(project: Project) -> None:
+    [review] = review_block.blocks(project.change.read("proposal.md"))
+    file = str(project.change.path / "proposal.md")
+    project.agent_does(f"open({file!r}, 'w').write('# Mine now\\n')\n{WORKS}")
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert "reviews were changed or lost, and are back" in ended.err
+    assert [block.raw for block in review_block.blocks(project.change.read("proposal.md"))] == [review.raw]
+    assert project.change.read("earlier/1/proposal.md") == "# Mine now\n"
+
+
+def over(pid: int) -> bool:
+    return not is_running(pid)
+
+
+def test_ctrl_c_ends_the_agent_and_what_it_started(project: Project) -> None:
+    project.agent_does(
+        "import os, subprocess, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "open('pids.new', 'w').write(f'{os.getpid()} {child.pid}')\n"
+        "os.rename('pids.new', 'pids')\n"
+        "time.sleep(600)\n"
+    )
+    pids = project.change.root / "pids"
+    process = subprocess.Popen(
+        project.change.command("implement", "feat-auth"),
+        env=project.change.env,
+        cwd=project.change.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until(pids.exists)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    for pid in pids.read_text(encoding="utf-8").split():
+        until(partial(over, int(pid)))
+    assert project.change.state["telemetry"]["calls"][-1]["outcome"] == "interrupted"
+    project.agent_does(WORKS)
+    again = project.change.run("implement", "feat-auth")
+    assert again.code == 0, again.err
+
+
+# -- without an agent ----------------------------------------------------------------------------
+
+
+def test_without_an_agent_it_says_what_to_hand_over(project: Project) -> None:
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 1
+    for part in ("moot/changes/feat-auth/proposal.md", "- Store public keys", "- Verify a signature"):
+        assert part in ended.out
+    assert "No coding agent was found." in ended.err
+    assert project.phase == "challenged", "nobody has begun"
+    project.change.write("tasks.md", TASKS.replace("[ ]", "[x]"))
+    by_hand = project.change.run("implement", "feat-auth", "--json")
+    assert (by_hand.code, by_hand.json["phase"], by_hand.json["left"]) == (0, "complete", [])
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude", "command"])
+def test_an_agent_that_is_not_there(agent: str, project: Project) -> None:
+    ended = project.change.run("implement", "feat-auth", "--agent", agent)
+    assert ended.code == 1
+    assert "choose another with --agent" in ended.err
+    assert project.phase == "challenged"
+
+
+def test_a_repository_does_not_choose_which_program_runs(project: Project) -> None:
+    project.change.repository_says('[implement]\ncommand = ["/bin/sh", "-c", "echo owned > owned.txt"]\n')
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 1
+    assert "implement.command belongs into your own configuration" in ended.err
+    assert not (project.change.root / "owned.txt").exists()
+
+
+def test_a_change_that_was_rejected_is_not_built(tmp_path: Path, stub: StubServer) -> None:
+    change = Change("moot", tmp_path, stub)
+    change.reviewer_says("REJECTED", HIGH)
+    change.run("challenge", "feat-auth")
+    ended = change.run("implement", "feat-auth")
+    assert ended.code == 1
+    assert "implement is not possible at step 'rejected'" in ended.err
+    assert "Possible now: reproposal, archive." in ended.err

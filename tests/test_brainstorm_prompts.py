@@ -1,0 +1,290 @@
+"""What the brainstormer is told, and which of its replies are taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from moot.errors import DraftInvalid
+from moot.flows.brainstorm_events import DEFERRED, RequestMade
+from moot.flows.brainstorm_state import Step
+from moot.flows.flow import DraftReply, PersonAnswered
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_events import AdjustmentAsked, ScopeReassessed
+from moot.flows.workflow_state import WorkflowState
+from moot.gateway.grammar import Grammar
+from moot.gateway.model import Model
+from moot.gateway.names import ModelName
+from moot.gateway.schemas import strict
+from moot.gateway.scripted import ScriptedProvider
+from moot.prompting.brainstorm import DRAFTS, conversational, material
+from moot.prompting.parts import fill
+from moot.speech import Request, UserSaid
+from tests.workflow_play import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
+
+STEPS = (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
+
+
+def drafting() -> dict[str, WorkflowState]:
+    """A state in which each of the prompts is due."""
+    found: dict[str, WorkflowState] = {}
+    talks = [at(step).put(RequestMade("discuss", "a comment")) for step in STEPS]
+    batches = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().say("s")
+    for one in (*talks, at(Step.DESIGN).put(RequestMade("revise", "a comment")), batches):
+        state = WORKFLOW.initial
+        for event in one.events:
+            state = WORKFLOW.advance(state, event)
+            for effect in WORKFLOW.pending(state):
+                if isinstance(effect, DraftReply):
+                    found.setdefault(effect.prompt, state)
+    return found
+
+
+DUE = drafting()
+
+
+def message(request: Request) -> str:
+    (said,) = request.messages
+    assert isinstance(said, UserSaid)
+    return said.text
+
+
+def replied(prompt: str) -> Any:
+    reply = REPLIES[prompt]
+    return reply(DUE[prompt]) if callable(reply) else reply
+
+
+# -- what is told --------------------------------------------------------------------------------
+
+
+def test_every_prompt_that_the_flow_names_can_be_made() -> None:
+    assert set(DUE) == set(DRAFTS)
+
+
+@pytest.mark.parametrize("prompt", DRAFTS)
+def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) -> None:
+    request, _ = DRAFTS[prompt](DUE[prompt], small=False)
+    assert request.system.startswith(fill("brainstorm/brainstormer", {}))
+    assert "{{" not in request.system
+    said = message(request)
+    assert said.startswith(f"<workspace>\n{DUE[prompt].brainstorm.scout_output}\n</workspace>")
+    assert f"<idea>\n{IDEA}\n</idea>" in said
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> None:
+    discussed = conversational(at(step).put(RequestMade("discuss", "why?")).state, small=False)
+    assert "in the middle of this conversation" in discussed.system
+    assert message(discussed).endswith("<comment>\nwhy?\n</comment>")
+    first, _ = DRAFTS[f"brainstorm/{step}"](DUE[f"brainstorm/{step}"], small=False)
+    assert "in the middle of this conversation" not in first.system
+    assert "<comment>" not in message(first)
+
+
+def test_a_conversational_prompt_has_its_parts_in_order() -> None:
+    play = at(Step.QUESTIONS).say("1 PostgreSQL", "d drop the second", "s", "b")
+    said = material(play.put(RequestMade("discuss", "and the third?")).state)
+    places = [
+        said.index(part)
+        for part in (
+            "<workspace>",
+            "<idea>",
+            "<conversation>",
+            "The person, at questions:\ndrop the second",
+            "You, at questions:\nThey stay.",
+            "<so-far>",
+            "Level, confirmed by the person: exploration",
+            "q1. [answered: PostgreSQL]",
+            "q2. [deferred]",
+            "<comment>\nand the third?",
+        )
+    ]
+    assert places == sorted(places)
+    assert said.count("and the third?") == 1, "the comment is not in the replay too"
+
+
+def test_only_this_step_and_those_gone_back_from_are_said_again() -> None:
+    play = at(Step.APPROACHES).say("d at approaches")
+    assert "at questions:" not in material(play.put(RequestMade("discuss", "x")).state)
+    play = at(Step.APPROACHES).say("d seen at approaches", "b", "b")
+    said = material(play.put(RequestMade("discuss", "x")).state)
+    assert "seen at approaches" in said
+    assert "You, at triage:" in said
+
+
+def test_a_long_conversation_drops_its_oldest_entries_and_says_so() -> None:
+    play = at(Step.QUESTIONS)
+    for number in range(4):
+        play.put(RequestMade("board", f"comment {number} " + "word " * 900)).settle()
+    said = material(play.put(RequestMade("discuss", "x")).state)
+    assert "(3 older entries were left out, because they no longer fit.)" in said
+    assert "comment 0" not in said
+    assert "comment 1" in said
+    assert "comment 3" in said
+
+
+def test_what_is_dropped_is_not_mentioned_where_nothing_is() -> None:
+    assert "left out" not in material(at(Step.QUESTIONS).put(RequestMade("discuss", "x")).state)
+
+
+def test_a_first_draft_after_going_back_knows_what_was_said_there() -> None:
+    play = at(Step.APPROACHES).say("d the second will not do", "b", "1 other")
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("s")))
+    assert "the second will not do" in material(play.state)
+
+
+def test_the_consulted_are_named() -> None:
+    play = at(Step.APPROACHES).say("o is it wise?", "t and this?")
+    said = material(play.put(RequestMade("discuss", "x")).state)
+    assert "The Board, at approaches:\nThe Board says: wait." in said
+    assert "The roundtable, at approaches:\nThey agreed on little." in said
+
+
+def test_a_part_of_the_idea_is_named_as_what_is_worked_on() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).say("a")
+    said = material(play.state)
+    assert "Only this part of the idea is being worked on: New endpoint: Serve the reviews." in said
+    assert "Batches, confirmed by the person:\n  Batch 1: Test baseline" in said
+    assert "Help texts" not in said
+
+
+def test_deferred_questions_are_left_to_the_brainstormer() -> None:
+    said = material(DUE["brainstorm/approaches"])
+    assert said.count("[deferred]") == 3
+    assert DEFERRED not in said
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [("exploration", "Ask the person 3 to 5 questions"), ("complex", "Ask the person 5 to 7 questions")],
+)
+def test_the_level_is_told(level: str, told: str) -> None:
+    play = at(Step.TRIAGE, level)
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("a")))
+    request, _ = DRAFTS["brainstorm/questions"](play.state, small=False)
+    assert told in request.system
+
+
+def test_a_complex_design_goes_deeper() -> None:
+    def told(level: str) -> str:
+        return DRAFTS["brainstorm/design"](at(Step.DESIGN, level).state, small=False)[0].system
+
+    assert "in 1 to 2 sections" in told("straightforward")
+    assert "quick outline" in told("straightforward")
+    assert "in 3 to 8 sections" in told("complex")
+    assert "Go deep" in told("complex")
+
+
+def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
+    play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().say("s")
+    assert isinstance(play.events[-1], ScopeReassessed)
+    play.put(AdjustmentAsked("drop it"))
+    request, _ = DRAFTS["workflow/reassess"](play.state, small=False)
+    said = message(request)
+    assert "Batch 1, complete: Test baseline" in said
+    assert "Batch 2, pending: Cross-task validation" in said
+    assert "You, at reassess:\nAs planned." in said
+    assert said.endswith("<comment>\ndrop it\n</comment>")
+    assert "beginning with batch 2" in request.system
+
+
+# -- what is taken -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", DRAFTS)
+def test_a_proper_reply_is_taken(prompt: str) -> None:
+    _, shape = DRAFTS[prompt](DUE[prompt], small=False)
+    value = json.loads(json.dumps(replied(prompt), default=list))
+    for approach in value.get("approaches", ()):
+        approach["taskEstimate"] = 3
+    assert shape.model_validate(value)
+    assert strict(shape.model_json_schema())["additionalProperties"] is False
+
+
+def test_a_triage_is_read_with_its_scope() -> None:
+    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    reply = triage("complex", batches=list(BATCHES), splits=list(SPLITS))
+    read = shape.model_validate_json(json.dumps(reply))
+    assert read.model_dump(by_alias=True) == reply
+
+
+TRIAGES: list[tuple[dict[str, Any], str]] = [
+    ({"level": "simple"}, "level"),
+    ({"level": "Straightforward"}, "level"),
+    ({"reasoning": ""}, "reasoning"),
+    ({"type": "questions"}, "type"),
+    ({"batches": [BATCHES[0]]}, "batches: has 1; 2 to 10 can be proposed, or none"),
+    ({"splits": [{"title": "A"}, {"title": "B"}]}, "description"),
+    ({"batches": [BATCHES[0], BATCHES[0]]}, "names the same twice"),
+    ({"batches": [dict(BATCHES[0], title=f"{n}") for n in range(11)]}, "at most 10"),
+]
+
+
+@pytest.mark.parametrize(("changes", "why"), TRIAGES, ids=[why for _, why in TRIAGES])
+def test_a_triage_that_is_none_is_refused(changes: dict[str, Any], why: str) -> None:
+    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    with pytest.raises(ValidationError, match=why):
+        shape.model_validate({**triage(), **changes})
+
+
+def test_a_triage_in_prose_is_no_triage() -> None:
+    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    with pytest.raises(ValidationError):
+        shape.model_validate_json("This is clearly straightforward.")
+
+
+def asked(count: int) -> str:
+    return json.dumps({"questions": [{"text": f"{n}?", "type": "text", "options": []} for n in range(count)]})
+
+
+def drafted(*lines: str) -> tuple[Any, ScriptedProvider]:
+    provider = ScriptedProvider(lines)
+    model = Model(ModelName("stub", "model"), provider)
+    request, shape = DRAFTS["brainstorm/questions"](DUE["brainstorm/questions"], small=False)
+    return asyncio.run(model.draft(request, shape)).value, provider
+
+
+def test_a_reply_outside_the_level_is_returned_once_with_the_reason() -> None:
+    value, provider = drafted(asked(2), asked(3))
+    assert len(value.questions) == 3
+    said = provider.calls[1].messages[-1]
+    assert isinstance(said, UserSaid)
+    assert "at least 3 items" in said.text
+
+
+def test_what_the_flow_would_refuse_is_told_in_its_words() -> None:
+    wrong = json.dumps({"questions": [{"text": "Which?", "type": "choice", "options": ["one"]}] * 3})
+    _, provider = drafted(wrong, asked(4))
+    said = provider.calls[1].messages[-1]
+    assert isinstance(said, UserSaid)
+    assert "questions.options: 'Which?' is a choice and needs at least two options" in said.text
+
+
+def test_a_second_bad_reply_is_shown_raw() -> None:
+    with pytest.raises(DraftInvalid) as failed:
+        drafted(asked(2), asked(9))
+    assert failed.value.raw == asked(9)
+
+
+# -- a very small model --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", DRAFTS)
+def test_a_small_model_gets_little_to_read_and_little_to_write(prompt: str) -> None:
+    request, shape = DRAFTS[prompt](DUE[prompt], small=True)
+    assert len(request.system) < 240
+    assert len(message(request)) < 1_300
+    grammar = Grammar(shape.model_json_schema(), plain=True, model="local")
+    assert grammar.longest < 1_600
+
+
+def test_what_a_small_model_may_write_is_taken() -> None:
+    _, shape = DRAFTS["brainstorm/questions"](DUE["brainstorm/questions"], small=True)
+    assert shape.model_validate({"questions": [{"text": "What is it for?"}] * 3})
+    _, shape = DRAFTS["brainstorm/approaches"](DUE["brainstorm/approaches"], small=True)
+    way = {"title": "Way", "summary": "We do it.", "tradeoffs": "It is slow.", "taskEstimate": 1}
+    assert shape.model_validate({"approaches": [way, way], "recommendation": 1, "because": "It is plain."})

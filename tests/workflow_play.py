@@ -1,0 +1,203 @@
+"""A workflow played without a world: replies are made up from what is asked, and folded at once.
+
+What a reply says names what it was made from, so that a test can tell a fresh one from one that was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moot.flows.brainstorm_state import BrainstormState, Step
+from moot.flows.flow import (
+    AskPerson,
+    CarriedOut,
+    CarryOut,
+    Drafted,
+    DraftFailed,
+    DraftReply,
+    Effect,
+    NotCarriedOut,
+    PersonAnswered,
+    Spoken,
+)
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_events import WorkflowEvent, WorkflowOpened
+from moot.flows.workflow_state import WorkflowState
+
+BILL = Spoken("stub:model", 100, 50, 0.01, 900)
+IDEA = "Strip ANSI codes in the review parser"
+OPENED = WorkflowOpened("w-1", IDEA, "2026-11-15T12:00:00Z", {"model": "stub:model"})
+BATCHES = (
+    {"title": "Test baseline", "description": "Know what fails today."},
+    {"title": "Cross-task validation", "description": "Wire it into execute."},
+)
+SPLITS = (
+    {"title": "New endpoint", "description": "Serve the reviews."},
+    {"title": "Help texts", "description": "Rewrite the help of the command line."},
+)
+
+Value = Mapping[str, Any]
+Replies = dict[str, Value | Callable[[WorkflowState], Value]]
+"""By the name of a prompt or of a piece of work."""
+
+
+def triage(level: str = "exploration", /, **scope: Any) -> Value:
+    return {"type": "triage", "level": level, "reasoning": f"It is {level}.", "suggestedSkips": [], **scope}
+
+
+def _questions(state: WorkflowState) -> Value:
+    talk = state.brainstorm
+    asked = [{"text": f"{talk.level} {talk.subject} {n}?"} for n in range(talk.question_limits[0])]
+    return {"questions": asked}
+
+
+def _approaches(state: WorkflowState) -> Value:
+    told = " ".join(each.answer for each in state.brainstorm.questions)
+    offered = [{"title": f"Way {n}", "summary": f"Made from {told}", "tradeoffs": "Slow."} for n in (1, 2)]
+    return {"approaches": offered, "recommendation": 2, "because": "it is plain"}
+
+
+def _design(state: WorkflowState) -> Value:
+    talk = state.brainstorm
+    made_from = f"{talk.level} {talk.chosen_approach} {[each.answer for each in talk.questions]}"
+    sections = [
+        {"title": f"Part {n}", "content": f"Made from {made_from}"} for n in range(talk.section_limits[0])
+    ]
+    return {"sections": sections}
+
+
+def _asked_again(talk: BrainstormState) -> list[Value]:
+    """All of them as they were: whatever is answered is only repeated."""
+    return [{"id": each.id, "text": each.text} for each in talk.questions]
+
+
+def _changed(state: WorkflowState) -> Value:
+    talk = state.brainstorm
+    assert talk.request is not None
+    sections = [
+        {"id": each.id, "content": f"{each.content} {talk.request.text}"} for each in talk.shown_sections
+    ]
+    return {"reply": "As you say.", "sections": sections}
+
+
+REPLIES: Replies = {
+    "workflow/scout": lambda state: {"output": f"Looked {state.happened} times.", "read": ["README.md"]},
+    "brainstorm/triage": triage(),
+    "brainstorm/questions": _questions,
+    "brainstorm/approaches": _approaches,
+    "brainstorm/design": _design,
+    "brainstorm/discuss-triage": {"reply": "I see it so.", **triage()},
+    "brainstorm/discuss-questions": lambda state: {
+        "reply": "They stay.",
+        "questions": _asked_again(state.brainstorm),
+        "replaces": [],
+    },
+    "brainstorm/discuss-approaches": lambda state: {
+        "reply": "They stay.",
+        "approaches": [
+            {"id": each.id, "title": each.title, "summary": each.summary, "tradeoffs": each.tradeoffs}
+            for each in state.brainstorm.approaches
+        ],
+        "recommendation": 1,
+        "because": "of what you said",
+    },
+    "brainstorm/discuss-design": {"reply": "Which of the two?", "sections": []},
+    "brainstorm/revise": _changed,
+    "brainstorm/board": {"text": "The Board says: wait.", "cost_usd": 0.5},
+    "brainstorm/roundtable": {"text": "They agreed on little."},
+    "workflow/queue": {},
+    "workflow/leave-queue": {},
+    "workflow/design": {"path": "moot/designs/2026-11-15-strip.md"},
+    "workflow/plan": lambda state: {"change_id": f"change-{state.current_batch}", "cost_usd": 1.0},
+    "workflow/review": {"verdict": "APPROVED", "summary": "Sound.", "cost_usd": 2.0},
+    "workflow/revise": {},
+    "workflow/execute": {"complete": True, "tasks_done": 2, "tasks": 2},
+    "workflow/finalize": {"waiting": []},
+    "workflow/next": {},
+    "workflow/reassess": lambda state: {
+        "assessment": "As planned.",
+        "batches": [{"title": each.title, "description": each.description} for each in state.left_over],
+    },
+}
+
+
+@dataclass
+class Play:
+    replies: Replies = field(default_factory=dict)
+    state: WorkflowState = WORKFLOW.initial
+    events: list[WorkflowEvent] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    """Prompts and pieces of work, as they were asked for."""
+
+    def put(self, event: WorkflowEvent) -> Play:
+        self.state = WORKFLOW.advance(self.state, event)
+        self.events.append(event)
+        return self
+
+    def open(self, event: WorkflowOpened = OPENED) -> Play:
+        return self.put(event).settle()
+
+    @property
+    def talk(self) -> BrainstormState:
+        return self.state.brainstorm
+
+    @property
+    def step(self) -> Step:
+        return self.state.brainstorm.step
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        return WORKFLOW.pending(self.state)
+
+    @property
+    def asked(self) -> AskPerson:
+        (effect,) = self.effects
+        assert isinstance(effect, AskPerson), f"{effect} is not for the person"
+        return effect
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(option.key for option in self.asked.options)
+
+    def say(self, *texts: str) -> Play:
+        """What the person types at one question after the other."""
+        for text in texts:
+            self.put(WORKFLOW.record(self.state, self.asked, PersonAnswered(text))).settle()
+        return self
+
+    def settle(self) -> Play:
+        """Lets models and the program do what is theirs, until it is the person's turn or nobody's."""
+        while self.effects and not isinstance(self.effects[0], AskPerson):
+            self.perform()
+        return self
+
+    def perform(self) -> Play:
+        (effect,) = self.effects
+        assert isinstance(effect, DraftReply | CarryOut)
+        name = effect.prompt if isinstance(effect, DraftReply) else effect.what
+        self.done.append(name)
+        reply = self.replies.get(name, REPLIES[name])
+        value = reply(self.state) if callable(reply) else reply
+        outcome = Drafted(value, BILL) if isinstance(effect, DraftReply) else CarriedOut(value)
+        return self.put(WORKFLOW.record(self.state, effect, outcome))
+
+    def fail(self) -> Play:
+        """What is due does not succeed."""
+        (effect,) = self.effects
+        if isinstance(effect, DraftReply):
+            return self.put(
+                WORKFLOW.record(self.state, effect, DraftFailed("DraftInvalid", "no JSON", "Well, …"))
+            )
+        return self.put(WORKFLOW.record(self.state, effect, NotCarriedOut("NotFound", "it is gone")))
+
+
+def at(step: Step, level: str = "exploration", /, **replies: Any) -> Play:
+    """Opened, and taken to the menu of a step by the shortest way."""
+    play = Play({"brainstorm/triage": triage(level), **replies}).open()
+    way = {Step.TRIAGE: (), Step.QUESTIONS: ("a",), Step.APPROACHES: ("a", "s"), Step.DESIGN: ("a", "s", "1")}
+    if level == "straightforward":
+        assert step in (Step.TRIAGE, Step.DESIGN)
+        return play.say(*("a",) if step is Step.DESIGN else ())
+    return play.say(*way[step])
