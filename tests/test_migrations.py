@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -285,13 +284,14 @@ def test_a_database_that_says_no_version_any_more_is_refused(empty: str) -> None
         opened(empty)
 
 
-def test_the_command_line_says_what_to_do_about_a_newer_database(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("sessions",), ("serve", "--port", "0")])
+def test_the_command_line_says_what_to_do_about_a_newer_database(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
     file = tmp_path / "newer.sqlite3"
     opened(sqlite_url(file))
-    with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE schema_version SET version = 99")
-    connection.close()
-    ended = moot("sessions", "--database", sqlite_url(file), env=environment(tmp_path), cwd=tmp_path)
+    rows(sqlite_url(file), "UPDATE schema_version SET version = 99")
+    ended = moot(*command, "--database", sqlite_url(file), env=environment(tmp_path), cwd=tmp_path)
     assert ended.code == 1
     assert "newer moot (schema 99" in ended.err
     assert "upgrade moot, or use another database" in ended.err

@@ -163,6 +163,11 @@ class Moot:
         scheme, _, path = self.database.partition(":///")
         return Path(path) if scheme == "sqlite" and path else None
 
+    @property
+    def shared_database(self) -> bool:
+        """Whether several processes may serve from the database."""
+        return self.database.startswith(("postgresql:", "postgresql+", "postgres:"))
+
     @cached_property
     def gateway(self) -> Gateway:
         from moot.gateway.gateway import Gateway

@@ -214,9 +214,7 @@ def _member(persona: Persona) -> Member:
 
 
 @asynccontextmanager
-async def opened_boards(
-    moot: Moot, grace: float | None = None, work: Work = "all"
-) -> AsyncIterator[Boards]:
+async def opened_boards(moot: Moot, grace: float | None = None, work: Work = "all") -> AsyncIterator[Boards]:
     """The boards of one process. `grace` is the configuration's where it is not given."""
 
     def speak_for(model: str) -> tuple[Speak, bool]:

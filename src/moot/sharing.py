@@ -214,8 +214,7 @@ class Sharing:
 
     async def give_back_slot(self, provider: str) -> None:
         await self._store.sql(
-            "UPDATE slots SET taken = greatest(taken - 1, 0)"
-            " WHERE provider = :provider AND server = :server",
+            "UPDATE slots SET taken = greatest(taken - 1, 0) WHERE provider = :provider AND server = :server",
             provider=provider,
             server=self.server,
         )

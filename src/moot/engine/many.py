@@ -135,9 +135,7 @@ class Many:
         taken_over = False
         while (wanted := await self._patiently(lambda: self.sharing.wanted(session_id))) is not None:
             if not taken_over:
-                await self._patiently(
-                    lambda: live.take_over(self._engine.store, self._engine.start_of(live))
-                )
+                await self._patiently(lambda: live.take_over(self._engine.store, self._engine.start_of(live)))
                 taken_over = True
             else:
                 await self._patiently(live.runner.catch_up)

@@ -96,7 +96,9 @@ def _still_to_ask(state: BrainstormState, drafts: Sequence[Value], replaces: Seq
 
 
 def _question(draft: Value, given_id: str) -> Question:
-    return Question(given_id, draft["text"], draft.get("type", "text"), tuple(draft.get("options", ())))
+    # A very small model writes questions only into a field of that name.
+    text = draft["text"] if "text" in draft else draft["question"]
+    return Question(given_id, text, draft.get("type", "text"), tuple(draft.get("options", ())))
 
 
 def _approaches(state: BrainstormState, drafts: Sequence[Value]) -> tuple[Approach, ...]:

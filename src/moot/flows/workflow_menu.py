@@ -36,11 +36,11 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
             return None if asked is None else replace(asked, options=(*asked.options, STOP))
         case Stage.FAILED:
             assert state.failure is not None
-            return AskPerson("failed", f"{state.failure.message}. What now?", occasion, options(state))
+            return AskPerson("failed", _what_now(state.failure.message), occasion, options(state))
         case Stage.AT_VERDICT:
             return AskPerson("verdict", "whether the plan is revised again", occasion, options(state))
         case Stage.AT_OPEN_TASKS:
-            return AskPerson("open-tasks", f"{state.open_tasks}. What now?", occasion, options(state))
+            return AskPerson("open-tasks", _what_now(state.open_tasks), occasion, options(state))
         case Stage.AT_REASSESSMENT:
             return AskPerson("reassess", f"{progress(state)} What next?", occasion, options(state))
         case Stage.ADJUSTING:
@@ -50,6 +50,11 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
             return AskPerson("next", waiting, occasion, options(state), optional=True)
         case _:
             return None
+
+
+def _what_now(happened: str) -> str:
+    """Asked after the first line of what happened: the whole of it may be long, and is shown elsewhere."""
+    return f"{happened.strip().partition(chr(10))[0].rstrip('.')}. What now?"
 
 
 def progress(state: WorkflowState) -> str:

@@ -31,9 +31,9 @@ class AnalysisPrompts:
             return Request(
                 system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
                 messages=(UserSaid(f"{state.title}. {step.title}. Ask me what you need to know."),),
-                max_tokens=80,
+                max_tokens=60,
                 temperature=0.4,
-                openers=persona.openers,
+                openers=persona.openers[:2],
             )
         instructions = fill(
             "analysis/open",

@@ -201,7 +201,8 @@ def _reassessed(state: WorkflowState) -> Capped:
 def _replayed(replay: Capped) -> str:
     if not replay.conversation and not replay.dropped:
         return ""
-    dropped = f"({replay.dropped} older entries were left out, because they no longer fit.)\n\n"
+    left_out = "1 older entry was" if replay.dropped == 1 else f"{replay.dropped} older entries were"
+    dropped = f"({left_out} left out: what is said again has a limit.)\n\n"
     said = "\n\n".join(
         f"{_SPEAKERS.get(entry.speaker, entry.speaker)}, at {entry.step}:\n{entry.content}"
         for entry in replay.conversation

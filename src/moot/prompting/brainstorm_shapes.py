@@ -176,7 +176,7 @@ def _triage(*, small: bool) -> dict[str, Any]:
 
 def _question(*, small: bool) -> dict[str, Any]:
     if small:
-        return {"text": (_text(_SMALL_LINE), ...)}
+        return {"question": (_text(_SMALL_LINE), ...)}
     return {
         "text": (_text(500), ...),
         "type": (Literal["choice", "text"], "text"),

@@ -31,10 +31,10 @@ def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
         last = next((said.text for said in reversed(table.discussion)), "")
         return Request(
             system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
-            messages=(UserSaid(f"{table.focus_question} {last}"[:600]),),
+            messages=(UserSaid(f"{table.focus_question} {last}"[:300]),),
             max_tokens=60,
             temperature=0.4,
-            openers=persona.openers,
+            openers=persona.openers[:2],
         )
     instructions = fill(
         "roundtable/contribution",

@@ -18,7 +18,7 @@ from typing import Protocol
 from moot.speech import Reply
 
 CLOSING_SECONDS = 3.0
-"""How long the last figures may take to leave. A collector that is away must not keep a server from ending."""
+"""How long the last figures may take to leave: a collector that is away keeps no server from ending."""
 
 
 @dataclass(slots=True)

@@ -104,6 +104,7 @@ def test_a_second_challenge_after_a_reproposal(change: Change) -> None:
     assert again.json["compared"] == {"new": 0, "repeated": 1, "resolved": 1}
     blocks = review_block.blocks(change.read("proposal.md"))
     assert (len(blocks), blocks[0].raw) == (2, first.raw)
+    assert "People who lost it get a link." in change.stub.requests[-1].said, "it has read the new text"
 
 
 # -- requirements --------------------------------------------------------------------------------
@@ -138,7 +139,42 @@ def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
         ("challenge", "ok"),
     ]
     assert calls[1]["tokens_in"] > 0
+    assert calls[1]["tokens_out"] > 0
+    assert calls[1]["model"].startswith("openai:")
+    assert {"cost_usd", "duration_ms", "timestamp"} <= set(calls[1])
     assert moot_change.state["telemetry"]["totals"]["calls"] == 2
+
+
+def test_an_interface_that_fails_is_tried_again_and_then_an_error(change: Change) -> None:
+    change.repository_says("[workflow]\nscript_retries = 2\nretry_delay_secs = 0\n")
+    change.user_says("[gateway]\nretries = 0\n")
+    change.stub.default = Behaviour(status=500)
+    ended = change.run("challenge", "feat-auth")
+    assert ended.code == 1
+    assert ended.err.count("once more in 0 s") == 2
+    assert (len(change.stub.requests), change.read("proposal.md")) == (3, PROPOSAL)
+    calls = change.state["telemetry"]["calls"]
+    assert [call["outcome"] for call in calls] == ["ProviderDown"] * 3
+    assert change.state["phase"] == "proposed"
+
+
+def test_a_challenge_writes_three_files_and_no_other(change: Change) -> None:
+    """R8."""
+    before = files_of(change.root)
+    change.reviewer_says("APPROVED")
+    assert change.run("challenge", "feat-auth").code == 0
+    after = files_of(change.root)
+    folder = f"{change.name}/changes/feat-auth"
+    assert {name for name in after if after[name] != before.get(name)} == {
+        f"{folder}/{name}" for name in ("proposal.md", "AGENTS.md", "STATE.yaml")
+    }
+    assert before.keys() <= after.keys()
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
 def test_words_are_no_verdict(moot_change: Change) -> None:

@@ -24,6 +24,7 @@ from moot.surfaces.cli.running import call_as
 from moot.surfaces.cli.serve import serve
 from moot.surfaces.cli.sessions import sessions
 from moot.surfaces.cli.validate import validate_challenge, validate_proposal
+from moot.surfaces.cli.worker import worker
 from moot.surfaces.cli.workflow import workflow
 
 # Rich help would triple the time that --help takes.
@@ -58,6 +59,7 @@ def frame(
 
 
 app.command()(serve)
+app.command()(worker)
 app.command()(board)
 app.command()(ask)
 app.command()(doctor)

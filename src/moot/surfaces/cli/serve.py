@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from moot.application import Moot
 
-LOOPBACK = "127.0.0.1"
+NEEDS_POSTGRESQL = (
+    "several processes share their sessions through PostgreSQL: give its address with --database or "
+    "MOOT_DATABASE, as in postgresql://user@host/moot"
+)
 
 
 def serve(
@@ -29,8 +32,15 @@ def serve(
         typer.Option("--open/--no-open", help="Open the page in a browser (default: if there is a screen)."),
     ] = None,
     grace: Annotated[
-        float, typer.Option(help="Seconds that a session goes on without a listener.", min=0)
-    ] = 3.0,
+        float | None, typer.Option(help="Seconds that a session goes on without a listener (3).", min=0)
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Server processes on this port; several need PostgreSQL.", min=1, max=256)
+    ] = 1,
+    work: Annotated[
+        bool, typer.Option("--work/--no-work", help="With PostgreSQL: drive sessions, or leave it to others.")
+    ] = True,
+    supervised: Annotated[str, typer.Option(hidden=True)] = "",
     name: Annotated[
         list[str] | None,
         typer.Option(help="A name under which others reach this server, through a proxy. Requires a token."),
@@ -43,8 +53,11 @@ def serve(
     """Serve the web page and the HTTP interface."""
 
     async def command(moot: Moot) -> int:
+        from moot.errors import InvalidInput
         from moot.surfaces.cli import screen
+        from moot.surfaces.web.serving import Served, serve_several
         from moot.surfaces.web.serving import serve as serving
+        from moot.surfaces.web.supervising import Supervised
         from moot.telemetry import logs
 
         chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
@@ -60,13 +73,34 @@ def serve(
 
                 webbrowser.open(address)
 
-        await serving(moot, host, port, grace, ready, tuple(name or ()))
+        several = workers > 1 or not work
+        if several and not moot.shared_database:
+            raise InvalidInput("--workers" if workers > 1 else "--no-work", NEEDS_POSTGRESQL)
+        names = tuple(name or moot.config.user.server.names)
+        served = Served(host, port, names, grace, "all" if work else "none")
+        if workers > 1:
+            await serve_several(moot, served, workers, _arguments_for_each(), ready)
+        else:
+            await serving(moot, served, ready, Supervised(supervised) if supervised else None)
         return 0
 
-    run(command, workspace=workspace, model=model, database=database, loop=_fast_loop())
+    run(command, workspace=workspace, model=model, database=database, loop=fast_loop())
 
 
-def _fast_loop() -> Callable[[], AbstractEventLoop] | None:
+def _arguments_for_each() -> list[str]:
+    """This command line, for one process of several."""
+    arguments = sys.argv[1:]
+    for place, said in enumerate(arguments):
+        if said == "--workers":
+            del arguments[place : place + 2]
+            break
+        if said.startswith("--workers="):
+            del arguments[place]
+            break
+    return arguments
+
+
+def fast_loop() -> Callable[[], AbstractEventLoop] | None:
     """uvloop, where there is one: it takes a good part of the cost of every token."""
     try:
         import uvloop

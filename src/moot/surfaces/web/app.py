@@ -40,7 +40,7 @@ def create_app(
 ) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with moot.telemetry(), opened_boards(moot, grace, work) as boards:
+        async with opened_boards(moot, grace, work) as boards:
             app.state.boards = boards
             yield
 

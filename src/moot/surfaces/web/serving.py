@@ -7,6 +7,7 @@ import gc
 import re
 import secrets
 import socket
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -14,24 +15,43 @@ import uvicorn
 from moot.errors import ConfigInvalid, InvalidInput
 from moot.surfaces.web.app import create_app
 from moot.surfaces.web.guards import LOOPBACK
+from moot.surfaces.web.supervising import Supervised, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from moot.application import Moot
+    from moot.engine import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where and how a server serves. `names` are those under which others reach it, through a proxy."""
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()
+    grace: float | None = None
+    work: Work = "all"
+
+    @property
+    def shown(self) -> str:
+        host = self.host
+        return "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
+
+    def address(self, listening: socket.socket, told: str) -> str:
+        port = listening.getsockname()[1]
+        return f"http://{self.shown}:{port}/" + (f"?token={told}" if told else "")
 
 
 async def serve(
-    moot: Moot, host: str, port: int, grace: float, ready: Callable[[str], None], names: tuple[str, ...] = ()
+    moot: Moot, served: Served, ready: Callable[[str], None], supervised: Supervised | None = None
 ) -> None:
-    """Serves until it is told to stop. `ready` is told the address to open, once it is open. `names` are
-    those under which others reach it, through a proxy."""
-    listening = _listen(host, port)
-    port = listening.getsockname()[1]
-    token, told = _token(host, names, moot.env)
-    shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
-    names = (*LOOPBACK, shown, socket.gethostname(), *names)
-    app = create_app(moot, hosts=names, token=token, grace=grace)
+    """Serves until it is told to stop. `ready` is told the address to open, once it is open."""
+    listening = supervised.listening if supervised else _listen(served.host, served.port)
+    token, told = _token(served, moot.env)
+    names = (*LOOPBACK, served.shown, socket.gethostname(), *served.names)
+    app = create_app(moot, hosts=names, token=token, grace=served.grace, work=served.work)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -40,18 +60,42 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    server = _Server(config, lambda: ready(f"http://{shown}:{port}/" + (f"?token={told}" if told else "")))
-    getting_ready = asyncio.create_task(_get_ready(moot))
+    opened = supervised.ready if supervised else lambda: ready(served.address(listening, told))
+    server = _Server(config, opened)
+    # What is wrong with the database is said in a sentence here; uvicorn would show a traceback.
+    await moot.store()
+    besides = [asyncio.create_task(_get_ready(moot))]
+    if supervised is not None:
+        besides.append(asyncio.create_task(_stop_when_alone(server, supervised)))
     try:
-        await server.serve(sockets=[listening])
+        async with moot.telemetry():
+            await server.serve(sockets=[listening])
     finally:
-        await asyncio.gather(getting_ready, return_exceptions=True)
+        for task in besides[1:]:
+            task.cancel()
+        await asyncio.gather(*besides, return_exceptions=True)
 
 
-def _token(host: str, names: tuple[str, ...], env: Mapping[str, str]) -> tuple[str | None, str]:
+async def serve_several(
+    moot: Moot, served: Served, count: int, arguments: Sequence[str], ready: Callable[[str], None]
+) -> None:
+    """The same in so many processes, each of which is `moot` with these arguments."""
+    listening = _listen(served.host, served.port)
+    token, told = _token(served, moot.env)
+    env = {**moot.env, "MOOT_TOKEN": token} if token else moot.env
+    with listening:
+        await supervise(count, arguments, listening, env, lambda: ready(served.address(listening, told)))
+
+
+async def _stop_when_alone(server: uvicorn.Server, supervised: Supervised) -> None:
+    await supervised.alone()
+    server.should_exit = True
+
+
+def _token(served: Served, env: Mapping[str, str]) -> tuple[str | None, str]:
     """The token that every request must have, and what is told of it. None for this machine alone. Several
     servers under one name have to want the same, which comes from outside then, and is not told."""
-    if host in ("127.0.0.1", "localhost", "::1") and not names:
+    if served.host in ("127.0.0.1", "localhost", "::1") and not served.names:
         return None, ""
     given = env.get("MOOT_TOKEN", "").strip()
     if not given:

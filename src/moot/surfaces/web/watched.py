@@ -1,5 +1,7 @@
-"""Requests, and streams that are open, as those who run moot are told of them. Plain ASGI; where nobody watches,
-nothing comes between a stream and its listener."""
+"""Requests and open streams, as those who run moot are told of them. Plain ASGI.
+
+Where nobody watches, nothing comes between a stream and its listener.
+"""
 
 from __future__ import annotations
 

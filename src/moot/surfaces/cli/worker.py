@@ -1,0 +1,47 @@
+"""`moot worker`: drives sessions that servers on the same PostgreSQL have begun, and serves nobody itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moot.surfaces.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
+from moot.surfaces.cli.serve import NEEDS_POSTGRESQL, fast_loop
+
+if TYPE_CHECKING:
+    from moot.application import Moot
+
+
+def worker(
+    log_format: LogFormatOption = None,
+    model: ModelOption = None,
+    workspace: WorkspaceOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Drive sessions for servers on the same PostgreSQL."""
+
+    async def command(moot: Moot) -> int:
+        import asyncio
+        import signal
+
+        from moot.boards import opened_boards
+        from moot.errors import InvalidInput
+        from moot.surfaces.cli import screen
+        from moot.telemetry import logs
+
+        chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
+        logs.set_up(chosen)
+        if not moot.shared_database:
+            raise InvalidInput("--database", NEEDS_POSTGRESQL)
+        stop = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        async with moot.telemetry(), opened_boards(moot):
+            ready = "moot works"
+            if chosen == "json":
+                logs.note(ready)
+            else:
+                screen.say(f"{ready}  (Ctrl-C to stop)")
+            await moot.warm_up()
+            await stop.wait()
+        return 0
+
+    run(command, workspace=workspace, model=model, database=database, loop=fast_loop())

@@ -1,0 +1,349 @@
+"""Several servers on one PostgreSQL: whoever serves a client need not be the one who drives the session.
+
+A server with --no-work never drives, so with one of those and one worker it is certain that the two differ.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.many import Several, new_database
+from tests.postgres import running_postgresql
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer, running_stub
+from tests.surfaces.web.server import DECISION, Server, a_board
+
+SESSION = {"decision": DECISION}
+ENDLESS = Behaviour(text="word " * 2000, pace=50)
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_postgresql(tmp_path_factory.mktemp("pg")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubServer]:
+    with running_stub() as stub:
+        yield stub
+
+
+@pytest.fixture
+def several(tmp_path: Path, stub: StubServer, postgresql: str) -> Several:
+    stub.reset()
+    a_board(stub)
+    return Several(tmp_path, stub, new_database(postgresql, tmp_path.name))
+
+
+@pytest.fixture(scope="module")
+def apart(
+    tmp_path_factory: pytest.TempPathFactory, stub: StubServer, postgresql: str
+) -> Iterator[tuple[Server, Server]]:
+    """Two servers that only serve, and a worker that only works."""
+    several = Several(tmp_path_factory.mktemp("apart"), stub, new_database(postgresql, "apart"))
+    quiet = ("--no-work", "--grace", "0.5")
+    with several.worker("[server]\ngrace_seconds = 0.5"):
+        with several.server(*quiet) as one, several.server(*quiet) as other:
+            yield one, other
+
+
+@pytest.fixture
+def servers(apart: tuple[Server, Server], stub: StubServer) -> tuple[Server, Server]:
+    stub.reset()
+    a_board(stub)
+    return apart
+
+
+def until(condition: Callable[[], Any], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.01)
+
+
+def challenged(session_id: str, persona: str = "the-strategist") -> dict[str, Any]:
+    return {
+        "sessionId": session_id,
+        "personaId": persona,
+        "decision": DECISION,
+        "initialResponse": "Not yet.",
+        "priorChallenges": [],
+        "challengeText": "Why not?",
+    }
+
+
+def rest_of(server: Server, session_id: str, after: int = 0) -> list[dict[str, Any]]:
+    with server.streaming(
+        "GET", f"/api/board/sessions/{session_id}/events", headers={"Last-Event-ID": str(after)}
+    ) as events:
+        return list(events)
+
+
+def asked_of(stub: StubServer) -> list[str]:
+    """Which advisors were asked."""
+    return [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
+
+
+# -- one serves, another drives --------------------------------------------------------------------
+
+
+def test_every_server_tells_a_session_live_that_another_process_drives(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    a_board(stub, pace=100, words="word " * 30)
+    with one.streaming("POST", "/api/board/session", json=SESSION) as events:
+        heard = [next(events)]
+        session_id = heard[0]["sessionId"]
+        with other.streaming("GET", f"/api/board/sessions/{session_id}/events") as elsewhere:
+            also = [next(elsewhere)]
+            while also[-1]["type"] != "persona_token":
+                also.append(next(elsewhere))
+            assert stub.open_streams, "told while it is said"
+            also.extend(elsewhere)
+        heard.extend(events)
+    assert heard == also
+    assert [e["type"] for e in heard[-4:]] == ["brief_start", "brief_complete", "session_complete", "idle"]
+    assert [e["id"] for e in heard[:-1]] == list(range(1, len(heard)))
+    assert len(stub.requests) == 9
+    for position in (0, 1, len(heard) // 2, len(heard) - 1):
+        assert rest_of(other, session_id, position) == heard[position:]
+
+
+def test_a_challenge_is_heard_where_it_was_made(servers: tuple[Server, Server], stub: StubServer) -> None:
+    one, other = servers
+    session_id = one.session()[0]["sessionId"]
+    stub.reset()
+    stub.default = Behaviour(text="Because of the lease, as I said.", pace=50)
+    with other.streaming("POST", "/api/board/challenge", json=challenged(session_id)) as events:
+        heard = [next(events)]
+        assert stub.open_streams == 1, "told while it is said"
+        heard.extend(events)
+    assert "".join(e.get("token", "") for e in heard) == "Because of the lease, as I said."
+    assert heard[-1]["type"] == "challenge_reply_complete"
+    assert len(stub.requests) == 1
+    for server in servers:
+        body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
+        assert body["briefStale"]
+        assert not body["live"]
+    a_board(stub)
+    asked = {"decision": DECISION, "responses": [{"personaId": "the-coach", "content": "x"}]}
+    assert one.post("/api/board/brief", {**asked, "sessionId": session_id}).status_code == 200
+    assert not other.get(f"/api/board/sessions/{session_id}").json()["session"]["briefStale"]
+    with psycopg.connect(_database(servers)) as connection:
+        words = "SELECT count(*) FROM words WHERE session = %s"
+        until(lambda: connection.execute(words, (session_id,)).fetchall() == [(0,)])
+
+
+def _database(servers: tuple[Server, Server]) -> str:
+    arguments = servers[0].process.args
+    assert isinstance(arguments, list)
+    return str(arguments[arguments.index("--database") + 1])
+
+
+def test_leaving_a_challenge_closes_its_stream_in_the_other_process_within_500_ms(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, _ = servers
+    session_id = one.session()[0]["sessionId"]
+    stub.reset()
+    stub.default = ENDLESS
+    with one.streaming("POST", "/api/board/challenge", json=challenged(session_id)) as events:
+        assert next(events)["type"] == "challenge_reply_token"
+        left = time.monotonic()
+    stub.wait(lambda s: s.clients_left == 1)
+    assert stub.left_at[0] - left < 0.5
+    body = one.get(f"/api/board/sessions/{session_id}").json()["session"]
+    assert all(r["challenges"] == [] for r in body["responses"])
+
+
+def test_a_challenge_made_elsewhere_takes_the_place_of_one_that_is_streaming(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    session_id = one.session()[0]["sessionId"]
+    stub.reset()
+    stub.script(ENDLESS, Behaviour(text="Fine."))
+    with one.streaming("POST", "/api/board/challenge", json=challenged(session_id)) as first:
+        next(first)
+        asked = challenged(session_id, "the-analyst")
+        with other.streaming("POST", "/api/board/challenge", json=asked) as second:
+            assert list(second)[-1]["type"] == "challenge_reply_complete"
+        assert list(first)[-1]["type"] == "error"
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
+
+
+def test_a_session_rests_when_nobody_listens_anywhere(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    a_board(stub, pace=50, words="word " * 500)
+    with one.streaming("POST", "/api/board/session", json=SESSION) as events:
+        session_id = next(events)["sessionId"]
+        stub.wait(lambda s: s.open_streams == 8)
+        with other.streaming("GET", f"/api/board/sessions/{session_id}/events") as elsewhere:
+            next(elsewhere)
+            events_before = time.monotonic()
+            # Gone here, but not there: it goes on.
+            _leave(one, events)
+            while time.monotonic() < events_before + 1.5:
+                next(elsewhere)
+            assert stub.open_streams == 8
+            left = time.monotonic()
+    stub.wait(lambda s: s.open_streams == 0)
+    assert stub.left_at[-1] - left < 2.0
+    until(lambda: not one.get("/api/board/sessions").json()["sessions"][0]["live"])
+    stub.reset()
+    a_board(stub)
+    assert rest_of(other, session_id)[-2]["type"] == "session_complete"
+    assert len(stub.requests) == 9
+
+
+def _leave(_server: Server, events: Any) -> None:
+    events.close()
+
+
+def test_an_advisor_that_failed_can_be_retried_anywhere(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    stub.on("You are The Coach", Behaviour(status=400, error_message="no coaching today"))
+    told = one.session()
+    session_id, last = told[0]["sessionId"], told[-2]["id"]
+    stub.reset()
+    a_board(stub)
+    retried = other.post(f"/api/board/sessions/{session_id}/retry", {"personaId": "the-coach"})
+    assert retried.status_code == 202
+    more = rest_of(one, session_id, last)
+    assert [e["type"] for e in more][0] == "persona_start"
+    assert any(e["type"] == "persona_complete" for e in more)
+    assert asked_of(stub) == ["The Coach"]
+
+
+def test_a_session_that_is_deleted_elsewhere_is_gone(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    a_board(stub, pace=50, words="word " * 500)
+    with one.streaming("POST", "/api/board/session", json=SESSION) as events:
+        session_id = next(events)["sessionId"]
+        stub.wait(lambda s: s.open_streams == 8)
+        assert other.client.delete(f"{other.url}/api/board/sessions/{session_id}").status_code == 204
+        list(events)
+    stub.wait(lambda s: s.open_streams == 0)
+    assert one.get(f"/api/board/sessions/{session_id}").status_code == 404
+
+
+# -- who drives ends -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_session_goes_on_elsewhere_within_ten_seconds(
+    several: Several, stub: StubServer, how: signal.Signals
+) -> None:
+    for who in ("You are The Coach", "You are The Ethicist"):
+        stub.on(who, Behaviour(text="word " * 2000, pace=60))
+    with several.server("--no-work") as server, several.worker() as driver:
+        with server.streaming("POST", "/api/board/session", json=SESSION) as events:
+            heard = [next(events)]
+            while sum(e["type"] == "persona_complete" for e in heard) < 6:
+                heard.append(next(events))
+            with several.worker():
+                driver.send_signal(how)
+                ended = time.monotonic()
+                stub.wait(lambda s: s.open_streams == 0)
+                stub.reset()
+                a_board(stub)
+                stub.wait(lambda s: len(s.requests) >= 2, timeout=15)
+                assert min(r.time for r in stub.requests) - ended < 10
+                heard.extend(events)
+    assert heard[-2]["type"] == "session_complete"
+    assert [e["id"] for e in heard[:-1]] == list(range(1, len(heard)))
+    assert sorted(asked_of(stub)) == ["The Coach", "The Ethicist"]
+    assert all(_replies(heard)[who].endswith("of the lease.") for who in ("the-coach", "the-ethicist"))
+
+
+def _replies(events: list[dict[str, Any]]) -> dict[str, str]:
+    """What each advisor has said: a second beginning voids the first."""
+    said: dict[str, str] = {}
+    for event in events:
+        match event:
+            case {"type": "persona_start", "personaId": who}:
+                said[who] = ""
+            case {"type": "persona_token", "personaId": who, "token": token}:
+                said[who] += token
+    return said
+
+
+def test_a_reply_that_begins_anew_in_another_process_is_not_joined(
+    several: Several, stub: StubServer
+) -> None:
+    with several.server("--no-work") as server, several.worker() as driver, several.worker() as next_one:
+        session_id = server.session()[0]["sessionId"]
+        stub.reset()
+        stub.default = ENDLESS
+        with server.streaming("POST", "/api/board/challenge", json=challenged(session_id)) as events:
+            next(events)
+            stub.reset()
+            # Either has it: when both have ended, one that comes later begins it anew.
+            for process in (driver, next_one):
+                process.kill()
+            with several.worker():
+                *_, last = events
+        assert last["type"] == "error"
+        assert "ask again" in last["message"]
+        body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
+        until(lambda: stub.open_streams == 0)
+        assert all(r["challenges"] == [] for r in body["responses"])
+
+
+# -- processes on one port -------------------------------------------------------------------------
+
+
+def test_several_processes_serve_one_port_and_end_with_the_first(several: Several, stub: StubServer) -> None:
+    with several.server("--workers", "2") as server:
+        children = _children(server.process)
+        assert len(children) == 2
+        a_board(stub, pace=50, words="word " * 20)
+        told: list[list[dict[str, Any]]] = []
+        boards = [threading.Thread(target=lambda: told.append(server.session())) for _ in range(4)]
+        for board in boards:
+            board.start()
+        for board in boards:
+            board.join(30)
+        assert [one[-2]["type"] for one in told] == ["session_complete"] * 4
+        # One that ends is started again.
+        subprocess.run(["kill", "-KILL", str(children[0])], check=True)
+        until(lambda: len(set(_children(server.process)) - set(children)) == 1)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        until(lambda: not any(_alive(child) for child in children[1:]))
+
+
+def _children(process: subprocess.Popen[str]) -> list[int]:
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in listed.split()]
+
+
+def _alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("arguments", [("serve", "--workers", "2"), ("serve", "--no-work"), ("worker",)])
+def test_several_processes_need_postgresql(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    from tests.surfaces.cli.command import environment, moot
+
+    ended = moot(*arguments, env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 2
+    assert "PostgreSQL" in ended.err
+    assert "--database" in ended.err
