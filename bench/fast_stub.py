@@ -1,7 +1,8 @@
 """A model server that costs next to nothing: OpenAI's event stream, written by one timer for all streams.
 
 Every token of an advisor is the moment it is due, in microseconds of the monotonic clock, which all processes
-of a machine share; whoever receives it knows its delay. Knows nothing of faults: the tests' stub has those.
+of a machine share; whoever receives it knows its delay. `GET /state` tells how many replies are under way, and
+when clients left theirs. Knows nothing of faults: the tests' stub has those.
 """
 
 from __future__ import annotations
@@ -84,6 +85,19 @@ class Stub:
         self._brief = _brief(script.brief_tokens)
         self._due: list[tuple[float, int, _Reply]] = []
         self._numbers = itertools.count()
+        self.asked = self.completed = 0
+        self.left: list[float] = []
+        """When each client left before the end of its reply."""
+
+    def state(self) -> bytes:
+        return msgspec.json.encode(
+            {
+                "asked": self.asked,
+                "completed": self.completed,
+                "open": self.asked - self.completed - len(self.left),
+                "left": self.left,
+            }
+        )
 
     async def run(self) -> None:
         while True:
@@ -98,6 +112,7 @@ class Stub:
                     heapq.heapreplace(self._due, (following, number, reply))
 
     def answer(self, connection: Connection, body: bytes) -> None:
+        self.asked += 1
         script = self._script
         wanted = iter(self._brief) if b'"json_schema"' in body else None
         reply = _Reply(connection, wanted, len(self._brief) if wanted else script.tokens, script)
@@ -128,7 +143,7 @@ class _Reply:
         if self._left:
             return due + 1 / self._script.pace
         if self._text or self._script.ends:
-            self._connection.transport.write(_END)
+            self._connection.end(_END)
         return None
 
 
@@ -140,6 +155,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, stub: Stub) -> None:
         self._stub = stub
         self._received = b""
+        self._replying = False
         self.gone = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -147,6 +163,13 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         self.gone = True
+        if self._replying:
+            self._stub.left.append(time.monotonic())
+
+    def end(self, last: bytes) -> None:
+        self.transport.write(last)
+        self._replying = False
+        self._stub.completed += 1
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -157,6 +180,11 @@ class Connection(asyncio.Protocol):
         if not found or len(body) < length:
             return
         self._received = b""
+        if head.startswith(b"GET"):
+            told = self._stub.state()
+            self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(told), told))
+            return
+        self._replying = True
         self.transport.write(_HEADERS)
         self._stub.answer(self, body)
 

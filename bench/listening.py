@@ -1,142 +1,94 @@
-"""Servers of boards in processes of their own, and a listener that costs little.
+"""A listener that costs little, and a look at the model's counters.
 
-What it hears are the moments at which tokens were due (see fast_stub.py), which it compares with the clock.
-It decodes nothing else.
+What it hears are the moments at which tokens were due (see fast_stub.py), which it compares with the clock. It
+decodes nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
-import resource
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
-from bench.fast_stub import Script
-from bench.harness import ROOT
 from bench.pass_through import ADVISORS
-from tests.surfaces.cli.command import MOOT, environment
+from bench.processes import Process
 
 _DUE = re.compile(rb"@(\d{14})")
+_SESSION = re.compile(rb'"sessionId":"([^"]+)"')
+_ID = re.compile(rb"^id: (\d+)$", re.MULTILINE)
 _BODY = msgspec.json.encode({"decision": "Should we rewrite our billing service this quarter?"})
-_OF_MODELS = ("ANTHROPIC_", "OPENAI_", "MOOT_")
 _LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
-    """A server on loopback."""
+class Resumed:
+    """A session to listen to again, and the last event that was heard of it."""
 
-    port: int
-    pid: int
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def cpu(self) -> float:
-        """CPU seconds of all its threads so far, by the clock that Linux keeps for each process: /proc counts
-        in hundredths only."""
-        return time.clock_gettime((~self.pid << 3) | 2)
-
-    def memory(self) -> int:
-        """Resident bytes."""
-        pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="utf-8").split()[1]
-        return int(pages) * resource.getpagesize()
-
-
-@contextlib.contextmanager
-def _started(process: subprocess.Popen[str], first_line: str) -> Iterator[Process]:
-    try:
-        address = re.search(r"http://127.0.0.1:(\d+)", first_line)
-        if address is None:
-            raise RuntimeError(f"a server did not start: {first_line}")
-        yield Process(int(address[1]), process.pid)
-    finally:
-        process.kill()
-        process.wait()
-
-
-@contextlib.contextmanager
-def _module(name: str, argument: str) -> Iterator[Process]:
-    command = [sys.executable, "-m", name, argument]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        with _started(process, process.stdout.readline()) as started:
-            yield started
-
-
-def stub(script: Script) -> contextlib.AbstractContextManager[Process]:
-    return _module("bench.fast_stub", msgspec.json.encode(script).decode())
-
-
-def pass_through(model_url: str) -> contextlib.AbstractContextManager[Process]:
-    return _module("bench.pass_through", model_url)
-
-
-@contextlib.contextmanager
-def moot(model_url: str) -> Iterator[Process]:
-    """`moot serve` of a user who has nothing yet."""
-    with tempfile.TemporaryDirectory(prefix="moot-bench-") as folder:
-        env = environment(Path(folder))
-        # A key of the user's own must not lead to a model that costs.
-        env = {name: value for name, value in env.items() if not name.startswith(_OF_MODELS)}
-        env |= {"OPENAI_API_KEY": "bench", "OPENAI_BASE_URL": f"{model_url}/v1"}
-        command = [*MOOT, "serve", "--port", "0"]
-        with subprocess.Popen(command, env=env, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            with _started(process, process.stderr.readline()) as started:
-                yield started
+    session: str
+    after: int = 0
 
 
 class Listener(asyncio.Protocol):
-    """Convenes a board and hears it to its end."""
+    """Convenes a board, or takes one up again, and hears it to its end."""
 
-    def __init__(self, server: Process, delays: list[float]) -> None:
+    def __init__(self, server: Process, delays: list[float], resumed: Resumed | None) -> None:
         """`delays` receives, for every token, the seconds from when it was due to its arrival."""
         self._server = server
         self._delays = delays
+        self._resumed = resumed
         self._rest = b""
-        self._heard = 0
+        self._transport: asyncio.Transport | None = None
+        self.heard = 0
+        self.session = ""
+        self.last_id = 0
+        self.answered = asyncio.Event()
+        """The server has begun to answer."""
         self.all_speak = asyncio.Event()
-        self.ended = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self.began = time.monotonic()
-        self.first = 0.0
-        """When the first token arrived."""
+        self.first = self.latest = 0.0
+        """When the first token arrived, and the latest."""
         self.first_cpu = self.last_cpu = self.began_cpu = server.cpu()
         """What the server had used when the first and the last token arrived, and before."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        head = (
-            f"POST /api/board/session HTTP/1.1\r\nhost: 127.0.0.1:{self._server.port}\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(_BODY)}\r\n\r\n"
-        )
-        cast("asyncio.Transport", transport).write(head.encode() + _BODY)
+        self._transport = cast("asyncio.Transport", transport)
+        host = f"host: 127.0.0.1:{self._server.port}\r\n"
+        if self._resumed is not None:
+            path = f"/api/board/sessions/{self._resumed.session}/events"
+            request = f"GET {path} HTTP/1.1\r\n{host}last-event-id: {self._resumed.after}\r\n\r\n".encode()
+        else:
+            kind = f"content-type: application/json\r\ncontent-length: {len(_BODY)}\r\n\r\n"
+            request = f"POST /api/board/session HTTP/1.1\r\n{host}{kind}".encode() + _BODY
+        self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         now = time.monotonic()
+        if not self.answered.is_set():
+            self.answered.set()
+            if b" 200 " not in data[:20] and not self.ended.done():
+                self.ended.set_exception(ConnectionError(data[:200].decode(errors="replace")))
         data = self._rest + data
         # A token's time may be cut in two, and none reaches beyond its line.
         whole = data.rfind(b"\n") + 1
         self._rest = data[whole:]
+        if not self.session and (found := _SESSION.search(data)):
+            self.session = found[1].decode()
         due = _DUE.findall(data, 0, whole)
         if due:
             self._delays.extend(now - int(moment) / 1e6 for moment in due)
-            self._heard += len(due)
-            if self._heard >= ADVISORS:
+            self.heard += len(due)
+            if self.heard >= ADVISORS:
                 self.all_speak.set()
-            self.last_cpu = self._server.cpu()
+            self.last_cpu, self.latest = self._server.cpu(), now
             if not self.first:
                 self.first, self.first_cpu = now, self.last_cpu
+        if self.session and (numbers := _ID.findall(data, 0, whole)):
+            self.last_id = int(numbers[-1])
         if data.endswith(_LAST_CHUNK) and not self.ended.done():
             self.ended.set_result(now)
 
@@ -144,8 +96,38 @@ class Listener(asyncio.Protocol):
         if not self.ended.done():
             self.ended.set_exception(error or ConnectionError("the server closed the connection"))
 
+    def leave(self) -> float:
+        """Closes the connection; when that was."""
+        assert self._transport is not None
+        self.ended.cancel()
+        self._transport.abort()
+        return time.monotonic()
 
-async def listen(server: Process, delays: list[float]) -> Listener:
+
+async def listen(server: Process, delays: list[float], resumed: Resumed | None = None) -> Listener:
     loop = asyncio.get_running_loop()
-    _, listener = await loop.create_connection(lambda: Listener(server, delays), "127.0.0.1", server.port)
+    _, listener = await loop.create_connection(
+        lambda: Listener(server, delays, resumed), "127.0.0.1", server.port
+    )
     return listener
+
+
+async def state_of(model: Process) -> dict[str, Any]:
+    """The model's counters."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", model.port)
+    writer.write(b"GET /state HTTP/1.1\r\n\r\n")
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
+    told: dict[str, Any] = msgspec.json.decode(await reader.readexactly(length))
+    writer.close()
+    return told
+
+
+async def until(model: Process, condition: Any, seconds: float) -> dict[str, Any]:
+    """The counters once they are as wished. Asked often, because it is about milliseconds."""
+    deadline = time.monotonic() + seconds
+    while not condition(state := await state_of(model)):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the model still says {state}")
+        await asyncio.sleep(0.002)
+    return state

@@ -51,7 +51,7 @@ class PassThrough:
 
 
 def main() -> None:
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", int(sys.argv[2])))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(PassThrough(sys.argv[1]), log_level="warning", lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])

@@ -170,7 +170,7 @@ class Implement:
     """`leaves`: what the coding agent makes of proposal.md; None if it deletes it."""
 
     works: bool
-    leaves: Callable[[str], str | None]
+    leaves: Callable[[bytes], bytes | None]
 
     async def do(self, ledger: Ledger) -> None:
         def work(_: Order) -> str:
@@ -178,11 +178,11 @@ class Implement:
                 with (ledger.root / "app.py").open("a", encoding="utf-8") as code:
                     code.write("print()\n")
             file = ledger.folder.path / "proposal.md"
-            left = self.leaves(ledger.text)
+            left = self.leaves(file.read_bytes())
             if left is None:
                 file.unlink()
             else:
-                file.write_bytes(left.encode())
+                file.write_bytes(left)
             return "Done."
 
         vars(implementing)["find_coder"] = FakeCoder(work).found
@@ -248,9 +248,10 @@ left_by_an_agent = st.sampled_from(
     [
         lambda text: text,
         lambda _: None,
-        lambda _: "# Passkeys\n",
-        lambda text: text.replace("NEEDS_REVISION", "APPROVED").replace("High", "Low"),
-        lambda text: text.replace("\n", "\r\n"),
+        lambda _: b"# Passkeys\n",
+        lambda _: b"\xff\xfe no text",
+        lambda text: text.replace(b"NEEDS_REVISION", b"APPROVED").replace(b"High", b"Low"),
+        lambda text: text.replace(b"\n", b"\r\n"),
     ]
 )
 single = st.one_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,15 @@ def test_every_command_is_in_the_reference() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "reference").glob("*-requirements.md")), ids=lambda page: page.name
+)
+def test_every_test_that_a_requirement_names_exists(page: Path) -> None:
+    named = re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text(encoding="utf-8"))
+    assert named
+    for file, name in named:
+        assert name.startswith("test_"), name
+        defined = ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8")))
+        assert name in {each.name for each in defined if isinstance(each, ast.FunctionDef)}, f"{file}::{name}"

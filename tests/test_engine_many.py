@@ -225,7 +225,7 @@ def test_an_advisor_that_failed_can_be_retried_anywhere(
     retried = other.post(f"/api/board/sessions/{session_id}/retry", {"personaId": "the-coach"})
     assert retried.status_code == 202
     more = rest_of(one, session_id, last)
-    assert [e["type"] for e in more][0] == "persona_start"
+    assert more[0]["type"] == "persona_start"
     assert any(e["type"] == "persona_complete" for e in more)
     assert asked_of(stub) == ["The Coach"]
 

@@ -199,7 +199,10 @@ class Challenging:
         self, folder: ChangeFolder, engine: str, level: Complexity, tell: Tell
     ) -> tuple[Reviewer, Job]:
         settings = self._settings
-        wanted = settings.review.engine if engine == "auto" else engine
+        wanted = engine
+        if wanted == "auto":
+            # Who names a model on the command line wants that one to review.
+            wanted = "model" if self._moot.model_wished else settings.review.engine
         reviewer: Reviewer | None = None
         for name in ("codex", "claude") if wanted == "auto" else (wanted,):
             if name != "model" and (reviewer := find(name, self._moot.env)) is not None:
@@ -207,7 +210,8 @@ class Challenging:
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
         if reviewer is None:
-            reviewer = await self._model_reviewer(folder, settings.model.select_model(level), tell)
+            by_level = "" if self._moot.model_wished else settings.model.select_model(level)
+            reviewer = await self._model_reviewer(folder, by_level, tell)
         state = folder.state()
         same = state.session_engine == reviewer.name and state.session_id
         by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
@@ -217,7 +221,7 @@ class Challenging:
             workspace_root=root,
             change_id=folder.id,
             instructions=prompts.review(folder.id),
-            model=by_complexity[reviewer.name].select_model(level) or _model(reviewer),
+            model=_model(reviewer) or by_complexity[reviewer.name].select_model(level) or None,
             resume=state.session_id if same else None,
             tokens_before=_tokens(state) if same else Tokens(),
             timeout=settings.workflow.timeout_secs,

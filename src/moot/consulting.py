@@ -45,6 +45,7 @@ _PHASES = {
     "design": "04-design",
 }
 """Whoever leads the phase of an analysis that a step of a brainstorm is most like leads there too."""
+_TITLES = {"triage": "Assessment", "questions": "Questions", "approaches": "Approaches", "design": "Design"}
 
 
 @dataclass(frozen=True)
@@ -148,13 +149,13 @@ class Consulting:
         lead = dict(panel.leads).get(_PHASES.get(matter.step, ""), members[0].id)
         return {
             "step_id": matter.step,
-            "step_title": matter.question,
+            "step_title": _TITLES.get(matter.step, matter.step),
             "item": matter.idea,
             "speakers": [as_speaker(persona) for persona in members],
             "lead": lead,
             "max_turns": DEFAULT_TURNS,
             "at": matter.occasion,
-            "material": matter.material[:_MATERIAL_LIMIT],
+            "material": f"The person asks: {matter.question}\n\n{matter.material}"[:_MATERIAL_LIMIT],
         }
 
 

@@ -248,18 +248,19 @@ def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
 def _calls_before(folder: ChangeFolder, effect: CarryOut) -> int:
     """How many calls had been made when this was first asked for: those since then are its cost, also those
     of a run that was killed."""
-    made, asked = len(folder.state().calls), f"{effect.what} {effect.occasion}"
-    first = made
+    asked = f"{effect.what} {effect.occasion}"
+    first = 0
 
     def note(data: Any) -> None:
         nonlocal first
         mark = data.get("workflow")
-        if not isinstance(mark, Mapping):
-            mark = {}
+        mark = dict(mark) if isinstance(mark, Mapping) else {}
         if mark.get("asked") == asked and isinstance(mark.get("calls"), int):
             first = int(mark["calls"])
-        else:
-            data["workflow"] = {**mark, "asked": asked, "calls": made}
+            return
+        calls = (data.get("telemetry") or {}).get("calls") or ()
+        first = len(calls)
+        data["workflow"] = {**mark, "asked": asked, "calls": first}
 
     folder.update_state(note)
     return first

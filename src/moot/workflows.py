@@ -78,9 +78,15 @@ class Workflows:
         entries = self.queue.list()
         return [Waiting(entry_id(e), title_of(e), str(e.get("userDescription") or "")) for e in entries]
 
+    async def under_way(self) -> bool:
+        state = await self.state()
+        return state is not None and not state.finished
+
     def uncommitted(self) -> tuple[str, ...]:
-        """What in the workspace is not committed."""
-        return git.uncommitted(self._moot.workspace.root)
+        """What in the workspace is not committed, besides what moot itself has written about it."""
+        names = git.uncommitted(self._moot.workspace.root)
+        own = ("moot/", self._file.name, self._moot.workspace.queue_file.name)
+        return tuple(name for name in names if not name.startswith(own))
 
     # -- beginning and taking up -------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,10 +142,8 @@ class Client:
             assert time.monotonic() < deadline, f"{self.session} does not come to its end: {self.heard[-3:]}"
             urls = list(self.cluster.urls.values())
             if urls:
-                try:
+                with suppress(aiohttp.ClientError, TimeoutError, ConnectionError):
                     await self._connect(http, self.lots.choice(urls))
-                except (aiohttp.ClientError, TimeoutError, ConnectionError):
-                    pass
             if not self.done:
                 await asyncio.sleep(0.05)
 
@@ -246,7 +244,9 @@ def _check_told(heard: list[dict[str, Any]], texts: dict[str, str]) -> None:
             case {"type": "persona_complete", "personaId": who}:
                 complete.append(who)
     assert sorted(complete) == sorted(texts)
-    assert {who: text.strip() for who, text in said.items()} == texts
+    for who, text in texts.items():
+        of_it = [(e["id"], e["type"], e.get("token")) for e in heard if e.get("personaId") == who]
+        assert said[who].strip() == text, f"{who} said {text!r}, and this was told: {of_it}"
     assert [event["type"] for event in heard].count("brief_complete") == 1
 
 

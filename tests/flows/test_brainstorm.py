@@ -339,6 +339,17 @@ def test_who_has_answered_enough_is_not_asked_more_at_a_lower_level() -> None:
     assert answers(play) == ["yes"] * 5
 
 
+def test_another_level_makes_the_design_stale_but_no_approach() -> None:
+    play = at(Step.QUESTIONS, "complex").say(*(f"{n} yes" for n in range(1, 6)), "s", "1")
+    assert redone(play, "b", "b", "b", "e", "s", "1") == ["brainstorm/design"]
+
+
+def test_an_outline_is_stale_when_answers_have_come_in_but_not_for_mere_questions() -> None:
+    play = at(Step.DESIGN, "straightforward")
+    assert redone(play, "b", "e", "b", "q") == ["brainstorm/questions"]
+    assert redone(play, "b", "e", "1 yes", "b", "q") == ["brainstorm/design"]
+
+
 def test_a_confirmed_override_is_still_there_after_going_back() -> None:
     play = at(Step.TRIAGE).say("c", "b")
     assert redone(play, "a") == []

@@ -6,12 +6,16 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from moot.errors import InvalidInput
 from moot.flows.brainstorm_state import Step
+from moot.flows.flow import DraftReply
 from moot.flows.workflow import WORKFLOW
 from moot.flows.workflow_snapshot import restored, snapshot
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from moot.prompting.brainstorm import DRAFTS
 from tests.workflow_play import BATCHES, OPENED, SPLITS, Play, triage
 
 
@@ -33,6 +37,15 @@ def a_whole_workflow() -> Play:
     )
     play.say("t", "is it wise?", "2", "r", "shorter", "d hm", "a", "p", "a", "a")
     return play.say("d", "less", "a", "a")
+
+
+def _states() -> list[WorkflowState]:
+    """Of a whole workflow, one after each event."""
+    state, states = WORKFLOW.initial, []
+    for event in a_whole_workflow().events:
+        state = WORKFLOW.advance(state, event)
+        states.append(state)
+    return states
 
 
 def test_killed_at_every_event_it_resumes_identically() -> None:
@@ -190,3 +203,41 @@ def test_what_must_be_there_is_named(missing: str) -> None:
     del saved[missing]
     with pytest.raises(InvalidInput, match=f"{missing}: is missing"):
         restored(saved)
+
+
+# -- any file at all -----------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=5)
+    | st.sampled_from([*Step, *Phase, "discuss", "revise", "straightforward", "q1", "a1", "s1", "APPROVED"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)  # fmt: skip
+SAVED = [json.dumps(snapshot(state)) for state in _states()]
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [*([way] if way else []), *(place for key, inner in below for place in places(inner, (*way, key)))]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.DataObject) -> None:
+    saved = json.loads(data.draw(st.sampled_from(SAVED)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from(places(saved)))
+        where = saved
+        for key in way:
+            where = where[key]
+        where[last] = data.draw(JSON)
+    try:
+        state = WORKFLOW.advance(WORKFLOW.initial, restored(saved))
+    except InvalidInput:
+        return
+    assert killed(state) == state
+    play = Play(state=state)
+    effects = play.effects
+    assert state.stopped or state.finished or len(effects) == 1
+    if effects and isinstance(effects[0], DraftReply):
+        DRAFTS[effects[0].prompt](state, small=False)

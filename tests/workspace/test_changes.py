@@ -462,6 +462,28 @@ def test_a_proposal_cannot_bring_its_own_review(change: ChangeFolder) -> None:
     assert change.proposal() is None
 
 
+@pytest.mark.parametrize(
+    "left",
+    [None, b"# Mine\n", b"\xff\xfe", b"x" * 6_000_000],
+    ids=["gone", "overwritten", "no text", "too large"],
+)
+def test_reviews_that_somebody_took_out_are_brought_back(change: ChangeFolder, left: bytes | None) -> None:
+    change.write_proposal("# Passkeys\n")
+    block = change.append_review(OBJECTION)
+    earlier = change.proposal() or ""
+    file = change.path / "proposal.md"
+    file.unlink()
+    if left is not None:
+        file.write_bytes(left)
+    kept = change.bring_back_reviews(earlier)
+    assert [each.raw for each in review_block.blocks(change.proposal() or "")] == [block]
+    if left is not None:
+        assert (change.path / kept / "proposal.md").read_bytes() == left
+    assert change.bring_back_reviews(earlier) == "", "now they are there"
+    change.append_review(APPROVAL)
+    assert change.bring_back_reviews(earlier) == "", "a new one may follow"
+
+
 def test_a_review_that_the_state_does_not_know_is_found(change: ChangeFolder) -> None:
     assert change.unrecorded_review() is None
     change.write_proposal("# P\n")

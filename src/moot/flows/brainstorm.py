@@ -11,15 +11,14 @@ from dataclasses import replace
 
 import msgspec
 
-from moot.conversation import PERSON
 from moot.errors import IllegalMove, InvalidInput
 from moot.flows import brainstorm_checks as checks
+from moot.flows import brainstorm_rounds as rounds
 from moot.flows import brainstorm_words as words
 from moot.flows.brainstorm_events import (
     DEFERRED,
     AnswerGiven,
     AnswersClosed,
-    Approach,
     ApproachChosen,
     ApproachesDiscussed,
     ApproachesDrafted,
@@ -31,16 +30,13 @@ from moot.flows.brainstorm_events import (
     LevelConfirmed,
     PlanningChosen,
     PreviousSectionShown,
-    Question,
     QuestionPicked,
     QuestionsDiscussed,
     QuestionsDrafted,
-    Request,
     RequestMade,
     RequestWithdrawn,
     ScopeKeptWhole,
     ScoutReported,
-    Section,
     SectionsApproved,
     SectionsRevised,
     TriageDiscussed,
@@ -49,7 +45,7 @@ from moot.flows.brainstorm_events import (
     WritingDropped,
 )
 from moot.flows.brainstorm_replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
-from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Situation, Step
+from moot.flows.brainstorm_state import BrainstormState, Situation, Step
 from moot.flows.flow import CarryOut, DraftReply, Effect, Event
 
 SCOUT, BOARD, ROUNDTABLE = "workflow/scout", "brainstorm/board", "brainstorm/roundtable"
@@ -94,16 +90,6 @@ TRANSITIONS: dict[tuple[Situation, type[Event]], tuple[Situation, ...]] = {
 }
 """Which event may happen where, and what it can lead to: which of them follows from the state."""
 
-_ENDS_ROUND: dict[type[Event], tuple[str, Step | None]] = {
-    TriageDiscussed: ("discuss", Step.TRIAGE),
-    QuestionsDiscussed: ("discuss", Step.QUESTIONS),
-    ApproachesDiscussed: ("discuss", Step.APPROACHES),
-    DesignDiscussed: ("discuss", Step.DESIGN),
-    SectionsRevised: ("revise", Step.DESIGN),
-}
-"""Which reply answers which request, and at which step."""
-
-
 # -- advance -------------------------------------------------------------------------------------
 
 
@@ -122,7 +108,7 @@ def advance(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
         case ApproachesDrafted(approaches, recommendation, because):
             checks.approaches(approaches, recommendation)
             said = words.approaches(approaches, recommendation, because)
-            return _told(_with_approaches(state, approaches, recommendation, because), said)
+            return rounds.told(rounds.with_approaches(state, approaches, recommendation, because), said)
         case ApproachChosen(approach):
             if state.approach(approach) is None:
                 raise InvalidInput("approach", f"{approach!r} is none of those offered")
@@ -133,9 +119,9 @@ def advance(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
             gone = (*(step for step in state.gone_back_from if step is not state.step), state.step)
             return replace(state, step=state.visited[-1], visited=state.visited[:-1], gone_back_from=gone)
         case WritingBegun() | WritingDropped() | RequestMade():
-            return _asked(state, event)
+            return rounds.begun(state, event)
         case _:
-            return _in_round(state, event)
+            return rounds.ended(state, event)
 
 
 def _at_triage(
@@ -144,7 +130,7 @@ def _at_triage(
     match event:
         case TriageDrafted(proposal):
             checks.triage(proposal)
-            return _told(replace(state, triage=proposal), words.triage(proposal))
+            return rounds.told(replace(state, triage=proposal), words.triage(proposal))
         case _:
             assert state.triage is not None
     match event:
@@ -174,7 +160,7 @@ def _at_questions(
         case QuestionsDrafted(drafted):
             checks.drafted_questions(state, drafted)
             asked = (*(each for each in state.questions if each.answered), *drafted)
-            return _told(_with_questions(state, asked), words.questions(drafted))
+            return rounds.told(rounds.with_questions(state, asked), words.questions(drafted))
         case QuestionPicked(wanted):
             _check_question(state, wanted)
             return replace(state, picked_question=wanted)
@@ -203,7 +189,7 @@ def _at_design(
         case DesignDrafted(drafted):
             checks.design(state, drafted)
             made = replace(state, design_sections=drafted, design_from=state.design_basis, current_section=0)
-            return _told(made, words.sections(drafted))
+            return rounds.told(made, words.sections(drafted))
         case SectionsApproved(approved):
             return _approved(state, approved)
         case PreviousSectionShown():
@@ -226,117 +212,6 @@ def _approved(state: BrainstormState, approved: tuple[str, ...]) -> BrainstormSt
     at, count = state.current_section, len(sections)
     waiting = [n for n in (*range(at + 1, count), *range(at)) if sections[n].status != "approved"]
     return replace(state, current_section=waiting[0]) if waiting else _forward(state, Step.DONE)
-
-
-def _asked(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
-    """The person asks for something, in their own words."""
-    if not isinstance(event, WritingDropped) and event.wish == "revise" and state.step is not Step.DESIGN:
-        raise IllegalMove(type(event).__name__, f"{state.situation}, revise")
-    match event:
-        case WritingBegun(wish):
-            return replace(state, writing=wish)
-        case WritingDropped():
-            return replace(state, writing=None, picked_question="")
-        case RequestMade(wish, text):
-            if state.writing not in (None, wish):
-                raise IllegalMove(type(event).__name__, f"{state.situation}, {state.writing}")
-            checks.text(wish, text)
-            asked = replace(state, writing=None, request=Request(wish, text))
-            return replace(asked, conversation=asked.conversation.said(PERSON, state.step, text))
-
-
-def _in_round(
-    state: BrainstormState,
-    event: TriageDiscussed
-    | QuestionsDiscussed
-    | ApproachesDiscussed
-    | DesignDiscussed
-    | SectionsRevised
-    | Consulted
-    | RequestWithdrawn,
-) -> BrainstormState:
-    """What came of the person's request: back to the menu of the same step."""
-    request = state.request
-    assert request is not None
-    wish, step = _ENDS_ROUND.get(type(event), (request.wish, None))
-    if isinstance(event, Consulted):
-        wish = event.who
-    if request.wish != wish or step not in (None, state.step):
-        raise IllegalMove(type(event).__name__, f"{state.step}, {request.wish}")
-    done = replace(state, request=None)
-    match event:
-        case RequestWithdrawn():
-            return done
-        case Consulted(who, text):
-            checks.consulted(text)
-            return replace(done, conversation=done.conversation.said(who, state.step, text))
-        case TriageDiscussed(reply, proposal):
-            checks.triage(proposal)
-            reopened = replace(done, triage=proposal, complexity_level=None)
-            return _told(reopened, reply, words.triage(proposal))
-        case QuestionsDiscussed(reply, asked, replaces):
-            checks.discussed_questions(state, asked, replaces)
-            gone = [each for each in state.questions if each.id in replaces and each.answered]
-            lost = "\n".join(f"Replaced: {words.question(each)}" for each in gone)
-            merged = _merged(state, asked, replaces)
-            return _told(_with_questions(done, merged), reply, lost, words.questions(merged))
-        case ApproachesDiscussed(reply, approaches, recommendation, because):
-            checks.approaches(approaches, recommendation)
-            said = words.approaches(approaches, recommendation, because)
-            return _told(_with_approaches(done, approaches, recommendation, because), reply, said)
-        case DesignDiscussed(reply, changed):
-            checks.changed_sections(state, changed)
-            return _told(_with_changed(done, changed), reply, words.sections(changed))
-        case SectionsRevised(changed):
-            checks.changed_sections(state, changed, at_least=1)
-            return _told(_with_changed(done, changed), words.sections(changed))
-
-
-def _merged(
-    state: BrainstormState, asked: tuple[Question, ...], replaces: tuple[str, ...]
-) -> tuple[Question, ...]:
-    """Answered questions stay in their places; open ones are those that are asked now."""
-    new = {each.id: each for each in asked}
-    kept: list[Question] = []
-    for each in state.questions:
-        if each.answered and each.id not in replaces:
-            kept.append(each)
-        elif each.id in new:
-            # One that was left to the brainstormer stays so.
-            kept.append(
-                msgspec.structs.replace(new.pop(each.id), answer="" if each.answered else each.answer)
-            )
-    return (*kept, *new.values())
-
-
-def _with_questions(state: BrainstormState, asked: tuple[Question, ...]) -> BrainstormState:
-    return replace(state, questions=asked, questions_from=state.questions_basis)
-
-
-def _with_approaches(
-    state: BrainstormState, approaches: tuple[Approach, ...], recommendation: str, because: str
-) -> BrainstormState:
-    """A choice holds as long as what was chosen is still there."""
-    still_there = state.chosen_approach in {each.id for each in approaches}
-    return replace(
-        state,
-        approaches=approaches,
-        chosen_approach=state.chosen_approach if still_there else "",
-        recommendation=recommendation,
-        because=because,
-        approaches_from=state.approaches_basis,
-    )
-
-
-def _with_changed(state: BrainstormState, changed: tuple[Section, ...]) -> BrainstormState:
-    """What was changed has to be approved anew."""
-    new = {each.id: msgspec.structs.replace(each, status="pending") for each in changed}
-    return replace(state, design_sections=tuple(new.get(each.id, each) for each in state.design_sections))
-
-
-def _told(state: BrainstormState, *said: str) -> BrainstormState:
-    content = "\n\n".join(part for part in said if part)
-    return replace(state, conversation=state.conversation.said(BRAINSTORMER, state.step, content))
 
 
 def _forward(state: BrainstormState, step: Step) -> BrainstormState:

@@ -175,7 +175,9 @@ class BrainstormState:
 
     @property
     def design_basis(self) -> str:
-        return _fingerprint(self.complexity_level, self.subject, self.questions, self.chosen)
+        # A quick outline may come after questions that nobody has answered: it is not made from them.
+        settled = tuple(each for each in self.questions if each.answer)
+        return _fingerprint(self.complexity_level, self.subject, settled, self.chosen)
 
     @property
     def questions_stale(self) -> bool:

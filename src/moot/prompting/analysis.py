@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 from moot.flows.analysis_state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
+from moot.prompting.small import one_of, sentences, sequence_of
 from moot.speech import Request, UserSaid
 from moot.steps import Step
 
@@ -59,10 +60,9 @@ class AnalysisPrompts:
         voice = state.voice(record.ref.persona)
         if small:
             answer = record.exchanges[-1][1]
-            return (
-                _small_request(f"{state.title}. {step.title}.", answer),
-                _shape("StepNotes", record.ref.outputs, small=True, summary=(_text(120), ...)),
-            )
+            summary: Any = (one_of(sentences(answer)), ...)
+            request = _small_request(f"{state.title}. {step.title}.", answer)
+            return request, _shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
         left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
         rounds = "" if left > 0 else "Nothing more will be asked: leave it empty."
         system = fill(
@@ -81,17 +81,17 @@ class AnalysisPrompts:
         material = f"<known>\n{_known(state)}\n</known>\n\n<conversation>\n{asked}\n</conversation>"
         return (
             _request(system, material),
-            _shape("StepNotes", record.ref.outputs, small=False, **_notes()),
+            _shape("StepNotes", record.ref.outputs, **_notes()),
         )
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = _current(state)
         voice = state.voice(record.ref.persona)
         if small:
-            return (
-                _small_request(f"{state.title}. {record.ref.title}.", state.pending_feedback),
-                _shape("Feedback", record.ref.outputs, small=True, reply=(_text(120), ...)),
-            )
+            said = state.pending_feedback
+            noted: Any = (one_of(("I have written that down.",)), ...)
+            request = _small_request(f"{state.title}. {record.ref.title}.", said)
+            return request, _shape("Feedback", record.ref.outputs, words=said, reply=noted)
         system = fill(
             "analysis/feedback",
             {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
@@ -103,7 +103,7 @@ class AnalysisPrompts:
         reply: Any = (_text(600), ...)
         return (
             _request(system, material),
-            _shape("Feedback", record.ref.outputs, small=False, optional=True, reply=reply),
+            _shape("Feedback", record.ref.outputs, optional=True, reply=reply),
         )
 
 
@@ -150,9 +150,12 @@ class Story(_Shape):
     acceptance: Annotated[list[str], Field(max_length=12)]
 
 
+Priority = Literal["must", "should", "could", "won't"]
+
+
 class Row(_Shape):
     requirement: Annotated[str, StringConstraints(min_length=1, max_length=400)]
-    priority: Literal["must", "should", "could", "won't"]
+    priority: Priority
     reason: Annotated[str, StringConstraints(max_length=400)]
     source: Annotated[str, StringConstraints(max_length=200)]
 
@@ -171,12 +174,13 @@ def _notes() -> dict[str, Any]:
 
 
 def _shape(
-    name: str, outputs: tuple[str, ...], *, small: bool, optional: bool = False, **fields: Any
+    name: str, outputs: tuple[str, ...], *, words: str = "", optional: bool = False, **fields: Any
 ) -> type[BaseModel]:
-    """With a part for each file of the step, in the form that the file has."""
+    """With a part for each file of the step, in the form that the file has. With `words`, of which every text
+    is made: those of the person."""
     parts: dict[str, Any] = {}
     for number, file in enumerate(outputs):
-        kind = _content(file, small=small)
+        kind = _content(file, words)
         parts[f"file_{number}"] = (
             (kind | None, Field(default=None, alias=file)) if optional else (kind, Field(alias=file))
         )
@@ -184,9 +188,31 @@ def _shape(
     return create_model(name, __base__=_Shape, **fields, contents=(contents, ...))
 
 
-def _content(file: str, *, small: bool) -> Any:
+def _content(file: str, words: str) -> Any:
     if file.endswith(".json"):
-        return Annotated[list[Story], Field(min_length=1, max_length=1 if small else 20)]
+        return (
+            sequence_of(_small_story(words))
+            if words
+            else Annotated[list[Story], Field(min_length=1, max_length=20)]
+        )
     if file.endswith(".csv"):
-        return Annotated[list[Row], Field(min_length=1, max_length=1 if small else 40)]
-    return _text(160 if small else 12_000)
+        return (
+            sequence_of(_small_row(words))
+            if words
+            else Annotated[list[Row], Field(min_length=1, max_length=40)]
+        )
+    return one_of((words[:_SMALL_LIMIT],)) if words else _text(12_000)
+
+
+def _small_story(words: str) -> Any:
+    sentence: Any = (one_of(sentences(words)), ...)
+    somebody: Any = (one_of(("person who uses it",)), ...)
+    nothing: Any = (Annotated[list[str], Field(max_length=0)], ...)
+    return create_model("SmallStory", as_a=somebody, i_want=sentence, so_that=sentence, acceptance=nothing)
+
+
+def _small_row(words: str) -> Any:
+    given: Any = (one_of(("Said in the conversation.",)), ...)
+    requirement: Any = (one_of(sentences(words)), ...)
+    priority: Any = (Priority, ...)
+    return create_model("SmallRow", requirement=requirement, priority=priority, reason=given, source=given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
@@ -10,6 +10,7 @@ from moot.flows.analysis_state import AnalysisState
 from moot.flows.roundtable_state import USER, RoundtableState
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
+from moot.prompting.small import one_of, sentences, sequence_of
 from moot.speech import Message, ModelSaid, Request, UserSaid
 
 Seated = AnalysisState | RoundtableState
@@ -121,9 +122,16 @@ class Framing(BaseModel):
     focus_question: _Line
 
 
-class SmallFraming(BaseModel):
-    summary: Annotated[str, StringConstraints(min_length=1, max_length=120)]
-    focus_question: Annotated[str, StringConstraints(min_length=1, max_length=120)]
+def _small_framing(table: RoundtableState) -> type[BaseModel]:
+    about = table.opened.step_title
+    questions = (
+        f"What could go wrong with {table.opened.item}, as far as {about} goes?",
+        f"Who is affected most by what was said about {about}?",
+        f"What do we not know yet about {about}?",
+    )
+    material: Any = (one_of(sentences(table.opened.material[:300])[:4]), ...)
+    question: Any = (one_of(questions), ...)
+    return create_model("SmallFraming", summary=material, focus_question=question)
 
 
 class InsightGiven(BaseModel):
@@ -155,27 +163,33 @@ class SynthesisGiven(BaseModel):
     one_line: _Line
 
 
-_Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
-
-
-class SmallQuestion(BaseModel):
-    question: _Short
-    context: Literal["Nobody has answered it."]
-
-
-def _small_synthesis(names: tuple[str, ...]) -> type[BaseModel]:
-    """A very small model would go on for ever, and name anybody."""
-    literal: Any = Literal
-    one_of_them: Any = literal[names]
-    insight: Any = create_model("SmallInsight", by=(tuple[one_of_them], ...), text=(_Short, ...))
-    return create_model(
-        "SmallSynthesis",
-        insights=(tuple[insight], ...),
-        decisions=(Annotated[list[DecisionGiven], Field(max_length=0)], ...),
-        open_questions=(Annotated[list[SmallQuestion], Field(max_length=1)], ...),
-        action_items=(Annotated[list[ActionGiven], Field(max_length=0)], ...),
-        one_line=(_Short, ...),
+def _small_synthesis(table: RoundtableState) -> type[BaseModel]:
+    """One sentence of everybody who spoke, and a question if one was asked."""
+    names = table.first_names | {USER: "User"}
+    said: dict[str, str] = {}
+    for turn in table.discussion:
+        if turn.kind != "framing":
+            said[turn.speaker] = f"{said.get(turn.speaker, '')} {turn.text}"
+    each: list[Any] = []
+    for number, (who, text) in enumerate(said.items()):
+        by: Any = (sequence_of(one_of((names[who],))), ...)
+        each.append(create_model(f"By{number}", by=by, text=(one_of(sentences(text)), ...)))
+    asked = tuple(one for text in said.values() for one in sentences(text) if one.endswith("?"))
+    question: Any = create_model(
+        "SmallQuestion",
+        question=(one_of(asked or (table.focus_question or table.opened.step_title,)), ...),
+        context=(one_of(("Nobody has answered it.",)), ...),
     )
+    heard = f"we heard {len(said)} view{'' if len(said) == 1 else 's'} on {table.opened.step_title}"
+    none: Any = (Annotated[list[str], Field(max_length=0)], ...)
+    fields: Any = {
+        "insights": (sequence_of(*each), ...),
+        "decisions": none,
+        "open_questions": (Annotated[list[question], Field(max_length=1)], ...),
+        "action_items": none,
+        "one_line": (one_of((heard,)), ...),
+    }
+    return create_model("SmallSynthesis", **fields)
 
 
 def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -184,7 +198,7 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     if small:
         said = f"{table.opened.item}. {table.opened.material[:300]}"
         about = f"You are {lead.name}, {lead.role}. You ask about {table.opened.step_title}."
-        return Request(about, (UserSaid(said),), 160, temperature=0.4), SmallFraming
+        return Request(about, (UserSaid(said),), 400, temperature=0.4), _small_framing(table)
     system = fill(
         "roundtable/framing",
         {
@@ -210,10 +224,9 @@ def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     opened = table.opened
     names = table.first_names | {USER: "User"}
     if small:
-        spoke = tuple(names[speaker] for speaker in table.spoke)
         said = "\n".join(s.text for s in table.discussion)[-500:]
         about = f"You sum up what was said about {opened.step_title}."
-        return Request(about, (UserSaid(said),), 200, temperature=0.2), _small_synthesis(spoke)
+        return Request(about, (UserSaid(said),), 1000, temperature=0.2), _small_synthesis(table)
     facts = {"step": opened.step_title, "item": opened.item, "speakers": ", ".join(names.values())}
     system = fill("roundtable/synthesis", facts)
     said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.discussion)

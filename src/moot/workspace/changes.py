@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
+from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, UnsafePath
 from moot.texts import review_block
 from moot.texts.proposal import with_reviews
 from moot.texts.review_block import Review
@@ -126,13 +126,21 @@ class ChangeFolder:
         return _reviews(self._files.update(PROPOSAL, appended))[-1]
 
     def bring_back_reviews(self, earlier: str) -> str:
-        """Undoes what somebody without respect for them has done to the reviews of an earlier text. Says where
-        the text that they left is kept; nothing if the reviews are there as they were. New ones may follow."""
-        there, wanted = _reviews(self.proposal() or ""), _reviews(earlier)
-        if there[: len(wanted)] == wanted:
-            return ""
-        kept = self.keep_earlier((PROPOSAL,))
-        self._files.update(PROPOSAL, lambda left: earlier if left is None else with_reviews(left, earlier))
+        """Undoes what somebody without respect for them has done to the reviews of an earlier text. Says
+        where what they left is kept; nothing if the reviews are as they were. New ones may follow."""
+        wanted = _reviews(earlier)
+        try:
+            left = self.proposal()
+        except FileDamaged:
+            kept = self.keep_earlier(())
+            (self.path / kept).mkdir(parents=True)
+            writing.disk.rename(self.path / PROPOSAL, self.path / kept / PROPOSAL)
+            left = None
+        else:
+            if _reviews(left or "")[: len(wanted)] == wanted:
+                return ""
+            kept = self.keep_earlier((PROPOSAL,))
+        self._files.write(PROPOSAL, earlier if left is None else with_reviews(left, earlier))
         return kept
 
     def unrecorded_review(self) -> Review | None:

@@ -54,6 +54,7 @@ class Brain:
     questions: list[dict[str, Any]] = field(default_factory=lambda: list(QUESTIONS))
     approaches: list[dict[str, Any]] = field(default_factory=lambda: list(APPROACHES))
     sections: list[dict[str, Any]] = field(default_factory=lambda: list(SECTIONS))
+    plan: Mapping[str, Any] = field(default_factory=lambda: DRAFT)
     left: list[dict[str, Any]] | None = None
     """Batches that a reassessment leaves; None keeps what the triage had."""
     verdicts: list[str] = field(default_factory=list)
@@ -102,7 +103,7 @@ class Brain:
             case "sections":
                 return {"sections": self.sections, **said}
             case "what_changes":
-                return DRAFT
+                return dict(self.plan)
             case "focus_question":
                 return {"summary": "It is about codes.", "focus_question": "Where are they stripped?"}
             case _:

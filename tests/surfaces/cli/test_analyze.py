@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
+import re
+import shutil
+import signal
 import subprocess
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.analysing import reply
+from tests.analysing import SYNTHESIS, reply
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import Ended, environment, moot
+from tests.surfaces.cli.command import MOOT, Ended, environment, moot
 
 
 def speaking(request: Recorded) -> Behaviour:
     said = reply(request.system, request.said, request.schema)
     return Behaviour(text=said) if request.schema is None else Behaviour(json_text=said)
+
+
+# One step of each phase, and two roundtables.
+SHORT: list[Any] = [
+    *("Twenty people.", "E", "Alex, what about conflicts?", "done", "You forgot the tunnels.", "S"),
+    *(
+        "Twenty people.",
+        "S",
+        "Twenty people.",
+        "E",
+        "done",
+        "S",
+        "Twenty people.",
+        "S",
+        "Twenty people.",
+        "S",
+    ),
+]
+OF_THE_PERSON = ("AnswerGiven", "MenuChosen", "FeedbackGiven", "PersonSpokeUp", "PersonLeft", "PersonSilent")
 
 
 class Project:
@@ -45,6 +71,34 @@ class Project:
         meta: dict[str, Any] = json.loads(self.read("meta.json"))
         return meta
 
+    def events(self) -> list[dict[str, Any]]:
+        """The log, without what no two runs have in common."""
+        return [_timeless(json.loads(line)) for line in self.read("session.jsonl").splitlines()]
+
+    def files(self) -> dict[str, str]:
+        """The artifacts and meta.json, without the times."""
+        return {
+            path.name: _TIME.sub("TIME", path.read_text(encoding="utf-8"))
+            for path in sorted(self.item.iterdir())
+            if path.name != "session.jsonl"
+        }
+
+    def killed_at(self, stub: StubServer, request: int, answers: list[Any]) -> str:
+        """Killed while the model thinks about the request of that number. What stood on the screen by then."""
+        file = self._folder / "answers.yaml"
+        file.write_text(json.dumps(answers), encoding="utf-8")
+        before = len(stub.requests)
+        command = [*MOOT, "analyze", "Offline mode", "--answers", str(file)]
+        with (self._folder / "out").open("w+", encoding="utf-8") as out:
+            process = subprocess.Popen(command, env=self.env, cwd=self.root, stdout=out, stderr=out)
+            try:
+                stub.wait(lambda stub: len(stub.requests) >= before + request, timeout=60)
+            finally:
+                process.kill()
+                process.wait()
+            out.seek(0)
+            return out.read()
+
     def run(self, *arguments: str, answers: list[Any] | None = None) -> Ended:
         more: tuple[str, ...] = ()
         if answers is not None:
@@ -52,6 +106,21 @@ class Project:
             file.write_text(json.dumps(answers), encoding="utf-8")
             more = ("--answers", str(file))
         return moot(*arguments, *more, env=self.env, cwd=self.root, timeout=300)
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+
+
+def _timeless(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _timeless(part) for key, part in value.items() if key != "duration_ms"}
+        case list():
+            return [_timeless(part) for part in value]
+        case str():
+            return _TIME.sub("TIME", value)
+        case _:
+            return value
 
 
 @pytest.fixture
@@ -141,3 +210,190 @@ def test_items_says_how_far_each_is(project: Project) -> None:
     assert "partial" in listed.out
     assert "broken" in listed.out
     assert "meta.json" in listed.out
+
+
+def stalling(at: int) -> Callable[[Recorded], Behaviour]:
+    """Goes silent at the request of that number."""
+
+    def answer(request: Recorded) -> Behaviour:
+        return Behaviour(stall_after=0) if request.number == at else speaking(request)
+
+    return answer
+
+
+def test_killed_for_real_while_a_model_thinks_it_goes_on_to_the_same_end(
+    project: Project, stub: StubServer
+) -> None:
+    ended = project.run("analyze", "Offline mode", answers=SHORT)
+    assert ended.code == 0, ended.err
+    undisturbed, files, calls = project.events(), project.files(), len(stub.requests)
+    assert [event["type"] for event in undisturbed].count("ElaborationRecorded") == 2
+    # An opening, notes, a framing, a contribution, a synthesis, feedback, and the last of all.
+    framing = next(n for n, r in enumerate(stub.requests, 1) if "focus_question" in str(r.schema))
+    synthesis = next(n for n, r in enumerate(stub.requests, 1) if "one_line" in str(r.schema))
+    for request in (1, 2, framing, framing + 1, synthesis, synthesis + 1, calls):
+        shutil.rmtree(project.item)
+        stub.reset()
+        stub.default = stalling(request)
+        seen = project.killed_at(stub, request, SHORT)
+        if request == framing:
+            assert "ELABORATION MODE" in seen, "the introduction is there before any model is asked"
+        before = project.events()
+        given = sum(event["type"] in OF_THE_PERSON for event in before)
+        assert before == undisturbed[: len(before)]
+        stub.default = speaking
+        again = project.run("analyze", "Offline mode", answers=SHORT[given:])
+        assert again.code == 0, again.err
+        assert project.events() == undisturbed, request
+        assert {**project.files(), "meta.json": ""} == {**files, "meta.json": ""}
+        assert len(stub.requests) == calls + 1, "nothing but what was under way is asked for again"
+
+
+def test_ctrl_c_in_a_roundtable_keeps_everything_and_it_goes_on_at_its_turn(
+    project: Project, stub: StubServer
+) -> None:
+    stub.default = stalling(5)
+    file = project.root.parent / "answers.yaml"
+    file.write_text(json.dumps(["Twenty people.", "E"]), encoding="utf-8")
+    command = [*MOOT, "analyze", "Offline mode", "--answers", str(file)]
+    process = subprocess.Popen(command, env=project.env, cwd=project.root, stderr=subprocess.PIPE, text=True)
+    stub.wait(lambda stub: len(stub.requests) >= 5, timeout=60)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Saved. Go on with: moot analyze offline-mode" in err
+    stub.default = speaking
+    again = project.run("analyze", "offline-mode", answers=["done"])
+    assert "Let us pick up our roundtable on Scope Estimation where it was." in again.out
+    assert "Alex Rivera (Solutions Architect): I see two approaches" in again.out, "what was said last"
+    assert "**Turns**: 3 | **Exit**: user-initiated" in again.out
+
+
+def requests_by(stub: StubServer) -> Counter[str]:
+    """How often a model was asked for what, in a roundtable."""
+    kinds: Counter[str] = Counter()
+    for request in stub.requests:
+        fields = (request.schema or {}).get("properties", {})
+        if "focus_question" in fields:
+            kinds["framing"] += 1
+        elif "one_line" in fields:
+            kinds["synthesis"] += 1
+        elif "You sit at a table" in request.system:
+            kinds["contribution"] += 1
+    return kinds
+
+
+def test_a_roundtable_of_ten_turns_costs_ten_contributions_a_framing_and_a_synthesis_at_most(
+    project: Project, stub: StubServer
+) -> None:
+    answers = ["Twenty.", "E", "What do you all think?", "And the costs?", "Go on.", "C"]
+    ended = project.run("analyze", "Offline mode", answers=answers)
+    assert "**Turns**: 10 | **Exit**: turn-limit" in ended.out
+    assert ended.out.count("We are nearing the end of our discussion time.") == 1
+    kinds = requests_by(stub)
+    assert (kinds["framing"], kinds["synthesis"]) == (1, 1)
+    assert kinds["contribution"] <= 10
+
+
+def test_the_worst_of_models_makes_a_roundtable_cost_at_most_one_asking_more_each(
+    project: Project, stub: StubServer
+) -> None:
+    """It uses forbidden words for ever, and gets everything typed wrong in a new way each time."""
+    wrong = itertools.cycle(
+        [
+            "no JSON",
+            json.dumps(reply_with(insights=[{"by": ["Nobody"], "text": "Something."}])),
+        ]
+    )
+    lots = itertools.count()
+
+    def worst(request: Recorded) -> Behaviour:
+        fields = (request.schema or {}).get("properties", {})
+        if "focus_question" in fields:
+            return Behaviour(json_text="no JSON")
+        if "one_line" in fields:
+            return Behaviour(json_text=next(wrong))
+        if "You sit at a table" in request.system:
+            word = "throughput, a delightful look and business value"
+            return Behaviour(
+                text=f"{word}: {next(lots)} {hashlib.sha256(str(next(lots)).encode()).hexdigest()}"
+            )
+        return speaking(request)
+
+    stub.default = worst
+    answers = ["Twenty.", "E", *["What about errors?"] * 9]
+    ended = project.run("analyze", "Offline mode", answers=answers)
+    assert "turn-limit" in ended.out
+    kinds = requests_by(stub)
+    assert kinds["framing"] == 2
+    assert kinds["synthesis"] == 2
+    assert 10 <= kinds["contribution"] <= 20
+
+
+def reply_with(**fields: Any) -> dict[str, Any]:
+    return {**SYNTHESIS, **fields}
+
+
+def test_the_same_roundtable_twice_in_a_second_leaves_two_records(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "E", "done"])
+    assert len(project.meta["elaborations"]) == 2
+    assert project.read("quick-scan.md").count("### Elaboration Insights (Step 00-01") == 2
+
+
+def test_skipped_steps_can_be_taken_up_at_the_end_or_later(project: Project) -> None:
+    ended = project.run("analyze", "Offline mode", answers=SHORT)
+    assert ended.code == 0
+    assert "The analysis is partial." in ended.err
+    again = project.run("analyze", "offline-mode", answers=["t", "Twenty people."])
+    assert "finished but for 19 skipped steps" in again.out
+    assert "Step 00-02: Keyword Search" in again.out
+    assert project.meta["steps_completed"][-1] == "00-02"
+
+
+def test_somebody_who_comes_back_sees_the_question_again(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=[])
+    again = project.run("analyze", "offline-mode", answers=[])
+    assert "Maya Chen (Business Analyst): Maya asks: 1. Who needs it?" in again.out
+
+
+def test_a_log_that_was_cut_off_is_said_and_goes_on(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=["Twenty."])
+    log = project.item / "session.jsonl"
+    log.write_bytes(log.read_bytes()[:-20])
+    again = project.run("analyze", "offline-mode", answers=[])
+    assert "session.jsonl ends in the middle of an event" in again.err
+    assert project.meta["steps_completed"] == ["00-01"]
+    assert project.read("quick-scan.md").count("<!-- Step 00-01 -->") == 1
+
+
+def test_words_of_the_person_change_the_depth_and_that_is_said(project: Project) -> None:
+    ended = project.run("analyze", "Offline mode", answers=["Twenty. Please be thorough."])
+    assert "From here on the analysis is deep." in ended.err
+
+
+def test_without_an_answer_for_the_menu_everything_so_far_is_kept(project: Project) -> None:
+    ended = project.run("analyze", "Offline mode", "--json", answers=["Twenty."])
+    assert ended.code == 1
+    assert ended.json["error"]["type"] == "AnswersExhausted"
+    assert project.meta["steps_completed"] == ["00-01"], "before the menu shows"
+
+
+def test_a_whole_analysis_on_the_embedded_model(tmp_path: Path, stub: StubServer) -> None:
+    """Real generations: one step of each phase, and two roundtables of the fewest turns."""
+    project = Project(tmp_path, stub)
+    project.item.mkdir(parents=True)
+    begun = {"title": "Offline mode", "elaboration_config": {"max_turns": 3}}
+    (project.item / "meta.json").write_text(json.dumps(begun), encoding="utf-8")
+    answers = [
+        *("People on trains read it. About twenty of them.", "E", "S", "They lose their notes.", "S"),
+        *("The reader and its queue.", "E", "S", "One store on the phone.", "S", "A queue and a list.", "S"),
+    ]
+    ended = project.run("analyze", "offline-mode", "--model", "local", "--json", answers=answers)
+    assert ended.code == 0, ended.err
+    assert ended.json["steps_completed"] == ["00-01", "01-01", "02-01", "03-01", "04-01"]
+    assert [e["turn_count"] for e in project.meta["elaborations"]] == [3, 3]
+    assert stub.requests == []
+    scan = project.read("quick-scan.md")
+    assert "People on trains read it. About twenty of them." in scan
+    assert "### Elaboration Insights (Step 00-01: Scope Estimation)" in scan
+    assert re.search(r"^- \[Alex\] .+[.!?]$", scan, re.MULTILINE), "a sentence of who said it"

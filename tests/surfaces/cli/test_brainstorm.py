@@ -292,6 +292,12 @@ def test_uncommitted_work_is_said_before_anything_is_written(shop: Shop) -> None
     assert not (shop.root / "moot").exists()
 
 
+def test_what_moot_has_written_itself_is_no_uncommitted_work(shop: Shop) -> None:
+    shop.brainstormed("A", "A")
+    ended = shop.brainstormed("X", idea="Another idea")
+    assert "the workspace has uncommitted work (built.txt)" in ended.err
+
+
 def test_a_clean_workspace_is_not_remarked_upon(shop: Shop) -> None:
     assert "uncommitted" not in shop.brainstormed("X").err
 

@@ -213,6 +213,15 @@ def test_the_model_is_chosen_by_complexity(moot_change: Change, tasks: int, mode
     assert moot_change.stub.requests[0].model == model
 
 
+def test_a_model_that_is_asked_for_reviews_whatever_else_is_there(moot_change: Change) -> None:
+    moot_change.repository_says('[review]\nengine = "codex"\n[model]\nlow = "openai:cheap"\n')
+    moot_change.reviewer_says("APPROVED")
+    ended = moot_change.run("challenge", "feat-auth", "--model", "openai:dear")
+    assert ended.code == 0, ended.err
+    assert "model reviews (low complexity, openai:dear)" in ended.err
+    assert {request.model for request in moot_change.stub.requests} == {"dear"}
+
+
 @pytest.mark.parametrize(
     ("verdict", "fail_on", "code"),
     [

@@ -43,6 +43,7 @@ def test_changes_are_listed_with_where_they_stand(tmp_path: Path) -> None:
             assert whole == await used(client, "get_change", change_id="add-login")
             assert (whole["change_id"], whole["phase"], whole["problem"]) == ("add-login", "proposed", None)
             assert (whole["high"], whole["medium"], whole["low"]) == (1, 2, 0)
+            assert (whole["verdict"], whole["waiting"]) == ("NEEDS_REVISION", True)
             assert (whole["tasks_done"], whole["tasks"]) == (1, 2)
             assert broken["change_id"] == "damaged"
             assert broken["problem"].startswith("moot/changes/damaged/STATE.yaml, line 1: ")

@@ -73,7 +73,7 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
     narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
     company = Company(person, narrator, narrator.tell, narrator.at_table)
     workflows = Workflows(moot)
-    if idea is not None and not moot.workspace.workflow_file.exists():
+    if idea is not None and not await workflows.under_way():
         _tell_uncommitted(workflows.uncommitted())
     opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
     async with opening as workflow:

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from moot.flows.flow import AskPerson, Option
 
 HELP, BACK = "?", "B"
-_KEYS = """\
-Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line.
-Where words can follow, they can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`.
-Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines.
-The left arrow in an empty line goes back, where that can be. Ctrl-D leaves: everything so far is saved,
-and `moot workflow resume` goes on where you were."""
+_LONGEST_LABEL = 300
+_KEYS = (
+    "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
+    "Words can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`.",
+    "Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines.",
+    "The left arrow in an empty line goes back, where that can be.",
+    "Ctrl-D leaves: everything so far is saved, and `moot workflow resume` goes on where you were.",
+)
 _STEPS = {
     "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
     "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
@@ -85,7 +87,7 @@ class MenuPerson:
 
     def _show(self, ask: AskPerson) -> None:
         asked = _first_capital(ask.expects)
-        screen.say(wrapped(asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}?"), "bold")
+        screen.say(wrapped(asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}:"), "bold")
         for option in ask.options:
             self._line(option)
         leave = "Enter" if ask.optional and not any(o.key == "" for o in ask.options) else "Ctrl-D"
@@ -93,12 +95,15 @@ class MenuPerson:
 
     def _line(self, option: Option) -> None:
         mark = f"  {option.key or 'Enter'} "
-        screen.say(f"{mark}{wrapped(option.label, len(mark)).lstrip()}")
+        label = " ".join(option.label.split())
+        shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+        screen.say(f"{mark}{wrapped(shown, len(mark)).lstrip()}")
 
     def _help(self, ask: AskPerson) -> None:
         if ask.step in _STEPS:
             screen.say(wrapped(_STEPS[ask.step]))
-        screen.say(_KEYS, "dim")
+        for line in _KEYS:
+            screen.say(wrapped(line), "dim")
         self._show(ask)
 
     # -- editing -----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ async def supervise(
     keeping = [asyncio.create_task(_keep(arguments, listening, env, one)) for one in started]
     stopping = asyncio.create_task(stop.wait())
     try:
-        waiting = asyncio.gather(*(one.wait() for one in started))
+        waiting = asyncio.create_task(_all(started))
         await asyncio.wait((waiting, stopping, *keeping), return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
             ready()
@@ -43,6 +43,11 @@ async def supervise(
         for task in (*keeping, stopping):
             task.cancel()
         await asyncio.gather(*keeping, stopping, return_exceptions=True)
+
+
+async def _all(started: Sequence[asyncio.Event]) -> None:
+    for one in started:
+        await one.wait()
 
 
 async def _keep(

@@ -1,0 +1,153 @@
+"""Rounds of conversation: the person asks for something in their own words, and something comes of it.
+
+Knows what a reply changes and what it leaves alone. Above all, that answers stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from moot.conversation import PERSON
+from moot.errors import IllegalMove
+from moot.flows import brainstorm_checks as checks
+from moot.flows import brainstorm_words as words
+from moot.flows.brainstorm_events import (
+    Approach,
+    ApproachesDiscussed,
+    Consulted,
+    DesignDiscussed,
+    Question,
+    QuestionsDiscussed,
+    Request,
+    RequestMade,
+    RequestWithdrawn,
+    Section,
+    SectionsRevised,
+    TriageDiscussed,
+    WritingBegun,
+    WritingDropped,
+)
+from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
+from moot.flows.flow import Event
+
+_ENDS_ROUND: dict[type[Event], tuple[str, Step | None]] = {
+    TriageDiscussed: ("discuss", Step.TRIAGE),
+    QuestionsDiscussed: ("discuss", Step.QUESTIONS),
+    ApproachesDiscussed: ("discuss", Step.APPROACHES),
+    DesignDiscussed: ("discuss", Step.DESIGN),
+    SectionsRevised: ("revise", Step.DESIGN),
+}
+"""Which reply answers which request, and at which step."""
+
+
+def begun(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
+    """The person asks for something, in their own words."""
+    if not isinstance(event, WritingDropped) and event.wish == "revise" and state.step is not Step.DESIGN:
+        raise IllegalMove(type(event).__name__, f"{state.situation}, revise")
+    match event:
+        case WritingBegun(wish):
+            return replace(state, writing=wish)
+        case WritingDropped():
+            return replace(state, writing=None, picked_question="")
+        case RequestMade(wish, text):
+            if state.writing not in (None, wish):
+                raise IllegalMove(type(event).__name__, f"{state.situation}, {state.writing}")
+            checks.text(wish, text)
+            made = replace(state, writing=None, request=Request(wish, text))
+            return replace(made, conversation=made.conversation.said(PERSON, state.step, text))
+
+
+def ended(
+    state: BrainstormState,
+    event: TriageDiscussed
+    | QuestionsDiscussed
+    | ApproachesDiscussed
+    | DesignDiscussed
+    | SectionsRevised
+    | Consulted
+    | RequestWithdrawn,
+) -> BrainstormState:
+    """What came of the person's request: back to the menu of the same step."""
+    request = state.request
+    assert request is not None
+    wish, step = _ENDS_ROUND.get(type(event), (request.wish, None))
+    if isinstance(event, Consulted):
+        wish = event.who
+    if request.wish != wish or step not in (None, state.step):
+        raise IllegalMove(type(event).__name__, f"{state.step}, {request.wish}")
+    done = replace(state, request=None)
+    match event:
+        case RequestWithdrawn():
+            return done
+        case Consulted(who, text):
+            checks.consulted(text)
+            return replace(done, conversation=done.conversation.said(who, state.step, text))
+        case TriageDiscussed(reply, proposal):
+            checks.triage(proposal)
+            reopened = replace(done, triage=proposal, complexity_level=None)
+            return told(reopened, reply, words.triage(proposal))
+        case QuestionsDiscussed(reply, asked, replaces):
+            checks.discussed_questions(state, asked, replaces)
+            gone = [each for each in state.questions if each.id in replaces and each.answered]
+            lost = "\n".join(f"Replaced: {words.question(each)}" for each in gone)
+            merged = _merged(state, asked, replaces)
+            return told(with_questions(done, merged), reply, lost, words.questions(merged))
+        case ApproachesDiscussed(reply, approaches, recommendation, because):
+            checks.approaches(approaches, recommendation)
+            said = words.approaches(approaches, recommendation, because)
+            return told(with_approaches(done, approaches, recommendation, because), reply, said)
+        case DesignDiscussed(reply, changed):
+            checks.changed_sections(state, changed)
+            return told(_with_changed(done, changed), reply, words.sections(changed))
+        case SectionsRevised(changed):
+            checks.changed_sections(state, changed, at_least=1)
+            return told(_with_changed(done, changed), words.sections(changed))
+
+
+def _merged(
+    state: BrainstormState, asked: tuple[Question, ...], replaces: tuple[str, ...]
+) -> tuple[Question, ...]:
+    """Answered questions stay in their places; open ones are those that are asked now."""
+    new = {each.id: each for each in asked}
+    kept: list[Question] = []
+    for each in state.questions:
+        if each.answered and each.id not in replaces:
+            kept.append(each)
+        elif each.id in new:
+            # One that was left to the brainstormer stays so.
+            kept.append(
+                msgspec.structs.replace(new.pop(each.id), answer="" if each.answered else each.answer)
+            )
+    return (*kept, *new.values())
+
+
+def with_questions(state: BrainstormState, asked: tuple[Question, ...]) -> BrainstormState:
+    return replace(state, questions=asked, questions_from=state.questions_basis)
+
+
+def with_approaches(
+    state: BrainstormState, approaches: tuple[Approach, ...], recommendation: str, because: str
+) -> BrainstormState:
+    """A choice holds as long as what was chosen is still there."""
+    still_there = state.chosen_approach in {each.id for each in approaches}
+    return replace(
+        state,
+        approaches=approaches,
+        chosen_approach=state.chosen_approach if still_there else "",
+        recommendation=recommendation,
+        because=because,
+        approaches_from=state.approaches_basis,
+    )
+
+
+def _with_changed(state: BrainstormState, changed: tuple[Section, ...]) -> BrainstormState:
+    """What was changed has to be approved anew."""
+    new = {each.id: msgspec.structs.replace(each, status="pending") for each in changed}
+    return replace(state, design_sections=tuple(new.get(each.id, each) for each in state.design_sections))
+
+
+def told(state: BrainstormState, *said: str) -> BrainstormState:
+    content = "\n\n".join(part for part in said if part)
+    return replace(state, conversation=state.conversation.said(BRAINSTORMER, state.step, content))

@@ -1,0 +1,243 @@
+"""workflow.json: a workflow that was killed anywhere goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.errors import InvalidInput
+from moot.flows.brainstorm_state import Step
+from moot.flows.flow import DraftReply
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_snapshot import restored, snapshot
+from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from moot.prompting.brainstorm import DRAFTS
+from tests.workflow_play import BATCHES, OPENED, SPLITS, Play, triage
+
+
+def killed(state: WorkflowState) -> WorkflowState:
+    """Written to a file, and read again by another process."""
+    return WORKFLOW.advance(WORKFLOW.initial, restored(json.loads(json.dumps(snapshot(state)))))
+
+
+def a_whole_workflow() -> Play:
+    scope = triage(batches=BATCHES, splits=SPLITS)
+    verdicts = iter(["NEEDS_REVISION", "APPROVED", "APPROVED"])
+    play = Play({
+        "brainstorm/triage": scope,
+        "brainstorm/discuss-triage": {"reply": "So.", **scope},
+        "workflow/review": lambda _: {"verdict": next(verdicts)},
+    }).open()  # fmt: skip
+    play.say(
+        "d", "why two?", "a", "2", "yes", "1 no", "d the third?", "o", "", "s", "1", "b", "b", "1 maybe", "s"
+    )
+    play.say("t", "is it wise?", "2", "r", "shorter", "d hm", "a", "p", "a", "a")
+    return play.say("d", "less", "a", "a")
+
+
+def _states() -> list[WorkflowState]:
+    """Of a whole workflow, one after each event."""
+    state, states = WORKFLOW.initial, []
+    for event in a_whole_workflow().events:
+        state = WORKFLOW.advance(state, event)
+        states.append(state)
+    return states
+
+
+def test_killed_at_every_event_it_resumes_identically() -> None:
+    play = a_whole_workflow()
+    assert play.state.finished
+    state = resumed = WORKFLOW.initial
+    for event in play.events:
+        state, resumed = WORKFLOW.advance(state, event), killed(WORKFLOW.advance(resumed, event))
+        assert resumed == state
+        assert WORKFLOW.pending(resumed) == WORKFLOW.pending(state)
+    assert len(play.events) > 50
+
+
+def test_the_file_has_the_fields_that_it_promises() -> None:
+    saved = snapshot(a_whole_workflow().state)
+    assert set(saved) >= {
+        "phase", "userDescription", "config", "brainstorm", "designPath", "batches", "currentBatchIndex",
+        "totalCostUsd", "startedAt", "error",
+    }  # fmt: skip
+    talk = saved["brainstorm"]
+    assert set(talk) >= {
+        "step", "scoutOutput", "complexityLevel", "questions", "approaches", "recommendation",
+        "chosenApproach",         "designSections", "conversationLog",
+    }  # fmt: skip
+    assert set(talk["questions"][0]) == {"id", "text", "type", "options", "answer"}
+    assert set(talk["approaches"][0]) == {"id", "title", "summary", "tradeoffs", "taskEstimate"}
+    assert set(talk["designSections"][0]) == {"id", "title", "content", "status"}
+    assert {frozenset(entry) for entry in talk["conversationLog"]} == {frozenset(("role", "step", "content"))}
+    roles = {entry["role"] for entry in talk["conversationLog"]}
+    assert roles == {"brainstormer", "user", "board", "roundtable"}
+    assert set(saved["batches"][0]) == {"title", "description", "status", "changeId"}
+
+
+def test_what_says_nothing_is_left_out() -> None:
+    assert set(snapshot(Play().open().state)) - {"id", "happened"} == {
+        "phase", "userDescription", "config", "brainstorm", "designPath", "batches", "currentBatchIndex",
+        "totalCostUsd", "startedAt", "error",
+    }  # fmt: skip
+
+
+def test_a_failure_is_told_in_the_file() -> None:
+    play = Play().put(OPENED).fail()
+    assert snapshot(play.state)["error"] == "it is gone"
+    assert killed(play.state) == play.state
+
+
+# -- files that others have written --------------------------------------------------------------
+
+
+def foreign(**changes: Any) -> dict[str, Any]:
+    """As a program without levels, batches and ids leaves it."""
+    talk = {
+        "step": "questions",
+        "scoutOutput": "Files.",
+        "questions": [
+            {"id": "q1", "text": "Which?", "type": "choice", "options": ["a", "b"], "answer": "a"},
+            {"id": "q2", "text": "Why?", "type": "input"},
+        ],
+        **changes.pop("brainstorm", {}),
+    }
+    return {
+        "phase": "brainstorm",
+        "userDescription": "An idea",
+        "startedAt": 1763200000000,
+        "brainstorm": talk,
+        **changes,
+    }
+
+
+def test_a_file_of_another_program_is_taken_up_where_it_is() -> None:
+    state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(theirs=1)))
+    assert (state.brainstorm.complexity_level, state.stage) == ("exploration", Stage.BRAINSTORMING)
+    play = Play(state=state)
+    assert play.keys[:2] == ("1", "2")
+    assert play.say("2 because", "s").step is Step.APPROACHES
+    assert killed(state) == state
+
+
+def test_an_error_that_another_program_left_is_shown() -> None:
+    state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(error="it broke")))
+    assert Play(state=state).asked.expects == "it broke. What now?"
+
+
+@pytest.mark.parametrize(
+    ("changes", "phase"),
+    [
+        ({"phase": "plan-write"}, Phase.PLAN),
+        ({"phase": "plan-review"}, Phase.PLAN),
+        ({"phase": "execute"}, Phase.PLAN),
+        (
+            {"phase": "execute", "batches": [{"title": "A", "description": "b", "changeId": "a"}]},
+            Phase.REVIEW,
+        ),
+        ({"brainstorm": {"step": "done"}}, Phase.PLAN),
+    ],
+)
+def test_nothing_is_built_because_a_file_says_so(changes: dict[str, Any], phase: Phase) -> None:
+    state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(**changes)))
+    assert state.phase is phase
+    assert state.batches
+    assert killed(state) == state
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"phase": 3}, "phase"),
+    ({"phase": "dreaming"}, "phase"),
+    ({"phase": "unopened"}, "phase"),
+    ({"userDescription": " "}, "userDescription"),
+    ({"config": []}, "config"),
+    ({"brainstorm": {"step": "nap"}}, "brainstorm.step"),
+    ({"brainstorm": {"complexityLevel": "hard"}}, "brainstorm.complexityLevel"),
+    ({"brainstorm": {"complexityLevel": "straightforward"}}, "brainstorm.step"),
+    ({"brainstorm": {"questions": [{"id": "q1"}]}}, "brainstorm.questions[0].text"),
+    (
+        {"brainstorm": {"questions": [{"id": "q1", "text": "a", "type": "essay"}]}},
+        "brainstorm.questions[0].type",
+    ),
+    (
+        {"brainstorm": {"questions": [{"id": "q1", "text": "a"}, {"id": "q1", "text": "b"}]}},
+        "brainstorm.questions",
+    ),
+    ({"brainstorm": {"visited": ["triage", "nowhere"]}}, "brainstorm.visited[1]"),
+    ({"brainstorm": {"pickedQuestion": "q9"}}, "brainstorm.pickedQuestion"),
+    (
+        {"brainstorm": {"approaches": [{"id": "a", "title": "A", "summary": "b"}], "chosenApproach": "z"}},
+        "brainstorm.chosenApproach",
+    ),
+    (
+        {"brainstorm": {"designSections": [{"id": "s", "title": "A", "content": "b"}], "currentSection": 1}},
+        "brainstorm.currentSection",
+    ),
+    (
+        {"brainstorm": {"conversationLog": [{"role": "user", "step": "x"}]}},
+        "brainstorm.conversationLog[0].content",
+    ),
+    ({"phase": "plan", "currentBatchIndex": 1}, "currentBatchIndex"),
+    ({"batches": [{"title": "A", "description": "b", "status": "late"}]}, "batches[0].status"),
+    ({"totalCostUsd": "much"}, "totalCostUsd"),
+    ({"failure": {"kind": "x"}}, "failure.message"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field"), BAD, ids=[field for _, field in BAD])
+def test_what_is_not_understood_is_refused_by_the_name_of_its_field(
+    changes: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        restored(foreign(**changes))
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("missing", ["phase", "userDescription"])
+def test_what_must_be_there_is_named(missing: str) -> None:
+    saved = foreign()
+    del saved[missing]
+    with pytest.raises(InvalidInput, match=f"{missing}: is missing"):
+        restored(saved)
+
+
+# -- any file at all -----------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=5)
+    | st.sampled_from([*Step, *Phase, "discuss", "revise", "straightforward", "q1", "a1", "s1", "APPROVED"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)  # fmt: skip
+SAVED = [json.dumps(snapshot(state)) for state in _states()]
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [*([way] if way else []), *(place for key, inner in below for place in places(inner, (*way, key)))]
+
+
+@settings(max_examples=15000, deadline=None)
+@given(st.data())
+def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.DataObject) -> None:
+    saved = json.loads(data.draw(st.sampled_from(SAVED)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from(places(saved)))
+        where = saved
+        for key in way:
+            where = where[key]
+        where[last] = data.draw(JSON)
+    try:
+        state = WORKFLOW.advance(WORKFLOW.initial, restored(saved))
+    except InvalidInput:
+        return
+    assert killed(state) == state
+    play = Play(state=state)
+    effects = play.effects
+    assert state.stopped or state.finished or len(effects) == 1
+    if effects and isinstance(effects[0], DraftReply):
+        DRAFTS[effects[0].prompt](state, small=False)

@@ -1,0 +1,229 @@
+"""What the program does in a workflow is done, paid and billed once, however often it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot import challenging, implementing
+from moot.application import Moot
+from moot.consulting import Company
+from moot.flows.brainstorm_state import BrainstormState, Step
+from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut
+from moot.flows.workflow_events import Batch
+from moot.flows.workflow_state import Phase, WorkflowState
+from moot.gateway.names import ModelName
+from moot.review_shapes import IssueGiven
+from moot.runner import Listener
+from moot.workflow_work import WorkflowWork
+from moot.workspace.changes import ChangeFolder, ChangeFolders
+from tests.changing import FakeCoder, FakeReviewer, at_work, drafted, silent
+from tests.surfaces.cli.change import HIGH
+
+PLANNING = WorkflowState(
+    Phase.PLAN,
+    "w-1",
+    brainstorm=BrainstormState(step=Step.DONE, description="Passkeys"),
+    started_at="2026-01-02T03:04:05Z",
+    design_path="moot/designs/passkeys.md",
+    batches=(Batch("Passkeys", "Sign in with them.", "active"),),
+)
+
+
+class Nobody:
+    """Neither asked nor told anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+def work_of(moot: Moot) -> WorkflowWork:
+    nobody: Any = Nobody()
+    at_table: Any = nobody
+    listener: Listener = nobody
+    return WorkflowWork(moot, Company(nobody, listener, silent, at_table), ModelName("openai", "scripted"))
+
+
+def done(root: Path, what: str, state: WorkflowState, *lines: str, occasion: str = "1") -> dict[str, Any]:
+    async def whole() -> dict[str, Any]:
+        async with at_work(root, lines) as moot:
+            outcome = await work_of(moot).carry_out(CarryOut(f"workflow/{what}", occasion), state)
+        assert isinstance(outcome, CarriedOut), outcome
+        return dict(outcome.value)
+
+    return asyncio.run(whole())
+
+
+def planned(root: Path, state: WorkflowState = PLANNING) -> WorkflowState:
+    change_id = done(root, "plan", state, drafted())["change_id"]
+    batch = Batch("Passkeys", "Sign in with them.", "active", change_id)
+    return replace(state, phase=Phase.REVIEW, batches=(batch,))
+
+
+def folder_of(state: WorkflowState, root: Path) -> ChangeFolder:
+    return ChangeFolder(state.batch.change_id, root / "moot" / "changes" / state.batch.change_id)
+
+
+# -- planning ------------------------------------------------------------------------------------
+
+
+def test_a_plan_that_is_there_is_not_drafted_again(root: Path) -> None:
+    first = done(root, "plan", PLANNING, drafted())
+    # The model has nothing left to say.
+    assert done(root, "plan", PLANNING) == first
+
+
+def test_a_change_of_somebody_else_is_left_alone(root: Path) -> None:
+    taken = done(root, "plan", PLANNING, drafted())["change_id"]
+    text = (root / "moot" / "changes" / taken / "proposal.md").read_text(encoding="utf-8")
+    state_file = root / "moot" / "changes" / taken / "STATE.yaml"
+    state_file.write_text(state_file.read_text(encoding="utf-8").replace("w-1", "w-2"), encoding="utf-8")
+    assert done(root, "plan", PLANNING, drafted())["change_id"] == f"{taken}-2"
+    assert (root / "moot" / "changes" / taken / "proposal.md").read_text(encoding="utf-8") == text
+
+
+def test_an_empty_change_that_a_kill_has_left_is_used(root: Path) -> None:
+    change_id = done(root, "plan", PLANNING, drafted())["change_id"]
+    again = root.parent / "again"
+    again.mkdir()
+
+    async def begun() -> None:
+        async with at_work(again) as moot:
+            ChangeFolders(moot.workspace).create(change_id)
+
+    asyncio.run(begun())
+    assert done(again, "plan", PLANNING, drafted())["change_id"] == change_id
+
+
+def test_a_plan_that_the_model_cannot_make_is_a_failure_that_can_be_retried(root: Path) -> None:
+    async def failing() -> NotCarriedOut | CarriedOut | Any:
+        async with at_work(root, ["{}", "{}"]) as moot:
+            return await work_of(moot).carry_out(CarryOut("workflow/plan", "1"), PLANNING)
+
+    outcome = asyncio.run(failing())
+    assert isinstance(outcome, NotCarriedOut)
+    assert outcome.kind == "DraftInvalid"
+    assert done(root, "plan", PLANNING, drafted())["change_id"]
+
+
+# -- reviewing and building ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def paid(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A reviewer who costs a quarter and an agent who costs half a dollar a task."""
+    paid: list[str] = []
+    reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
+    monkeypatch.setattr(challenging, "find", reviewer.found)
+    return paid
+
+
+def builds(monkeypatch: pytest.MonkeyPatch, root: Path, paid: list[str], *, tasks: int) -> None:
+    """An agent that does so many tasks, and then nothing."""
+
+    def work(_: Any) -> str:
+        if len([what for what in paid if what == "task"]) < tasks:
+            paid.append("task")
+            with (root / "app.py").open("a", encoding="utf-8") as file:
+                file.write("x\n")
+        return "Done."
+
+    monkeypatch.setattr(implementing, "find_coder", FakeCoder(work).found)
+
+
+def test_a_review_that_is_there_is_not_paid_again(root: Path, paid: list[str]) -> None:
+    state = planned(root)
+    first = done(root, "review", state, occasion="2")
+    assert first == {
+        "verdict": "APPROVED",
+        "summary": "Read it all.",
+        "high": 0,
+        "medium": 0,
+        "cost_usd": 0.25,
+    }
+    assert done(root, "review", state, occasion="2") == first
+    assert paid == ["review"]
+
+
+def test_a_revision_that_is_there_is_not_paid_again(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue = IssueGiven.model_validate(HIGH)
+    reviewer = FakeReviewer("NEEDS_REVISION", (issue,), asked=lambda _: paid.append("review"))
+    monkeypatch.setattr(challenging, "find", reviewer.found)
+    state = planned(root)
+    assert done(root, "review", state, occasion="2")["high"] == 1
+    done(root, "revise", state, drafted(title="Passkeys, mended"), occasion="3")
+    done(root, "revise", state, occasion="3")
+    assert "mended" in (folder_of(state, root).proposal() or "")
+    # What was revised is reviewed anew.
+    reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
+    monkeypatch.setattr(challenging, "find", reviewer.found)
+    assert done(root, "review", state, occasion="4")["verdict"] == "APPROVED"
+    assert paid == ["review", "review"]
+
+
+def test_what_is_built_is_not_built_again(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = planned(root)
+    done(root, "review", state, occasion="2")
+    builds(monkeypatch, root, paid, tasks=9)
+    first = done(root, "execute", state, occasion="3")
+    assert first == {"complete": True, "message": "", "tasks_done": 2, "tasks": 2, "cost_usd": 1.0}
+    assert done(root, "execute", state, occasion="3") == first
+    assert paid == ["review", "task", "task"]
+
+
+def test_going_on_with_open_tasks_bills_only_what_is_new(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = planned(root)
+    done(root, "review", state, occasion="2")
+    builds(monkeypatch, root, paid, tasks=1)
+    begun = done(root, "execute", state, occasion="3")
+    assert (begun["complete"], begun["tasks_done"]) == (False, 1)
+    assert "changed nothing" in begun["message"]
+    assert begun["cost_usd"] == 1.0, "the attempt that came to nothing was paid, too"
+    builds(monkeypatch, root, paid, tasks=9)
+    ended = done(root, "execute", state, occasion="5")
+    assert (ended["complete"], ended["cost_usd"]) == (True, 0.5)
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+def test_the_design_has_the_day_on_which_the_workflow_began(root: Path) -> None:
+    first = done(root, "design", PLANNING)
+    assert first == {"path": "moot/designs/2026-01-02-passkeys.md"}
+    assert done(root, "design", PLANNING) == first
+    foreign = replace(PLANNING, started_at=1_760_000_000_000.0)
+    assert done(root, "design", foreign) == {"path": "moot/designs/2025-10-09-passkeys.md"}
+
+
+def test_an_empty_queue_has_no_next_and_nothing_to_leave(root: Path) -> None:
+    assert done(root, "next", PLANNING) == {}
+    assert done(root, "finalize", PLANNING) == {"waiting": []}
+    assert done(root, "leave-queue", PLANNING) == {}
+
+
+def test_a_queued_workflow_of_another_tool_gets_an_id_by_which_it_leaves(root: Path) -> None:
+    (root / "moot").mkdir()
+    (root / "moot" / "queue.json").write_text(
+        '{"workflows": [{"userDescription": "Help"}]}', encoding="utf-8"
+    )
+    first = done(root, "next", PLANNING)["workflow"]
+    assert done(root, "finalize", PLANNING) == {"waiting": ["Help"]}
+    done(root, "leave-queue", replace(PLANNING, id=first["id"]))
+    assert done(root, "next", PLANNING) == {}
