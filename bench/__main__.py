@@ -1,5 +1,7 @@
-"""`python -m bench [NAME …]`: all benchmarks, or the named ones. `report` writes the tables of the last run again;
-`soak` takes as long as it is told to, and is run only when it is named."""
+"""`python -m bench [NAME …]`: all benchmarks, or the named ones.
+
+`report` writes the tables of the last run again; `soak` takes as long as it is told to. Both only by name.
+"""
 
 from __future__ import annotations
 

@@ -307,6 +307,25 @@ def test_a_reply_that_begins_anew_in_another_process_is_not_joined(
         assert all(r["challenges"] == [] for r in body["responses"])
 
 
+def test_calls_to_a_provider_are_counted_over_all_processes_and_a_killed_one_holds_none(
+    several: Several, stub: StubServer
+) -> None:
+    config = "[limits.model_calls]\nopenai = 3\n[server]\nsessions_per_worker = 1\n"
+    a_board(stub, pace=40, words="word " * 30)
+    with several.server("--no-work") as server, several.worker(config) as one, several.worker(config):
+        told: list[list[dict[str, Any]]] = []
+        boards = [threading.Thread(target=lambda: told.append(server.session())) for _ in range(2)]
+        for board in boards:
+            board.start()
+        # Each worker takes one session, so both are at it.
+        stub.wait(lambda s: s.open_streams == 3 and len(s.requests) >= 5, timeout=20)
+        one.kill()
+        for board in boards:
+            board.join(60)
+        assert [events[-2]["type"] for events in told] == ["session_complete"] * 2
+        assert stub.max_open_streams == 3
+
+
 # -- processes on one port -------------------------------------------------------------------------
 
 

@@ -94,7 +94,7 @@ class ServerSettings(_Section):
 
     grace_seconds: float = Field(default=3.0, ge=0)
     keep_frames_hours: float = Field(default=24.0, gt=0)
-    sessions_per_worker: int = Field(default=100, ge=1)
+    sessions_per_worker: int = Field(default=50, ge=1)
     names: list[str] = []
 
 

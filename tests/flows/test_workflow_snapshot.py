@@ -168,7 +168,16 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "brainstorm.questions",
     ),
     ({"brainstorm": {"visited": ["triage", "nowhere"]}}, "brainstorm.visited[1]"),
+    ({"brainstorm": {"visited": ["design"]}}, "brainstorm.visited"),
+    ({"brainstorm": {"visited": ["scout"]}}, "brainstorm.visited"),
     ({"brainstorm": {"pickedQuestion": "q9"}}, "brainstorm.pickedQuestion"),
+    ({"brainstorm": {"pickedQuestion": "q1", "step": "design"}}, "brainstorm.pickedQuestion"),
+    ({"brainstorm": {"writing": "revise"}}, "brainstorm.writing"),
+    ({"brainstorm": {"step": "scout", "writing": "discuss"}}, "brainstorm.writing"),
+    (
+        {"brainstorm": {"step": "design", "request": {"wish": "discuss", "text": "x"}}},
+        "brainstorm.request.wish",
+    ),
     (
         {"brainstorm": {"approaches": [{"id": "a", "title": "A", "summary": "b"}], "chosenApproach": "z"}},
         "brainstorm.chosenApproach",
@@ -208,12 +217,27 @@ def test_what_must_be_there_is_named(missing: str) -> None:
 # -- any file at all -----------------------------------------------------------------------------
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=5)
-    | st.sampled_from([*Step, *Phase, "discuss", "revise", "straightforward", "q1", "a1", "s1", "APPROVED"]),
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=3,
 )  # fmt: skip
+NAMES = [
+    *map(str, Step),
+    *map(str, Phase),
+    "discuss",
+    "revise",
+    "straightforward",
+    "q1",
+    "a1",
+    "s1",
+    "APPROVED",
+]
 SAVED = [json.dumps(snapshot(state)) for state in _states()]
+
+
+def _leaves(value: Any) -> list[Any]:
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [leaf for inner in below for leaf in _leaves(inner)] or [value]
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -230,7 +254,7 @@ def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.Data
         where = saved
         for key in way:
             where = where[key]
-        where[last] = data.draw(JSON)
+        where[last] = data.draw(JSON | st.sampled_from(NAMES) | st.sampled_from(_leaves(saved)))
     try:
         state = WORKFLOW.advance(WORKFLOW.initial, restored(saved))
     except InvalidInput:

@@ -53,16 +53,15 @@ class Caps:
     def admit(self, everybody: int, own: int) -> None:
         """Whether one more session may be driven for somebody, with so many driven already."""
         limits = self._limits
-        if limits.sessions and everybody >= limits.sessions:
+        if limits.sessions is not None and everybody >= limits.sessions:
             raise LimitReached(
-                f"{everybody} sessions are under way, and {limits.sessions} are allowed at once; "
-                "try again in a moment",
+                f"no more sessions than {limits.sessions} may be under way at once; try again in a moment",
                 TRY_AGAIN_SECONDS,
             )
-        if limits.sessions_per_client and own >= limits.sessions_per_client:
+        if limits.sessions_per_client is not None and own >= limits.sessions_per_client:
             raise LimitReached(
-                f"{own} of your sessions are under way, and {limits.sessions_per_client} are allowed at "
-                "once; let one of them finish first",
+                f"no more than {limits.sessions_per_client} of your sessions may be under way at once; "
+                "let one of them finish first",
                 TRY_AGAIN_SECONDS,
             )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ import psycopg
 from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
 from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
 
@@ -27,6 +29,9 @@ from moot.store import Store
 HEARTBEAT_SECONDS = 1.0
 _RETRY_SECONDS = 0.2
 _PRUNE_SECONDS = 600.0
+_COURTESY_SECONDS = 0.005
+"""For each session that a process drives already: how much later it asks for the next."""
+_LONGEST_COURTESY_SECONDS = 0.1
 _DRIVE, _TIDY = "moot.drive", "moot.tidy_up"
 
 _log = logging.getLogger(__name__)
@@ -75,6 +80,18 @@ class _PatientConnector(PsycopgConnector):
             await asyncio.sleep(_RETRY_SECONDS)
 
 
+class _FairManager(JobManager):
+    """Whoever has more to do already lets the others go first."""
+
+    def __init__(self, connector: PsycopgConnector, busy: Callable[[], int]) -> None:
+        super().__init__(connector)
+        self._busy = busy
+
+    async def fetch_job(self, queues: Any, worker_id: int) -> Job | None:
+        await asyncio.sleep(min(_LONGEST_COURTESY_SECONDS, _COURTESY_SECONDS * self._busy()))
+        return await super().fetch_job(queues, worker_id)
+
+
 class Jobs:
     def __init__(
         self,
@@ -95,18 +112,19 @@ class Jobs:
             kwargs={"connect_timeout": 2},
         )
         self._app = App(connector=self._connector)
+        self._app.job_manager = _FairManager(self._connector, lambda: self._begun.total())
         self._worker: Worker | None = None
-        self._begun: set[int] = set()
+        self._begun: Counter[int | None] = Counter()
         self._suspected: set[int | None] = set()
 
         @self._app.task(name=_DRIVE, queue="drive", retry=_HandedOn(), pass_context=True)
         async def driving(context: JobContext, session: str) -> None:
-            assert context.job.id is not None
-            self._begun.add(context.job.id)
+            self._begun[context.job.id] += 1
             try:
                 await drive(session)
             finally:
-                self._begun.discard(context.job.id)
+                self._begun[context.job.id] -= 1
+                self._begun += Counter()
 
         @self._app.periodic(cron="*/10 * * * *")
         @self._app.task(name=_TIDY, queue="tidy", queueing_lock=_TIDY)
@@ -175,7 +193,7 @@ class Jobs:
         if self._worker is None or self._worker.worker_id is None:
             return []
         doing = await self._app.job_manager.list_jobs_async(status="doing", task=_DRIVE)
-        ours = [job for job in doing if job.worker_id == self._worker.worker_id and job.id not in self._begun]
+        ours = [job for job in doing if job.worker_id == self._worker.worker_id and not self._begun[job.id]]
         suspected, self._suspected = self._suspected, {job.id for job in ours}
         # Once is no proof: it may have been fetched this very moment.
         return [job for job in ours if job.id in suspected]

@@ -65,6 +65,7 @@ class Live:
         """The number of the newest frame, written or about to be."""
         self.here = True
         """Whether this process is the one that drives it when there is anything to do."""
+        self.one_driver = asyncio.Lock()
         self.driven_elsewhere = False
         self.heard_elsewhere = False
         self.untold = False

@@ -120,16 +120,16 @@ class Many:
             live = await self._patiently(lambda: self._engine.live(session))
         except NotFound:
             return
-        try:
-            await self._drive_to_its_end(live, session_id)
-        except NotFound:
-            return
-        finally:
-            if live.driving:
-                await live.rest()
-                await live.driven()
-                live.driven_elsewhere = True
-            live.here = False
+        # A job whose process seemed dead for a moment comes to the same process a second time.
+        async with live.one_driver:
+            try:
+                await self._drive_to_its_end(live, session_id)
+            finally:
+                if live.driving:
+                    await live.rest()
+                    await live.driven()
+                    live.driven_elsewhere = True
+                live.here = False
 
     async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
         taken_over = False

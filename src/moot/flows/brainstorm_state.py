@@ -121,9 +121,10 @@ class BrainstormState:
             return Situation.WRITING
         if self.picked_question:
             return Situation.ANSWERING
-        return _DRAFTING[self.step] if self._is_due() else _AT_MENU[self.step]
+        return _DRAFTING[self.step] if self.is_due() else _AT_MENU[self.step]
 
-    def _is_due(self) -> bool:
+    def is_due(self) -> bool:
+        """Whether what the step shows has to be made first, or made anew."""
         match self.step:
             case Step.TRIAGE:
                 return self.triage is None

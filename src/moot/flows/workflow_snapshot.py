@@ -17,6 +17,7 @@ import msgspec
 from moot.conversation import PERSON, Conversation, Entry
 from moot.errors import InvalidInput
 from moot.flows.brainstorm_events import Part, Question, Section
+from moot.flows.brainstorm_replies import DISCUSS
 from moot.flows.brainstorm_state import BrainstormState, Step
 from moot.flows.workflow_events import AttemptFailed, Batch, NextBegun, Restored, WorkflowEvent
 from moot.flows.workflow_file import (
@@ -247,14 +248,12 @@ def _brainstorm(file: SavedTalk, description: str) -> BrainstormState:
         writing=file.writing,
         request=file.request,
     )
-    _check(state)
     past_triage = state.step in (Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
-    # Written by a program that knows no levels: the ordinary one.
-    return (
-        replace(state, complexity_level="exploration")
-        if past_triage and not state.complexity_level
-        else state
-    )
+    if past_triage and state.complexity_level is None:
+        # Written by a program that knows no levels: the ordinary one.
+        state = replace(state, complexity_level="exploration")
+    _check(state)
+    return state
 
 
 def _question(number: int, file: SavedQuestion) -> Question:
@@ -267,8 +266,19 @@ def _check(state: BrainstormState) -> None:
     """What the steps rely on."""
     if state.complexity_level == "straightforward" and state.step in (Step.QUESTIONS, Step.APPROACHES):
         raise InvalidInput("brainstorm.step", f"there are no {state.step} at level straightforward")
-    if state.picked_question and state.question(state.picked_question) is None:
-        raise InvalidInput("brainstorm.pickedQuestion", "is none of the questions")
+    if state.picked_question and (
+        state.step is not Step.QUESTIONS or not state.question(state.picked_question)
+    ):
+        raise InvalidInput("brainstorm.pickedQuestion", "is none of the questions that are asked now")
+    for field, wish in (("request.wish", state.request and state.request.wish), ("writing", state.writing)):
+        if wish and (state.step not in DISCUSS or state.is_due()):
+            raise InvalidInput(f"brainstorm.{field}", f"there is nothing to {wish} yet")
+        if wish == "revise" and state.step is not Step.DESIGN:
+            raise InvalidInput(f"brainstorm.{field}", "only a design is revised")
+    order = list(Step)
+    way = [order.index(step) for step in (*state.visited, state.step)]
+    if way != sorted(set(way)) or Step.SCOUT in state.visited:
+        raise InvalidInput("brainstorm.visited", "is no way to the step that it is at")
     if state.chosen_approach and state.approaches and state.chosen is None:
         raise InvalidInput("brainstorm.chosenApproach", "is none of the approaches")
     if state.design_sections and not 0 <= state.current_section < len(state.design_sections):

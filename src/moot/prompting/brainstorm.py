@@ -14,7 +14,7 @@ from moot.conversation import PERSON, Capped
 from moot.flows import brainstorm_words as words
 from moot.flows.brainstorm_events import REPLAY_WORDS, Level, Limits
 from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
-from moot.flows.workflow_state import REASSESS_STEP, WorkflowState
+from moot.flows.workflow_state import REASSESS_STEP, Phase, WorkflowState
 from moot.prompting import brainstorm_shapes as shapes
 from moot.prompting.parts import fill
 from moot.speech import Request, UserSaid
@@ -172,7 +172,7 @@ def _small(state: WorkflowState, prompt: str) -> Request:
 def material(state: WorkflowState) -> str:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
     talk = state.brainstorm
-    reassessing = bool(state.batches)
+    reassessing = state.phase is Phase.REASSESS
     comment = state.adjustment if reassessing else talk.request.text if talk.request else ""
     parts = [
         _tagged("workspace", talk.scout_output or "The scout found nothing to read: the workspace is empty."),

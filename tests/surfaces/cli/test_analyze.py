@@ -84,7 +84,7 @@ class Project:
         }
 
     def killed_at(self, stub: StubServer, request: int, answers: list[Any]) -> str:
-        """Killed while the model thinks about the request of that number. What stood on the screen by then."""
+        """Killed while the model thinks about the request of that number. What was on the screen by then."""
         file = self._folder / "answers.yaml"
         file.write_text(json.dumps(answers), encoding="utf-8")
         before = len(stub.requests)
@@ -99,13 +99,13 @@ class Project:
             out.seek(0)
             return out.read()
 
-    def run(self, *arguments: str, answers: list[Any] | None = None) -> Ended:
+    def run(self, *arguments: str, answers: list[Any] | None = None, timeout: float = 300) -> Ended:
         more: tuple[str, ...] = ()
         if answers is not None:
             file = self._folder / "answers.yaml"
             file.write_text(json.dumps(answers), encoding="utf-8")
             more = ("--answers", str(file))
-        return moot(*arguments, *more, env=self.env, cwd=self.root, timeout=300)
+        return moot(*arguments, *more, env=self.env, cwd=self.root, timeout=timeout)
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -327,7 +327,9 @@ def test_the_worst_of_models_makes_a_roundtable_cost_at_most_one_asking_more_eac
     kinds = requests_by(stub)
     assert kinds["framing"] == 2
     assert kinds["synthesis"] == 2
-    assert 10 <= kinds["contribution"] <= 20
+    assert kinds["contribution"] <= 20
+    returned = [event for event in project.events() if event["type"] == "ContributionReturned"]
+    assert returned, "forbidden words were asked about"
 
 
 def reply_with(**fields: Any) -> dict[str, Any]:
@@ -374,7 +376,7 @@ def test_words_of_the_person_change_the_depth_and_that_is_said(project: Project)
 def test_without_an_answer_for_the_menu_everything_so_far_is_kept(project: Project) -> None:
     ended = project.run("analyze", "Offline mode", "--json", answers=["Twenty."])
     assert ended.code == 1
-    assert ended.json["error"]["type"] == "AnswersExhausted"
+    assert ended.json["error"]["kind"] == "AnswersExhausted"
     assert project.meta["steps_completed"] == ["00-01"], "before the menu shows"
 
 
@@ -388,7 +390,9 @@ def test_a_whole_analysis_on_the_embedded_model(tmp_path: Path, stub: StubServer
         *("People on trains read it. About twenty of them.", "E", "S", "They lose their notes.", "S"),
         *("The reader and its queue.", "E", "S", "One store on the phone.", "S", "A queue and a list.", "S"),
     ]
-    ended = project.run("analyze", "offline-mode", "--model", "local", "--json", answers=answers)
+    ended = project.run(
+        "analyze", "offline-mode", "--model", "local", "--json", answers=answers, timeout=1200
+    )
     assert ended.code == 0, ended.err
     assert ended.json["steps_completed"] == ["00-01", "01-01", "02-01", "03-01", "04-01"]
     assert [e["turn_count"] for e in project.meta["elaborations"]] == [3, 3]

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,8 @@ from moot.flows.flow import AskPerson
 from moot.surfaces.cli.answers import ScriptedPerson
 from moot.surfaces.cli.main import app
 from moot.workspace import change_state, writing
-from moot.workspace.change_state import ChangeState
-from moot.workspace.changes import ChangeFolder
+from moot.workspace.documents import YamlDocument
+from moot.workspace.json_text import JsonText
 from moot.workspace.workflows import SnapshotLog
 from tests.changing import STAMP
 from tests.stub.script import Behaviour, Recorded
@@ -281,6 +282,26 @@ def test_a_second_process_is_told_who_is_at_it(shop: Shop, stub: StubServer) -> 
     assert shop.resumed("A", "A").code == 0, "a killed process holds nothing"
 
 
+def test_a_file_that_somebody_changes_meanwhile_is_theirs(shop: Shop, stub: StubServer) -> None:
+    silent = threading.Event()
+
+    def waits(_: Recorded) -> Behaviour:
+        silent.wait(30)
+        return Behaviour(json_text=json.dumps(STRAIGHT))
+
+    stub.script(waits)
+    running = started(shop, "brainstorm", IDEA, "--answers", str(shop.answers(["A", "A"])))
+    stub.wait(lambda server: len(server.requests) > 0, timeout=60)
+    shop.write("moot/workflow.json", json.dumps({**shop.workflow, "reviewer": "Ann"}))
+    silent.set()
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "was carried on by another process" in told
+    assert "moot workflow resume" in told
+    assert shop.workflow["reviewer"] == "Ann"
+    assert shop.resumed("A", "A").code == 0
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(shop: Shop, stub: StubServer) -> None:
     stub.script(Behaviour(stall_after=0))
     running = started(shop, "brainstorm", IDEA, "--answers", str(shop.answers(["A", "A"])))
@@ -386,25 +407,15 @@ def files(root: Path) -> dict[str, str]:
         if path.is_file() and ".git" not in path.parts and not path.name.startswith(".")
     }
     return {
-        name: text if not name.endswith("STATE.yaml") else text.partition("\nphase: ")[2].split("\n")[0]
+        name: str(json.loads(text)["phase"]) if name.endswith("STATE.yaml") else text
         for name, text in texts.items()
     }
 
 
-def read_once(patch: pytest.MonkeyPatch) -> None:
-    """Most of the time would go into reading the same STATE.yaml again, and into waiting for the disk: what a
-    killed process has written, the system still has."""
-    states: dict[str, ChangeState] = {}
-    read = ChangeFolder.state
-
-    def state(folder: ChangeFolder) -> ChangeState:
-        file = folder.path / "STATE.yaml"
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        if text not in states:
-            states[text] = read(folder)
-        return states[text]
-
-    patch.setattr(ChangeFolder, "state", state)
+def hurried(patch: pytest.MonkeyPatch) -> None:
+    """Most of the time would go into keeping the comments of YAML, of which JSON is a part without any, and
+    into waiting for the disk: what a killed process has written, the system still has."""
+    patch.setattr(YamlDocument, "_parse", JsonText)
     patch.setattr(writing.Disk, "fsync", lambda *_: None)
     patch.setattr(writing.Disk, "fsync_dir", lambda *_: None)
 
@@ -422,7 +433,7 @@ def test_whatever_a_kill_leaves_is_resumed_identically_and_not_paid_twice(
     brain.triage = {**STRAIGHT, "batches": BATCHES, "splits": SPLITS}
     brain.verdicts = ["NEEDS_REVISION"]
     brain.plan = {**DRAFT, "tasks": ["Do it"]}
-    read_once(monkeypatch)
+    hurried(monkeypatch)
     monkeypatch.setattr(change_state, "now", lambda: STAMP)
     monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
     (tmp_path / "whole").mkdir()

@@ -37,6 +37,7 @@ from moot.surfaces.cli.terminal import Narrator, bill
 from moot.texts import insights
 
 if TYPE_CHECKING:
+    from moot.flows.analysis_events import StepRef
     from moot.flows.analysis_state import AnalysisState
     from moot.flows.flow import Event, ModelEffect
     from moot.personas import Library
@@ -94,13 +95,20 @@ class AnalysisNarrator(Narrator):
     def began(self, effect: ModelEffect, attempt: int) -> None:
         state = self._state() if self._state else None
         if isinstance(effect, AskPersona):
-            if effect.prompt == OPEN and state is not None and state.current is not None:
-                voice, ref = state.voice(effect.persona), state.current.ref
-                self._line(f"\n{voice.name} ({voice.role}) -- Step {ref.id}: {ref.title}", "bold")
             super().began(effect, attempt)
+            if effect.prompt == OPEN and state is not None and state.current is not None:
+                self._head(state, state.current.ref)
             return
         self._stop_spinning()
         self._spin(f"{self._who(state)} {_AT_WORK.get(effect.prompt, 'thinks')}")
+
+    def _head(self, state: AnalysisState, ref: StepRef) -> None:
+        """On a terminal it comes with the first word, after the waiting."""
+        voice = state.voice(ref.persona)
+        head = f"{voice.name} ({voice.role}) -- Step {ref.id}: {ref.title}"
+        self._header = screen.styled(head, "bold", self._out)
+        if not self._out.isatty():
+            self._write(f"\n{head}\n")
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
         if isinstance(effect, AskPersona) and effect.prompt == OPEN:

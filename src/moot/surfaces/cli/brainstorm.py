@@ -104,7 +104,7 @@ def _tell_uncommitted(names: tuple[str, ...]) -> None:
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
     import asyncio
 
-    from moot.errors import AnswersExhausted, InvalidInput
+    from moot.errors import AnswersExhausted, InvalidInput, SessionMoved
     from moot.surfaces.cli import failures, screen
 
     error: MootError | None = None
@@ -117,6 +117,10 @@ async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bo
         error = unanswered
         narrator.interrupted()
         report(unanswered)
+    except SessionMoved as moved:
+        error = moved
+        narrator.interrupted()
+        screen.say(failures.sentence(f"{moved}; what it wrote there stays"))
     finally:
         narrator.interrupted()
     left, state = workflow.runner.left, workflow.state

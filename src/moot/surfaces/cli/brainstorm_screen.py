@@ -102,9 +102,11 @@ class BrainstormNarrator(Narrator):
     def happened(self, event: Event) -> None:
         super().happened(event)
         self._tell_outcome(event)
-        spoken = getattr(event, "spoken", None)
+        spoken, cost = getattr(event, "spoken", None), getattr(event, "cost_usd", None)
         if spoken is not None:
             screen.say(f"{bill(spoken)}{self._so_far()}", "dim")
+        elif cost:
+            screen.say(f"${cost:.4f}{self._so_far()}", "dim")
         if isinstance(event, GoneBack | Consulted):
             self._shown = ""
         self._present()

@@ -80,14 +80,14 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
     async def personas(request: Request, panel: wire.Id = "board") -> wire.PersonasOut:
         return wire.PersonasOut(personas=[payloads.persona(p) for p in _boards(request).advisors(panel)])
 
-    @app.get("/api/model", responses=problems(503))
+    @app.get("/api/model", responses=problems())
     async def model() -> wire.ModelOut:
         used = await moot.model_in_use()
         return wire.ModelOut(
             model=used.name, tiny=used.tiny, reason=used.reason, advice=BETTER_MODEL if used.weights else ""
         )
 
-    @app.post("/api/board/questions", responses=problems(403, 413, 429, 503))
+    @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
         state = await _while_there(request, _boards(request).questions(asked.decision, _client(request)))
         if state.questions_failure is not None:
@@ -102,7 +102,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post(
         "/api/board/session",
-        responses=problems(403, 413, 429, 503) | stream_of("SessionEvent"),
+        responses=problems(403, 413, 429) | stream_of("SessionEvent"),
         response_class=Response,
     )
     async def session(request: Request, asked: wire.SessionRequest) -> EventStream:
@@ -115,7 +115,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post(
         "/api/board/challenge",
-        responses=problems(403, 404, 409, 413, 429, 503) | stream_of("ChallengeEvent"),
+        responses=problems(403, 404, 409, 413, 429) | stream_of("ChallengeEvent"),
         response_class=Response,
     )
     async def challenge(request: Request, asked: wire.ChallengeRequest) -> EventStream:
@@ -137,7 +137,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             kept = stack.pop_all()
         return EventStream(_reply(first, heard, kept))
 
-    @app.post("/api/board/brief", responses=problems(403, 404, 409, 413, 429, 503))
+    @app.post("/api/board/brief", responses=problems(403, 404, 409, 413, 429))
     async def brief(request: Request, asked: wire.BriefRequest) -> wire.BriefOut:
         boards, client = _boards(request), _client(request)
         if asked.session_id is not None:
@@ -249,7 +249,7 @@ def _session_routes(app: FastAPI) -> None:
     @app.post(
         "/api/board/sessions/{session_id}/retry",
         status_code=202,
-        responses=problems(403, 404, 409, 413),
+        responses=problems(403, 404, 409, 413, 429),
         response_class=Response,
     )
     async def retry(request: Request, session_id: wire.SessionId, asked: wire.RetryRequest) -> Response:
@@ -258,7 +258,7 @@ def _session_routes(app: FastAPI) -> None:
 
     @app.get(
         "/api/board/sessions/{session_id}/events",
-        responses=problems(404) | stream_of("SessionEvent"),
+        responses=problems(404, 429) | stream_of("SessionEvent"),
         response_class=Response,
     )
     async def events(

@@ -23,9 +23,9 @@ PROBLEMS: Answers = {
         404: "There is no such session.",
         409: "The session is not at a point where that is possible.",
         413: "The body is larger than 1 MiB.",
-        429: "The model's provider asks to wait; Retry-After says how long, where it is known.",
+        429: "A limit is reached, here or at the model's provider; Retry-After says how long, where known.",
         500: "Something failed on this side.",
-        503: "No model can be reached, or its key is refused.",
+        503: "The database is away, no model can be reached, or its key is refused.",
     }.items()
 }
 
@@ -42,7 +42,7 @@ EXPORT: Answers = {
 
 
 def problems(*codes: int) -> Answers:
-    return {code: PROBLEMS[code] for code in (400, 401, *codes, 500)}
+    return {code: PROBLEMS[code] for code in sorted({400, 401, *codes, 500, 503})}
 
 
 def stream_of(event: Literal["SessionEvent", "ChallengeEvent"]) -> Answers:

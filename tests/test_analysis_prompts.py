@@ -1,0 +1,157 @@
+"""What the personas of an analysis and of a roundtable are told, and which shape their replies must have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from moot.flows.analysis_state import Step
+from moot.flows.flow import CarriedOut, PersonAnswered, PersonaSpoke
+from moot.flows.roundtable_events import ContributionReturned
+from moot.personas import Persona, load_library
+from moot.prompting import roundtable
+from moot.prompting.analysis import AnalysisPrompts
+from moot.prompting.small import sentences
+from moot.speech import ModelSaid, UserSaid
+from moot.steps import load_steps
+from tests.flows.test_analysis import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, seated
+
+LIBRARY = load_library()
+PROMPTS = AnalysisPrompts({step.id: step for step in load_steps().steps})
+PERSONAS = [LIBRARY.persona(persona) for persona in (MAYA, ALEX, JORDAN)]
+
+
+def said(request: Any) -> str:
+    return "\n".join([request.system, *(message.text for message in request.messages)])
+
+
+def at_table(*words: str) -> Play:
+    """Alex has the word, then Jordan, then the person."""
+    play = Play().step()
+    play.says("E")
+    play.settle(CarriedOut(seated(STEPS[0])))
+    play.settle(play._at_table(play.asked(), ()))
+    for persona, _ in zip((ALEX, JORDAN), words, strict=False):
+        play.settle(PersonaSpoke(TALK[persona], BILL))
+    return play
+
+
+@pytest.mark.parametrize("persona", PERSONAS, ids=lambda persona: persona.id)
+def test_a_persona_at_the_table_hears_its_own_voice_rules(persona: Persona) -> None:
+    system = roundtable.contribution(at_table().state, persona, small=False).system
+    assert persona.voice.lens in system
+    for rules in (persona.voice.patterns, persona.voice.behaviours, persona.voice.forbidden.rules):
+        assert rules
+        assert all(rule in system for rule in rules)
+    assert all(word in system for word in persona.voice.forbidden.words)
+
+
+@pytest.mark.parametrize("persona", PERSONAS, ids=lambda persona: persona.id)
+def test_a_persona_is_told_to_name_colleagues_stay_on_the_question_or_be_silent(persona: Persona) -> None:
+    request = roundtable.contribution(at_table().state, persona, small=False)
+    others = [other for other in PERSONAS if other is not persona]
+    assert all(f"{other.name} ({other.role})" in request.system for other in others)
+    assert "Refer to colleagues by name when you build on or differ from what they said" in request.system
+    assert "<focus>\nWho?\n</focus>" in request.system
+    assert "reply with exactly: (silent)" in request.system
+    assert ("REDIRECT:" in request.system) == (persona.id == MAYA), "only the lead redirects"
+
+
+def test_everything_that_was_said_is_heard() -> None:
+    request = roundtable.contribution(at_table("Alex", "Jordan").state, PERSONAS[0], small=False)
+    for persona in (ALEX, JORDAN):
+        assert TALK[persona] in said(request)
+
+
+def test_forbidden_words_are_named_when_a_contribution_is_asked_for_again() -> None:
+    play = at_table()
+    play.put(ContributionReturned(ALEX, "A delightful thing.", ("delightful",), BILL))
+    request = roundtable.again(play.state, PERSONAS[1], small=False)
+    *_, before, wrong = request.messages
+    assert (type(before), before) == (ModelSaid, ModelSaid("A delightful thing."))
+    assert isinstance(wrong, UserSaid)
+    assert "delightful" in wrong.text
+
+
+def test_the_opening_has_the_guide_of_the_depth_and_what_was_found() -> None:
+    for depth in ("brief", "standard", "deep"):
+        request = PROMPTS.open(Play(scan=depth).state, PERSONAS[0], small=False)
+        step = load_steps().steps[0]
+        assert step.modes[depth] in request.system  # type: ignore[index]
+        assert "3 files" in request.system
+        assert f"({depth})" in request.system
+
+
+def test_notes_have_a_part_for_each_file_in_its_form() -> None:
+    play = Play(completed=("00-01", "00-02", "01-01")).opens()
+    play.says("Twenty.")
+    _, shape = PROMPTS.assess(play.state, small=False)
+    assert list(shape.model_json_schema()["$defs"]["StepNotesContents"]["properties"]) == [
+        "spec.md",
+        "nfr.md",
+    ]
+    with pytest.raises(ValidationError):
+        shape.model_validate({"summary": "x", "missing": [], "follow_up": "", "contents": {"spec.md": "x"}})
+
+
+# -- a very small model --------------------------------------------------------------------------
+
+
+def test_a_small_models_notes_are_the_persons_own_words() -> None:
+    play = Play().opens()
+    play.says("People on trains. About twenty of them.")
+    request, shape = PROMPTS.assess(play.state, small=True)
+    assert len(said(request)) < 300
+    notes = {"summary": "About twenty of them.", "contents": {}}
+    words = "People on trains. About twenty of them."
+    shape.model_validate(notes | {"contents": {"quick-scan.md": words}})
+    for wrong in (notes | {"contents": {"quick-scan.md": "Something."}}, notes | {"summary": "Its own."}):
+        with pytest.raises(ValidationError):
+            shape.model_validate({"contents": {"quick-scan.md": words}} | wrong)
+
+
+def test_a_small_models_feedback_is_written_down_in_the_persons_words() -> None:
+    play = Play().step()
+    play.says("You forgot the tunnels.")
+    assert play.state.step is Step.FEEDBACK
+    _, shape = PROMPTS.feedback(play.state, small=True)
+    drafted = {"reply": "I have written that down.", "contents": {"quick-scan.md": "You forgot the tunnels."}}
+    assert shape.model_validate(drafted)
+
+
+def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
+    play = at_table("Alex", "Jordan")
+    play.settle(PersonAnswered("done"))
+    _, shape = roundtable.synthesis(play.state, small=True)
+    drafted: dict[str, Any] = {
+        "insights": [{"by": ["Alex"], "text": TALK[ALEX]}, {"by": ["Jordan"], "text": TALK[JORDAN]}],
+        "decisions": [],
+        "open_questions": [],
+        "action_items": [],
+        "one_line": "we heard 2 views on Scope Estimation",
+    }
+    shape.model_validate(drafted)
+    for insights in ([], [{"by": ["Maya"], "text": TALK[ALEX]}, drafted["insights"][1]]):
+        with pytest.raises(ValidationError):
+            shape.model_validate(drafted | {"insights": insights})
+
+
+def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
+    play = Play().step()
+    play.says("E")
+    play.settle(CarriedOut({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
+    _, shape = roundtable.framing(play.state, small=True)
+    question = "What do we not know yet about Scope Estimation?"
+    assert shape.model_validate({"summary": "On trains.", "focus_question": question})
+    with pytest.raises(ValidationError):
+        shape.model_validate({"summary": "On trains.", "focus_question": "What is love?"})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("", ("(nothing)",)), ("One.\n\nTwo? One.", ("One.", "Two?")), ("x" * 400, ("x" * 300,))],
+)
+def test_sentences_are_each_there_once(text: str, found: tuple[str, ...]) -> None:
+    assert sentences(text) == found

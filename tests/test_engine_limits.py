@@ -1,0 +1,268 @@
+"""How much may happen at once and cost; a slow listener harms nobody; what nobody needs is cleared away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.config import Limits, ServerSettings
+from moot.engine import Engine, Live, NotReplied
+from moot.engine.feed import KEEP_FRAMES, Feed
+from moot.errors import LimitReached
+from moot.flows.board_events import AdvisorRetried, BoardConvened, BoardEvent, DecisionPresented, Member
+from moot.flows.board_state import Step
+from moot.flows.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
+from moot.runner import Speak, Speech
+from moot.store import Frame, open_store, sqlite_url
+from tests.surfaces.web.server import BRIEF
+
+NAMES = ("ann", "bob", "cyd")
+NO_TENSIONS = {**BRIEF, "tensions": []}
+
+
+def opening(mode: Any = "independent") -> list[BoardEvent]:
+    members = tuple(Member(name, name.title(), "advisor", "challenger") for name in NAMES)
+    return [DecisionPresented("Should we?", members, mode, "openai:m"), BoardConvened()]
+
+
+class Models:
+    """Say a word, cost so much a reply, and hold back until they may speak."""
+
+    def __init__(self, usd: float = 0.0) -> None:
+        self.usd = usd
+        self.asked: list[str] = []
+        self.at_once = self.most_at_once = 0
+        self.may_speak = asyncio.Event()
+        self.may_speak.set()
+        self._asked = asyncio.Condition()
+
+    async def until_asked(self, times: int) -> None:
+        async with self._asked:
+            await self._asked.wait_for(lambda: len(self.asked) >= times)
+
+    def speak_for(self, _: str) -> tuple[Speak, bool]:
+        return self.speak, False
+
+    async def speak(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:
+        self.asked.append(effect.persona if isinstance(effect, AskPersona) else effect.prompt)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        async with self._asked:
+            self._asked.notify_all()
+        try:
+            await self.may_speak.wait()
+        finally:
+            self.at_once -= 1
+        bill = Spoken("openai:m", 1, 1, self.usd, 1)
+        if isinstance(effect, AskPersona):
+            speech.said("Yes.")
+            return PersonaSpoke("Yes.", bill)
+        return Drafted(NO_TENSIONS, bill)
+
+
+@asynccontextmanager
+async def running(
+    place: Path, models: Models, limits: Limits | None = None, **settings: Any
+) -> AsyncIterator[Engine]:
+    async with open_store(sqlite_url(place / "moot.sqlite3")) as store:
+        engine = Engine(store, models.speak_for, ServerSettings(**settings), limits)
+        await engine.start()
+        try:
+            yield engine
+        finally:
+            await engine.close()
+
+
+async def told(engine: Engine, live: Live, after: int = 0) -> list[dict[str, Any]]:
+    return [
+        {"id": frame.seq, **json.loads(frame.body)}
+        async for batch in engine.stream(live, after)
+        for frame in batch
+    ]
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, 30))
+
+
+# -- at once ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (Limits(sessions=2), "no more sessions than 2 may be under way"),
+        (Limits(sessions_per_client=2), "no more than 2 of your sessions"),
+    ],
+)
+def test_one_session_too_many_is_refused_and_can_be_tried_again(
+    tmp_path: Path, limits: Limits, words: str
+) -> None:
+    async def main() -> None:
+        models = Models()
+        models.may_speak.clear()
+        async with running(tmp_path, models, limits) as engine:
+            lives = [await engine.convene(opening(), "one") for _ in range(2)]
+            listening = [asyncio.create_task(told(engine, live)) for live in lives]
+            await models.until_asked(6)
+            with pytest.raises(LimitReached, match=words) as refused:
+                await engine.convene(opening(), "one")
+            assert refused.value.retry_after
+            assert len(await engine.store.sessions()) == 2, "nothing is stored of it"
+            await engine.admit("one", lives[0])
+            if limits.sessions_per_client:
+                await engine.admit("another")
+            models.may_speak.set()
+            await asyncio.gather(*listening)
+            assert (await told(engine, await engine.convene(opening(), "one")))[-1]["type"] == (
+                "session_complete"
+            )
+
+    run(main())
+
+
+def test_calls_to_a_provider_wait_for_each_other(tmp_path: Path) -> None:
+    async def main() -> None:
+        models = Models()
+        models.may_speak.clear()
+        async with running(tmp_path, models, Limits(model_calls={"openai": 2})) as engine:
+            boards = [
+                asyncio.create_task(told(engine, await engine.convene(opening(), "one"))) for _ in range(3)
+            ]
+            await models.until_asked(2)
+            models.may_speak.set()
+            assert all(one[-1]["type"] == "session_complete" for one in await asyncio.gather(*boards))
+        assert models.most_at_once == 2
+        assert len(models.asked) == 12
+
+    run(main())
+
+
+# -- costs -----------------------------------------------------------------------------------------
+
+
+def test_a_session_that_has_become_too_dear_stops_and_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        models = Models(usd=0.30)
+        async with running(tmp_path, models, Limits(session_usd=0.5)) as engine:
+            live = await engine.convene(opening("sequential"))
+            events = await told(engine, live)
+            failed = [e for e in events if e["type"] == "persona_error"]
+            assert models.asked == ["ann", "bob"]
+            assert [e["personaId"] for e in failed] == ["cyd"]
+            assert "has cost $0.60, and [limits] session_usd stops it at $0.50" in failed[0]["message"]
+            assert events[-1]["type"] == "session_complete"
+            [heard] = [heard async for heard in live.challenge("ann", "Really?")]
+            assert isinstance(heard, NotReplied)
+            assert (heard.kind, "session_usd" in heard.message) == ("LimitReached", True)
+        # With a higher limit, what was refused can be asked for again.
+        async with running(tmp_path, models, Limits(session_usd=5)) as engine:
+            assert live.session is not None
+            live = await engine.live(live.session)
+            await live.runner.put(AdvisorRetried("cyd"))
+            await told(engine, live)
+            assert live.state.advisor("cyd").text == "Yes."
+
+    run(main())
+
+
+def test_a_day_that_has_become_too_dear_stops_every_session(tmp_path: Path) -> None:
+    async def main() -> None:
+        models = Models(usd=0.25)
+        for _ in range(2):
+            # What was spent before a restart counts.
+            async with running(tmp_path, models, Limits(day_usd=1.0)) as engine:
+                live = await engine.convene(opening("sequential"))
+                events = await told(engine, live)
+        failed = [e["message"] for e in events if e["type"] == "persona_error"]
+        assert len(failed) == 3
+        assert "models have cost $1.00 today, and [limits] day_usd stops them at $1.00" in failed[0]
+        retry_after = live.state.advisor("ann").failure.retry_after  # type: ignore[union-attr]
+        assert retry_after is not None
+        assert 0 < retry_after <= 24 * 3600
+        assert models.asked == [*NAMES, "board/brief"]
+
+    run(main())
+
+
+# -- slow listeners --------------------------------------------------------------------------------
+
+
+def test_a_listener_who_falls_behind_reads_on_from_the_store(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
+            session = await store.create("board", "t")
+            feed = Feed()
+            total = 6 * KEEP_FRAMES
+            done = False
+            slow = feed.after(0, store, session.id, lambda: done)
+            heard: list[Frame] = []
+            for first in range(1, total, 500):
+                frames = [Frame(session.id, seq, b"%d" % seq) for seq in range(first, first + 500)]
+                await store.append_frames(frames)
+                await feed.tell(frames)
+                assert len(feed._kept) <= 2 * KEEP_FRAMES
+                if first == 1:
+                    heard.extend(await anext(slow))
+            done = True
+            async for batch in slow:
+                heard.extend(batch)
+            assert [frame.seq for frame in heard] == list(range(1, total + 1))
+            feed.drop()
+            again = [
+                frame.seq
+                async for batch in feed.after(17, store, session.id, lambda: True)
+                for frame in batch
+            ]
+            assert again == list(range(18, total + 1))
+
+    run(main())
+
+
+# -- clearing away ---------------------------------------------------------------------------------
+
+
+def test_what_was_told_long_ago_is_cleared_away_and_told_anew_from_the_log(tmp_path: Path) -> None:
+    async def main() -> None:
+        models = Models()
+        async with running(tmp_path, models) as engine:
+            live = await engine.convene(opening())
+            first = await told(engine, live)
+            assert live.session is not None
+            await engine.tidy_up()
+            assert await told(engine, live) == first, "not yet"
+            future = datetime.now(UTC) + timedelta(hours=1)
+            assert await engine.store.clear_frames(future) == 1
+            assert await engine.store.clear_frames(future) == 0
+            assert await engine.store.frames(live.session.id) == []
+            last = first[-1]["id"]
+            assert await engine.store.last_frame(live.session.id) == last
+        async with running(tmp_path, models) as engine:
+            live = await engine.live(live.session)
+            assert live.state.step is Step.REVIEW
+            anew = await told(engine, live, after=last - 3)
+            assert [e["id"] for e in anew] == list(range(last + 1, last + 1 + len(anew)))
+            assert _facts(anew) == _facts(first)
+            for after in (0, 5, last):
+                assert await told(engine, live, after) == anew
+        assert models.asked.count("ann") == 1
+
+    run(main())
+
+
+def _facts(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a client knows when it has heard these."""
+    said: dict[str, str] = {}
+    for event in events:
+        if event["type"] == "persona_token":
+            said[event["personaId"]] = said.get(event["personaId"], "") + event["token"]
+    types: Callable[[str], int] = [event["type"] for event in events].count
+    counted = {kind: types(kind) for kind in ("session_start", "persona_complete", "session_complete")}
+    return {"said": said, "brief": [e["brief"] for e in events if e["type"] == "brief_complete"], **counted}
