@@ -10,7 +10,7 @@ PAGE       := src/moot/surfaces/web/static/index.html
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
-.PHONY: run install page browser clients screenshots check test format docs lock bench clean help
+.PHONY: run install page browser clients peers screenshots check test format docs lock bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -80,8 +80,19 @@ format: install  ## Put the code into shape.
 docs: install    ## Write the generated parts of the documentation.
 	$(BIN)/python -m docs.generate
 
-bench: install   ## Measure; prints ratios.
+bench: install peers  ## Measure, side by side with what else there is; writes the tables in bench/README.md.
 	$(BIN)/python -m bench
+
+# In an environment of their own, so that neither moot's nor CI's has to hold them.
+peers:
+	@$(MAKE) --silent .venv-bench/.installed || \
+	  echo "What moot is compared with could not be installed: it is left out, by name."
+
+.venv-bench/.installed: $(VENV)/.installed requirements-bench.lock
+	@echo "Installing what moot is compared with into .venv-bench …"
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@$(BIN)/uv pip sync --quiet --require-hashes --python .venv-bench/bin/python requirements-bench.lock
+	@touch $@
 
 screenshots: install page browser  ## Take the pictures in the documentation.
 	$(BIN)/python -m docs.screenshots
@@ -89,6 +100,8 @@ screenshots: install page browser  ## Take the pictures in the documentation.
 lock: install    ## Pin the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
 	  --extra weights --extra telemetry --group dev --output-file requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
+	  --group bench --output-file requirements-bench.lock
 
 clean:           ## Remove the environment and all caches.
-	rm -rf $(VENV) .clients web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .venv-bench .clients web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from bench.contenders import REFERENCE, Contender
 from bench.effort import Effort
 from bench.fast_stub import Script
-from bench.listening import Listener, listen
+from bench.listening import Listener, NotHeard, begun, listen
 from bench.pass_through import ADVISORS
 from bench.processes import Process, stub
 from bench.results import Figures, Results, told
@@ -23,6 +23,7 @@ from bench.results import Figures, Results, told
 ENDLESS = Script(tokens=10**9, pace=50)
 STALLED = Script(tokens=1, pace=50, ends=False)
 DELAY_LIMIT = 0.1
+FAILURES = (NotHeard, ConnectionError, TimeoutError)
 
 
 @contextlib.contextmanager
@@ -32,13 +33,40 @@ def serving(script: Script, contenders: list[Contender]) -> Iterator[tuple[Proce
         yield model, {one.name: stack.enter_context(one.start(model.url, 0)) for one in contenders}
 
 
-async def heard(server: Process, script: Script) -> tuple[Listener, float]:
+@contextlib.contextmanager
+def tolerated(name: str) -> Iterator[None]:
+    """Whoever fails at one thing is left out of it, and said to be."""
+    try:
+        yield
+    except FAILURES as why:
+        print(f"  {name}: left out: {str(why) or type(why).__name__}")
+
+
+async def _rounds(
+    servers: dict[str, Process], script: Script, rounds: int
+) -> AsyncIterator[tuple[str, Process, Listener, float]]:
+    """Each hears a board in turn, so often. The first of a process, which loads what it needs, is not told;
+    whoever fails takes no further part."""
+    for number in range(rounds + 1):
+        for name, server in list(servers.items()):
+            try:
+                listener, ended = await _heard(server, script)
+            except FAILURES as why:
+                print(f"  {name}: left out from round {number}: {str(why) or type(why).__name__}")
+                del servers[name]
+                continue
+            if number:
+                yield name, server, listener, ended
+
+
+async def _heard(server: Process, script: Script) -> tuple[Listener, float]:
     """One board to its end, and when that was."""
     delays: list[float] = []
     listener = await listen(server, delays)
-    ended = await listener.ended
+    async with asyncio.timeout(60):
+        ended = await listener.ended
     if len(delays) != ADVISORS * script.tokens:
-        raise RuntimeError(f"{len(delays)} tokens were heard instead of {ADVISORS * script.tokens}")
+        raise NotHeard(f"{len(delays)} tokens were heard instead of {ADVISORS * script.tokens}")
     return listener, ended
 
 
@@ -49,15 +77,10 @@ async def whole_board(contenders: list[Contender], effort: Effort, results: Resu
     walls: Figures = {}
     firsts: Figures = {}
     with serving(effort.whole, contenders) as (_, servers):
-        for number in range(effort.rounds + 1):
-            for name, server in servers.items():
-                listener, ended = await heard(server, effort.whole)
-                if number == 0:
-                    # The first board of a new process, which loads what it needs.
-                    continue
-                walls.setdefault(name, []).append((ended - listener.began) / effort.limit)
-                late = listener.first - listener.began - effort.whole.first_token_delay
-                firsts.setdefault(name, []).append(late * 1e3)
+        async for name, _, listener, ended in _rounds(servers, effort.whole, effort.rounds):
+            walls.setdefault(name, []).append((ended - listener.began) / effort.limit)
+            late = listener.first - listener.began - effort.whole.first_token_delay
+            firsts.setdefault(name, []).append(late * 1e3)
     results.measures |= {"wall": walls, "first": firsts}
     told(f"Wall time of a whole board over its limit of {effort.limit:.2f} s", walls, digits=3)
     told("First word after the model's, ms", firsts)
@@ -71,13 +94,10 @@ async def cpu_per_token(contenders: list[Contender], effort: Effort, results: Re
     whole: Figures = {}
     tokens = ADVISORS * effort.steady.tokens
     with serving(effort.steady, contenders) as (_, servers):
-        for number in range(effort.rounds + 1):
-            for name, server in servers.items():
-                listener, _ = await heard(server, effort.steady)
-                if number:
-                    used = listener.last_cpu - listener.first_cpu
-                    streaming.setdefault(name, []).append(used / tokens * 1e6)
-                    whole.setdefault(name, []).append((server.cpu() - listener.began_cpu) / tokens * 1e6)
+        async for name, server, listener, _ in _rounds(servers, effort.steady, effort.rounds):
+            used = listener.last_cpu - listener.first_cpu
+            streaming.setdefault(name, []).append(used / tokens * 1e6)
+            whole.setdefault(name, []).append((server.cpu() - listener.began_cpu) / tokens * 1e6)
     results.measures |= {"cpu_streaming": streaming, "cpu_whole": whole}
     told(f"CPU per token at {ADVISORS} × {effort.steady.pace:.0f} tokens/s, µs", streaming, REFERENCE)
     told("CPU per token, the whole board, µs", whole, REFERENCE)
@@ -115,17 +135,14 @@ async def _held(contender: Contender, effort: Effort) -> int:
     with stub(ENDLESS) as model, contender.start(model.url, 0) as server:
         for boards in effort.levels:
             try:
-                async with asyncio.timeout(30):
-                    while len(listeners) < boards:
-                        listeners.append(await listen(server, delays))
-                        await listeners[-1].all_speak.wait()
-            except TimeoutError:
-                print(f"  {contender.name:<18} {boards:>3} boards: they do not all speak within 30 s")
+                while len(listeners) < boards:
+                    listeners.append(await begun(server, delays))
+            except FAILURES as why:
+                print(f"  {contender.name:<18} {boards:>3} boards: {why}")
                 break
-            for number in range(1, effort.windows + 1):
-                window = await _window(model, server, delays, effort.window)
-                if window.late <= DELAY_LIMIT:
-                    break
+            number, window = 1, await _window(model, server, delays, effort.window)
+            while window.late > DELAY_LIMIT and number < effort.windows:
+                number, window = number + 1, await _window(model, server, delays, effort.window)
             print(f"  {contender.name:<18} {boards:>3} boards: {window.described} (window {number})")
             if window.late > DELAY_LIMIT:
                 break
@@ -150,15 +167,14 @@ async def memory_waiting(contenders: list[Contender], effort: Effort, results: R
     """Of a board that waits for its eight advisors, whose connections to the model are open."""
     each: Figures = {}
     for one in contenders:
-        with stub(STALLED) as model, one.start(model.url, 0) as server:
+        with tolerated(one.name), stub(STALLED) as model, one.start(model.url, 0) as server:
             listeners: list[Listener] = []
             before = 0
             spare = effort.idle // 10
             for number in range(effort.idle + spare):
                 if number == spare:
                     before = server.memory()
-                listeners.append(await listen(server, []))
-                await listeners[-1].all_speak.wait()
+                listeners.append(await begun(server, []))
             each[one.name] = [(server.memory() - before) / effort.idle / 1024]
             for listener in listeners:
                 listener.ended.cancel()

@@ -42,7 +42,7 @@ class Databases:
     def new(self) -> str:
         name = f"moot{next(self._numbers)}"
         with psycopg.connect(self._url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+            connection.execute(f"CREATE DATABASE {name}")
         return self._url.replace("/postgres?", f"/{name}?")
 
 

@@ -6,20 +6,24 @@ from dataclasses import dataclass
 
 from bench.fast_stub import Script
 
+_WHOLE = Script(tokens=200, pace=100, first_token_delay=0.2, brief_tokens=200)
+_STEADY = Script(tokens=150, pace=50, first_token_delay=0.2)
+_SLOW = Script(tokens=5, pace=1, first_token_delay=0.2, brief_tokens=2)
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
     rounds: int = 5
-    whole: Script = Script(tokens=200, pace=100, first_token_delay=0.2, brief_tokens=200)
+    whole: Script = _WHOLE
     """A board as people have it: eight advisors and a brief."""
-    steady: Script = Script(tokens=150, pace=50, first_token_delay=0.2)
+    steady: Script = _STEADY
     levels: tuple[int, ...] = tuple(range(8, 129, 8))
     """Boards at once, until they are no longer in time."""
     window: float = 1.5
     windows: int = 4
     idle: int = 100
     grown: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000)
-    slow: Script = Script(tokens=5, pace=1, first_token_delay=0.2, brief_tokens=2)
+    slow: Script = _SLOW
     """A token a second: with a thousand boards, eight thousand a second."""
     patience: float = 12.0
     """How often its limit a board may take, with many beside it, before it is given up."""

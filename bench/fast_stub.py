@@ -1,7 +1,7 @@
 """A model server that costs next to nothing: OpenAI's event stream, written by one timer for all streams.
 
 Every token of an advisor is the moment it is due, in microseconds of the monotonic clock, which all processes
-of a machine share; whoever receives it knows its delay. `GET /state` tells how many replies are under way, and
+of a machine share; whoever receives it knows its delay. `GET /state` tells how many replies are under way and
 when clients left theirs. Knows nothing of faults: the tests' stub has those.
 """
 

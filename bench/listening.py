@@ -1,7 +1,7 @@
 """A listener that costs little, and a look at the model's counters.
 
-What it hears are the moments at which tokens were due (see fast_stub.py), which it compares with the clock. It
-decodes nothing else.
+What it hears are the moments at which tokens were due (see fast_stub.py), which it compares with the clock.
+It decodes nothing else.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _SESSION = re.compile(rb'"sessionId":"([^"]+)"')
 _ID = re.compile(rb"^id: (\d+)$", re.MULTILINE)
 _BODY = msgspec.json.encode({"decision": "Should we rewrite our billing service this quarter?"})
 _LAST_CHUNK = b"0\r\n\r\n"
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Listener(asyncio.Protocol):
         self.last_id = 0
         self.answered = asyncio.Event()
         """The server has begun to answer."""
+        self.spoke = asyncio.Event()
         self.all_speak = asyncio.Event()
         self.ended: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self.began = time.monotonic()
@@ -82,6 +84,7 @@ class Listener(asyncio.Protocol):
         if due:
             self._delays.extend(now - int(moment) / 1e6 for moment in due)
             self.heard += len(due)
+            self.spoke.set()
             if self.heard >= ADVISORS:
                 self.all_speak.set()
             self.last_cpu, self.latest = self._server.cpu(), now
@@ -95,6 +98,8 @@ class Listener(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if not self.ended.done():
             self.ended.set_exception(error or ConnectionError("the server closed the connection"))
+            # Most servers are killed while somebody listens; who does not wait for the end need not know.
+            self.ended.exception()
 
     def leave(self) -> float:
         """Closes the connection; when that was."""
@@ -110,6 +115,27 @@ async def listen(server: Process, delays: list[float], resumed: Resumed | None =
         lambda: Listener(server, delays, resumed), "127.0.0.1", server.port
     )
     return listener
+
+
+class NotHeard(RuntimeError):
+    """A server took a board and did not begin it, or did not tell all of it."""
+
+
+async def begun(server: Process, delays: list[float], resumed: Resumed | None = None) -> Listener:
+    """A listener who has heard as many tokens as there are advisors."""
+    listener = await listen(server, delays, resumed)
+    speaking = asyncio.ensure_future(listener.all_speak.wait())
+    try:
+        await asyncio.wait((speaking, listener.ended), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        speaking.cancel()
+    if listener.all_speak.is_set():
+        return listener
+    if listener.ended.done():
+        listener.ended.result()
+        raise NotHeard("a board ended before its advisors had spoken")
+    listener.leave()
+    raise NotHeard(f"a board that was convened was not begun within {_PATIENCE:g} s")
 
 
 async def state_of(model: Process) -> dict[str, Any]:

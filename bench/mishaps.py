@@ -10,15 +10,16 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.board import STALLED
+from bench.board import STALLED, tolerated
 from bench.contenders import POSTGRESQL, SQLITE, Contender, Databases
 from bench.effort import Effort
 from bench.fast_stub import Script
-from bench.listening import Listener, Resumed, listen, until
+from bench.listening import Resumed, begun, listen, state_of, until
 from bench.pass_through import ADVISORS
-from bench.processes import Process, free_port, moot, stub, worker
+from bench.processes import SETTINGS, Process, free_port, moot, stub, worker
 from bench.results import Figures, Results, told
 
 ACROSS = "moot, PostgreSQL, two processes"
@@ -26,17 +27,30 @@ _PATIENCE = 30.0
 _SPEAKING = Script(tokens=10**9, pace=20)
 
 
-@contextlib.contextmanager
-def _apart(known: Databases, model: Process, *arguments: str) -> Iterator[tuple[Process, Process, str, Path]]:
+@dataclass(frozen=True, slots=True)
+class _Apart:
     """A server that serves and a worker that drives, their database and the folder of their settings."""
+
+    server: Process
+    worker: Process
+    database: str
+    folder: Path
+
+
+@contextlib.contextmanager
+def _apart(known: Databases, model: Process, grace: float = 3.0) -> Iterator[_Apart]:
     database = known.new()
     with tempfile.TemporaryDirectory(prefix="moot-bench-") as name:
         folder = Path(name)
+        # Who drives decides how long without a listener, so both have to know.
+        settings = folder / "config" / "moot" / "config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(f"{SETTINGS}grace_seconds = {grace}\n", encoding="utf-8")
         with (
-            moot(model.url, folder, "--database", database, "--no-work", *arguments) as server,
+            moot(model.url, folder, "--database", database, "--no-work") as server,
             worker(model.url, folder, "--database", database) as working,
         ):
-            yield server, working, database, folder
+            yield _Apart(server, working, database, folder)
 
 
 # -- leaving -------------------------------------------------------------------------------------
@@ -46,11 +60,10 @@ async def _left(model: Process, server: Process, rounds: int) -> list[float]:
     """Milliseconds from a client's leaving until the model has seen the last of its streams closed."""
     took = []
     for number in range(rounds + 1):
-        listener = await listen(server, [])
-        await listener.all_speak.wait()
-        gone = (await until(model, lambda _: True, 1))["left"]
+        listener = await begun(server, [])
+        expected = len((await state_of(model))["left"]) + ADVISORS
         at = listener.leave()
-        state = await until(model, lambda s: len(s["left"]) >= len(gone) + ADVISORS, _PATIENCE)
+        state = await until(model, lambda told, count=expected: len(told["left"]) >= count, _PATIENCE)
         if number:
             took.append((max(state["left"]) - at) * 1e3)
     return took
@@ -60,10 +73,10 @@ async def leaving(contenders: list[Contender], known: Databases, effort: Effort,
     """`contenders` are those whose sessions have no grace."""
     figures: Figures = {}
     for one in contenders:
-        with stub(_SPEAKING) as model, one.start(model.url, 0) as server:
+        with tolerated(one.name), stub(_SPEAKING) as model, one.start(model.url, 0) as server:
             figures[one.name] = await _left(model, server, effort.rounds)
-    with stub(_SPEAKING) as model, _apart(known, model, "--grace", "0") as (server, *_):
-        figures[ACROSS] = await _left(model, server, effort.rounds)
+    with tolerated(ACROSS), stub(_SPEAKING) as model, _apart(known, model, grace=0) as two:
+        figures[ACROSS] = await _left(model, two.server, effort.rounds)
     results.measures["leaving"] = figures
     told("A client leaves: until all upstreams are closed, ms", figures)
 
@@ -100,8 +113,7 @@ async def recovery(contenders: list[Contender], known: Databases, effort: Effort
             port = free_port()
             with stub(_SPEAKING) as model:
                 with one.start(model.url, port) as server:
-                    listener = await listen(server, [])
-                    await listener.all_speak.wait()
+                    listener = await begun(server, [])
                     server.kill()
                     began = time.monotonic()
                     await asyncio.gather(listener.ended, return_exceptions=True)
@@ -109,11 +121,13 @@ async def recovery(contenders: list[Contender], known: Databases, effort: Effort
                     accepting.setdefault(one.name, []).append(await _accepting(server, began))
     for name in (SQLITE, POSTGRESQL):
         for _ in range(effort.rounds):
-            took = await _moot_recovers(known.new() if name == POSTGRESQL else None)
-            accepting.setdefault(name, []).append(took[0])
-            going_on.setdefault(name, []).append(took[1])
+            with tolerated(name):
+                took = await _moot_recovers(known.new() if name == POSTGRESQL else None)
+                accepting.setdefault(name, []).append(took[0])
+                going_on.setdefault(name, []).append(took[1])
     for _ in range(effort.rounds):
-        going_on.setdefault(ACROSS, []).append(await _goes_on_elsewhere(known))
+        with tolerated(ACROSS):
+            going_on.setdefault(ACROSS, []).append(await _goes_on_elsewhere(known))
     results.measures |= {"accepting": accepting, "going_on": going_on}
     told("Killed and started again: until a new board is answered, s", accepting, digits=2)
     told("Killed: until the session that it drove goes on, s", going_on, digits=2)
@@ -125,26 +139,25 @@ async def _moot_recovers(database: str | None) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="moot-bench-") as name, stub(_SPEAKING) as model:
         folder = Path(name)
         with moot(model.url, folder, *arguments, port=port) as server:
-            listener = await listen(server, [])
-            await listener.all_speak.wait()
+            listener = await begun(server, [])
             server.kill()
             began = time.monotonic()
             await asyncio.gather(listener.ended, return_exceptions=True)
         with moot(model.url, folder, *arguments, port=port) as server:
             accepting = await _accepting(server, began)
             again = await listen(server, [], Resumed(listener.session, listener.last_id))
-            await _first_token(again)
+            async with asyncio.timeout(_PATIENCE):
+                await again.spoke.wait()
             again.leave()
             return accepting, again.first - began
 
 
 async def _goes_on_elsewhere(known: Databases) -> float:
-    """Two workers; the one that drives is killed. The client stays where it is and hears the session go on."""
-    with stub(_SPEAKING) as model, _apart(known, model) as (server, first, database, folder):
-        listener = await listen(server, [])
-        await listener.all_speak.wait()
-        with worker(model.url, folder, "--database", database):
-            first.kill()
+    """Two workers; the one that drives is killed. The client stays where it is and hears the rest."""
+    with stub(_SPEAKING) as model, _apart(known, model) as two:
+        listener = await begun(two.server, [])
+        with worker(model.url, two.folder, "--database", two.database):
+            two.worker.kill()
             began = time.monotonic()
             # What was on its way is still heard.
             await asyncio.sleep(0.5)
@@ -157,12 +170,6 @@ async def _goes_on_elsewhere(known: Databases) -> float:
             return listener.latest - began
 
 
-async def _first_token(listener: Listener) -> None:
-    async with asyncio.timeout(_PATIENCE):
-        while not listener.first:
-            await asyncio.sleep(0.005)
-
-
 # -- idle listeners ------------------------------------------------------------------------------
 
 
@@ -171,13 +178,16 @@ async def memory_attached(known: Databases, effort: Effort, results: Results) ->
     to a session that waits, across processes as a session that another process drives."""
     each: Figures = {}
     spare = max(1, effort.idle // 10)
-    with tempfile.TemporaryDirectory(prefix="moot-bench-") as folder:
-        with stub(STALLED) as model, moot(model.url, Path(folder)) as server:
-            first = await listen(server, [])
-            await first.all_speak.wait()
-            each[SQLITE] = [await _attached(server, effort.idle, spare, Resumed(first.session))]
-    with stub(STALLED) as model, _apart(known, model) as (server, *_):
-        each[ACROSS] = [await _attached(server, effort.idle, spare, None)]
+    with (
+        tolerated(SQLITE),
+        tempfile.TemporaryDirectory(prefix="moot-bench-") as folder,
+        stub(STALLED) as model,
+        moot(model.url, Path(folder)) as server,
+    ):
+        first = await begun(server, [])
+        each[SQLITE] = [await _attached(server, effort.idle, spare, Resumed(first.session))]
+    with tolerated(ACROSS), stub(STALLED) as model, _apart(known, model) as two:
+        each[ACROSS] = [await _attached(two.server, effort.idle, spare, None)]
     results.measures["memory_attached"] = each
     told("Memory of an idle session that somebody listens to, kB", each, digits=0)
 
@@ -188,8 +198,7 @@ async def _attached(server: Process, count: int, spare: int, resumed: Resumed | 
     for number in range(count + spare):
         if number == spare:
             before = server.memory()
-        listeners.append(await listen(server, [], resumed))
-        await listeners[-1].all_speak.wait()
+        listeners.append(await begun(server, [], resumed))
     each = (server.memory() - before) / count / 1024
     for listener in listeners:
         listener.ended.cancel()

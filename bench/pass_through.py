@@ -1,5 +1,6 @@
 """The least that a server of boards can do: asks the model eight times, copies the bytes to one event stream,
-and asks for a brief. It decodes nothing, keeps nothing, and runs on what moot runs on: uvicorn and aiohttp.
+and asks for a brief. It decodes nothing, keeps nothing, lets go when its client leaves, and runs on what moot
+runs on: uvicorn and aiohttp.
 """
 
 from __future__ import annotations
@@ -33,7 +34,15 @@ class PassThrough:
         self._url = f"{url}/v1/chat/completions"
         self._session: aiohttp.ClientSession | None = None
 
-    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+    async def __call__(self, _scope: Any, receive: Any, send: Any) -> None:
+        copying = asyncio.ensure_future(self._board(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        await asyncio.wait((copying, leaving), return_when=asyncio.FIRST_COMPLETED)
+        for task in (copying, leaving):
+            task.cancel()
+        await asyncio.gather(copying, leaving, return_exceptions=True)
+
+    async def _board(self, send: Any) -> None:
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         headers = [(b"content-type", b"text/event-stream")]
@@ -48,6 +57,11 @@ class PassThrough:
         async with self._session.post(self._url, data=body, headers=headers) as response:
             async for data in response.content.iter_any():
                 await send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def _left(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def main() -> None:

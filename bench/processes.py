@@ -22,7 +22,7 @@ from tests.surfaces.cli.command import MOOT, environment
 
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
 _OF_MODELS = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OTEL_")
-_SETTINGS = "[server]\nsessions_per_worker = 5000\n"
+SETTINGS = "[server]\nsessions_per_worker = 5000\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def _environment(folder: Path, model_url: str) -> Mapping[str, str]:
     env = {n: value for n, value in environment(folder).items() if not n.startswith(_OF_MODELS)}
     settings = folder / "config" / "moot"
     settings.mkdir(parents=True, exist_ok=True)
-    (settings / "config.toml").write_text(_SETTINGS, encoding="utf-8")
+    if not (settings / "config.toml").exists():
+        (settings / "config.toml").write_text(SETTINGS, encoding="utf-8")
     return env | {"OPENAI_API_KEY": "bench", "OPENAI_BASE_URL": f"{model_url}/v1"}
 
 

@@ -86,7 +86,7 @@ def tables(found: Results) -> str:
     names = list(found.measures["wall"])
     every = [*names, ACROSS]
     lines = [
-        f"Taken {found.taken} on {found.machine}; medians, and lowest … highest where there are several rounds.",
+        f"Taken {found.taken} on {found.machine}; medians, and lowest … highest of several rounds.",
         "",
     ]
     if found.absent:

@@ -17,8 +17,8 @@ Figures = dict[str, list[float]]
 
 
 class Grown(msgspec.Struct, frozen=True):
-    """So many sessions at once: the median board's wall time over its limit, CPU milliseconds and memory in kB
-    for each. Without figures where they did not end in time."""
+    """So many sessions at once: the median board's wall time over its limit, and CPU milliseconds and memory
+    in kB for each. Without figures where they did not end in time."""
 
     sessions: int
     wall: float | None = None

@@ -1,12 +1,13 @@
 """`python -m bench soak --minutes 30`: boards come and go at half of what one process holds, for a long time.
 
-Memory must stay flat and no stream may be left open. A board lasts some seconds, then another takes its place; one
-listener in four leaves in the middle, as people do.
+Memory must stay flat and no stream may be left open. A board lasts some seconds, then another takes its
+place; one listener in four leaves in the middle, as people do.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import statistics
 import tempfile
@@ -59,31 +60,33 @@ def slope(samples: list[tuple[float, int]]) -> float:
 async def _soak(minutes: float, boards: int) -> bool:
     samples: list[tuple[float, int]] = []
     ended: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="moot-soak-") as folder, stub(SCRIPT) as model:
-        with moot(model.url, Path(folder), "--grace", "0.5") as server:
-            began = time.monotonic()
-            until_ = began + minutes * 60
-            seats = [
-                asyncio.create_task(_seat(server, until_, random.Random(number), ended))
-                for number in range(boards)
-            ]
-            sitting = asyncio.gather(*seats)
-            next_line = began
-            while not sitting.done():
-                await asyncio.wait((sitting,), timeout=1.0)
-                samples.append((time.monotonic(), server.memory()))
-                if samples[-1][0] >= next_line:
-                    next_line += max(10.0, minutes * 3)
-                    open_ = (await state_of(model))["open"]
-                    passed = (samples[-1][0] - began) / 60
-                    used = samples[-1][1] / 2**20
-                    print(f"  {passed:5.1f} min  {used:7.1f} MB  {len(ended):6} boards, {open_} streams open")
-            await sitting
-            # What was left in the middle may go on for the time of grace.
-            try:
-                last = await until(model, lambda state: state["open"] == 0, 10)
-            except TimeoutError:
-                last = await state_of(model)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="moot-soak-"))
+        model = stack.enter_context(stub(SCRIPT))
+        server = stack.enter_context(moot(model.url, Path(folder), "--grace", "0.5"))
+        began = time.monotonic()
+        until_ = began + minutes * 60
+        seats = [
+            asyncio.create_task(_seat(server, until_, random.Random(number), ended))
+            for number in range(boards)
+        ]
+        sitting = asyncio.gather(*seats)
+        next_line = began
+        while not sitting.done():
+            await asyncio.wait((sitting,), timeout=1.0)
+            samples.append((time.monotonic(), server.memory()))
+            if samples[-1][0] >= next_line:
+                next_line += max(10.0, minutes * 3)
+                open_ = (await state_of(model))["open"]
+                passed = (samples[-1][0] - began) / 60
+                used = samples[-1][1] / 2**20
+                print(f"  {passed:5.1f} min  {used:7.1f} MB  {len(ended):6} boards, {open_} streams open")
+        await sitting
+        # What was left in the middle may go on for the time of grace.
+        try:
+            last = await until(model, lambda state: state["open"] == 0, 10)
+        except TimeoutError:
+            last = await state_of(model)
     grew = slope(samples)
     flat, closed = grew < GOAL_PER_TEN_MINUTES, last["open"] == 0
     print(

@@ -4,6 +4,7 @@ run that was interrupted and went on can be compared with one that was not."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 WORDS = {
@@ -35,7 +36,7 @@ SYNTHESIS = {
 }
 
 
-def reply(system: str, said: str, schema: dict[str, Any] | None) -> str:
+def reply(system: str, said: str, schema: Mapping[str, Any] | None) -> str:
     if schema is not None:
         return json.dumps(_typed(said, schema))
     name = next((name for name in WORDS if f"You are {name}" in system), "Maya")
@@ -45,7 +46,7 @@ def reply(system: str, said: str, schema: dict[str, Any] | None) -> str:
     return f"{name} asks: 1. Who needs it?"
 
 
-def _typed(said: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _typed(said: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     fields = schema["properties"]
     if "focus_question" in fields:
         return {"summary": "three journeys were found", "focus_question": "What happens on a conflict?"}

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 Value = Mapping[str, Any]
 
 _NO_AGENT = (
-    "No coding agent was found. Hand the text below to one, or do it yourself and tick the boxes in "
-    "tasks.md; then try again."
+    "No coding agent was found. Hand the text above to one, or do it yourself and tick the boxes in "
+    "tasks.md; then try again"
 )
 
 
@@ -197,7 +197,10 @@ class WorkflowWork:
         message = ""
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             built = await Implementing(self._changes).implement(folder.id, self._company.tell)
-            message = built.problem or (f"{_NO_AGENT}\n\n{built.handover}" if built.handover else "")
+            message = built.problem.rstrip(" .:\n")
+            if built.handover:
+                self._company.tell(built.handover)
+                message = _NO_AGENT
         boxes = tasks.tasks(folder.tasks() or "")
         return {
             "complete": folder.state().phase in (Phase.COMPLETE, Phase.ARCHIVED),

@@ -254,7 +254,7 @@ def test_the_menu_after_a_step_is_word_for_word() -> None:
     play = Play().step()
     asked = play.asked()
     assert isinstance(asked, AskPerson)
-    assert asked.expects == "Or type naturally to provide feedback."
+    assert asked.hint == "Or type naturally to provide feedback."
     assert [f"[{option.key}] {option.label}" for option in asked.options] == [
         "[E] Elaboration Mode -- bring all perspectives to discuss this topic",
         "[C] Continue -- move to the next step",

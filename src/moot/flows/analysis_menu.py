@@ -36,7 +36,7 @@ def options(state: AnalysisState) -> tuple[Option, ...]:
 
 
 def ask_at_menu(state: AnalysisState) -> AskPerson:
-    return AskPerson("menu", NATURALLY, str(state.happened), options(state))
+    return AskPerson("menu", "what next", str(state.happened), options(state), hint=NATURALLY)
 
 
 def ask_for_question(state: AnalysisState) -> AskPerson:

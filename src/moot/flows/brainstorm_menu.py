@@ -85,7 +85,7 @@ def options(state: BrainstormState) -> tuple[Option, ...]:
             return (*_triage_options(state), *others, Option("S", "Skip to planning"))
         case Step.QUESTIONS:
             numbered = [
-                Option(str(n), words.question(each)) for n, each in enumerate(state.questions, start=1)
+                Option(str(n), words.question_line(each)) for n, each in enumerate(state.questions, start=1)
             ]
             still_open = sum(not each.answered for each in state.questions)
             left = f" – {still_open} left to the brainstormer's judgment" if still_open else ""

@@ -15,6 +15,9 @@ LEVEL_NAMES: dict[Level, str] = {
     "complex": "Complex",
 }
 
+LONGEST_SHOWN = 80
+"""Characters of an answer in a menu."""
+
 
 def triage(proposal: Triage) -> str:
     lines = [f"Assessment: {LEVEL_NAMES[proposal.level]}", proposal.reasoning]
@@ -39,6 +42,14 @@ def questions(asked: Sequence[Question]) -> str:
 def question(asked: Question) -> str:
     """With its state before it."""
     return f"[{question_state(asked)}] {asked.text}"
+
+
+def question_line(asked: Question) -> str:
+    """For a menu: of a long answer only the beginning, so that the question is still in sight."""
+    answer = " ".join(asked.answer.split())
+    if asked.answered and len(answer) > LONGEST_SHOWN:
+        return f"[answered: {answer[: LONGEST_SHOWN - 1]}…] {asked.text}"
+    return question(asked)
 
 
 def question_state(asked: Question) -> str:

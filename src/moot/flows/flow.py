@@ -50,13 +50,15 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class AskPerson:
     """Ask the person. `expects` says in a few words what may be answered. An `optional` question may be
-    left unanswered: then the flow rests where it is and can be taken up again."""
+    left unanswered: then the flow rests where it is and can be taken up again. `hint` is what else may be
+    typed, shown below the options."""
 
     step: str
     expects: str
     occasion: str
     options: tuple[Option, ...] = ()
     optional: bool = False
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

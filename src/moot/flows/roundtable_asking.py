@@ -83,7 +83,10 @@ def _next_word(state: RoundtableState) -> Effect:
     if state.doubted is not None:
         return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, Option("continue", "Go on")))
     options = (Option("", "Listen on"), _DONE)
-    return AskPerson("roundtable", "your thoughts, to everyone or to one by name", occasion, options)
+    turn = f"turn {state.turns + 1} of {state.opened.max_turns}"
+    return AskPerson(
+        "roundtable", f"your thoughts, to everyone or to one by name ({turn})", occasion, options
+    )
 
 
 _DONE = Option("done", "End the discussion")

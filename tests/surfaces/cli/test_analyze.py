@@ -173,23 +173,40 @@ def test_feedback_is_added_and_nothing_is_lost(project: Project) -> None:
     assert "<!-- Step 00-01, feedback 1 -->" in text
 
 
+BRIEF = {
+    "consensus": {"areas": ["Storage is cheap."], "strength": "moderate"},
+    "tensions": [],
+    "blindSpots": [],
+    "recommendation": {"summary": "Let the reader pay.", "confidence": "high", "conditions": []},
+}
+
+
+def asks_for_brief(request: Recorded) -> bool:
+    return request.schema is not None and "blindSpots" in request.schema["properties"]
+
+
 def test_the_board_is_convened_on_an_open_question(project: Project, stub: StubServer) -> None:
-    brief = {
-        "consensus": {"areas": ["Storage is cheap."], "strength": "moderate"},
-        "tensions": [],
-        "blindSpots": [],
-        "recommendation": {"summary": "Let the reader pay.", "confidence": "high", "conditions": []},
-    }
-    stub.on(
-        lambda r: r.schema is not None and "blindSpots" in r.schema["properties"],
-        Behaviour(json_text=json.dumps(brief)),
-    )
+    stub.on(asks_for_brief, Behaviour(json_text=json.dumps(BRIEF)))
     answers = ["Twenty.", "E", "Team, what do you think?", "done", "B", "1", "C"]
     ended = project.run("analyze", "Offline mode", answers=answers)
     assert "The Board on: Who pays for the storage?" in ended.out
     assert "Let the reader pay." in ended.out
     [file] = [path.name for path in project.item.iterdir() if path.name.startswith("board-")]
     assert f"[{file}]({file})" in project.read("quick-scan.md")
+
+
+def test_a_board_whose_brief_failed_is_taken_up_again_and_nobody_speaks_twice(
+    project: Project, stub: StubServer
+) -> None:
+    stub.on(asks_for_brief, Behaviour(status=400, error_message="no"))
+    begun = project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "B", "1"])
+    assert begun.code == 1
+    assert "The brief could not be written" in begun.err
+    before = len(stub.requests)
+    stub.on(asks_for_brief, Behaviour(json_text=json.dumps(BRIEF)))
+    again = project.run("analyze", "offline-mode", answers=["r"])
+    assert "Let the reader pay." in again.out
+    assert [asks_for_brief(request) for request in stub.requests[before:]] == [True]
 
 
 def test_a_model_that_fails_can_be_tried_again(project: Project, stub: StubServer) -> None:

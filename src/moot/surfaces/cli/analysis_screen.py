@@ -30,9 +30,10 @@ from moot.flows.roundtable_events import (
     ElaborationRecorded,
     SynthesisDrafted,
 )
-from moot.flows.roundtable_state import USER, RoundtableState
+from moot.flows.roundtable_state import USER, RoundtableState, Said
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
+from moot.surfaces.cli.plain import Wrapping, visible
 from moot.surfaces.cli.terminal import Narrator, bill
 from moot.texts import insights
 
@@ -81,11 +82,11 @@ class AnalysisNarrator(Narrator):
         table = state.roundtable
         if table is not None and table.table is not None:
             for said in table.transcript[-_RECALLED:]:
-                self._line(f"\n{'You: ' if said.speaker == USER else ''}{table.line(said)}")
+                self._tell_said(table, said)
         elif state.failure is not None:
             self._tell_failure(state.failure)
         elif state.question:
-            self._line(f"\n{self._voice(state)}: {state.question}")
+            self._line(f"\n{self._voice(state)}: {state.question}", self._voice(state))
 
     def tell(self, what: str) -> None:
         screen.say(f"  {what}", "dim")
@@ -132,11 +133,11 @@ class AnalysisNarrator(Narrator):
             case StepOpened(spoken=spoken):
                 screen.say(bill(spoken), "dim")
             case StepAssessed(follow_up=follow_up) if state.question:
-                self._line(f"\n{self._voice(state)}: {follow_up}")
+                self._line(f"\n{self._voice(state)}: {follow_up}", self._voice(state))
             case StepCompleted(files=files) | FeedbackWritten(files) if files:
                 screen.say(f"Written: {', '.join(files)}", "dim")
             case FeedbackTaken(reply):
-                self._line(f"\n{self._voice(state)}: {reply}")
+                self._line(f"\n{self._voice(state)}: {reply}", self._voice(state))
             case MenuChosen():
                 self._tell_left_out(state)
             case BoardAnswered(question, session, file, recommendation):
@@ -162,8 +163,9 @@ class AnalysisNarrator(Narrator):
                 self._told = 0
             self._table = table
             for said in table.transcript[self._told :]:
-                if said.speaker != USER:
-                    self._line(f"\n{table.line(said)}")
+                # A doubt is put as a question right below.
+                if said.speaker != USER and not (said.kind == "doubt" and screen.interactive()):
+                    self._tell_said(table, said)
             self._told = len(table.transcript)
         match event:
             case SynthesisDrafted(synthesis) if self._table is not None:
@@ -177,6 +179,13 @@ class AnalysisNarrator(Narrator):
                 if message:
                     screen.say(message)
                 self._table = None
+
+    def _tell_said(self, table: RoundtableState, said: Said) -> None:
+        if said.speaker in table.speakers:
+            speaker = table.speakers[said.speaker]
+            self._line(f"\n{table.line(said)}", f"{speaker.name} ({speaker.role}):")
+        else:
+            self._line(f"\n{'You: ' if said.speaker == USER else ''}{said.text}")
 
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:
@@ -196,9 +205,15 @@ class AnalysisNarrator(Narrator):
         voice = state.voice(state.current.ref.persona)
         return f"{voice.name} ({voice.role})"
 
-    def _line(self, text: str, style: screen.Style | None = None) -> None:
+    def _line(self, text: str, speaker: str = "") -> None:
+        """On a terminal broken between words, with whoever speaks set off."""
         self._stop_spinning()
-        self._write(screen.styled(text, style, self._out) + "\n")
+        shown = visible(text)
+        if self._out.isatty():
+            wrapping = Wrapping(screen.columns())
+            shown = wrapping.feed(shown) + wrapping.end()
+            shown = shown.replace(visible(speaker), screen.styled(speaker, "bold", self._out), 1)
+        self._write(f"{shown}\n")
 
 
 def _rendered(table: RoundtableState, synthesis: insights.Synthesis) -> str:

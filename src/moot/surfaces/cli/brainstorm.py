@@ -90,6 +90,7 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
 
 def _tell_uncommitted(names: tuple[str, ...]) -> None:
     from moot.surfaces.cli import screen
+    from moot.surfaces.cli.menu_person import wrapped
 
     if not names:
         return

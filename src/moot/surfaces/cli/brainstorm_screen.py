@@ -126,7 +126,9 @@ class BrainstormNarrator(Narrator):
             case AttemptFailed(kind, message, raw):
                 if raw:
                     screen.say(raw)
-                screen.say(f"{sentence(wrapped(message))} {NEXT_STEPS.get(kind, '')}".rstrip())
+                # The menu that follows says what happened.
+                told = "" if self._asks else f"{sentence(message)} "
+                screen.say(wrapped(f"{told}{NEXT_STEPS.get(kind, '')}".rstrip()))
             case _:
                 self._tell_work(event)
 
@@ -153,7 +155,7 @@ class BrainstormNarrator(Narrator):
                 self._line(f"{_batch(state)}: the plan was revised")
             case BatchBuilt(complete, message, done, tasks):
                 self._line(f"{_batch(state)}: {done} of {tasks} tasks done")
-                if not complete:
+                if not complete and not self._asks:
                     screen.say(message)
             case ScopeReassessed(assessment):
                 self._line(f"\n{assessment}")

@@ -46,6 +46,8 @@ class TerminalPerson:
         for option in ask.options:
             screen.say(f"  [{option.key or 'Enter'}] {option.label}", "dim")
         screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
+        if ask.hint:
+            screen.say(f"  {ask.hint}", "dim")
         while True:
             try:
                 typed = str(await self._prompt.prompt_async("> "))

@@ -1,0 +1,102 @@
+"""The person at a menu: the real line editor, fed with the bytes that keys send."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from moot.flows.flow import AskPerson, Option
+from moot.runner import Left
+from moot.surfaces.cli import screen
+from moot.surfaces.cli.menu_person import MenuPerson, wrapped
+
+ENTER, ALT_ENTER, CTRL_J, LEFT, CTRL_D, CTRL_C = "\r", "\x1b\r", "\n", "\x1b[D", "\x04", "\x03"
+MENU = AskPerson(
+    "questions",
+    "a number to answer that question",
+    "1",
+    (Option("1", "[unanswered] Who?"), Option("B", "Back")),
+)
+WORDS = AskPerson("comment", "what you think of it", "2")
+
+
+def answered(typed: str, ask: AskPerson = MENU, problem: str | None = None) -> str:
+    async def whole() -> str:
+        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+            keys.send_text(typed)
+            return await MenuPerson().answer(ask, problem)
+
+    return asyncio.run(whole())
+
+
+def test_a_menu_shows_every_option_with_its_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(f"1{ENTER}") == "1"
+    told = capsys.readouterr().err
+    assert "A number to answer that question:\n  1 [unanswered] Who?\n  B Back\n" in told
+    assert "Ctrl-D leaves, ? helps" in told
+
+
+def test_a_question_mark_explains_the_step_and_asks_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(f"?{ENTER}1{ENTER}") == "1"
+    told = capsys.readouterr().err
+    assert "Answer any of them, in any order" in told
+    assert told.count("1 [unanswered] Who?") == 2
+
+
+def test_words_can_have_several_lines() -> None:
+    assert answered(f"one{ALT_ENTER}two{CTRL_J}three{ENTER}", WORDS) == "one\ntwo\nthree"
+
+
+def test_what_is_pasted_keeps_its_lines() -> None:
+    assert answered(f"\x1b[200~one\ntwo\n\x1b[201~three{ENTER}", WORDS) == "one\ntwo\nthree"
+
+
+def test_the_left_arrow_goes_back_where_that_can_be_and_moves_elsewhere() -> None:
+    assert answered(LEFT) == "B"
+    assert answered(f"ac{LEFT}b{ENTER}") == "abc"
+    assert answered(f"{LEFT}x{ENTER}", WORDS) == "x"
+
+
+def test_an_empty_line_is_an_answer_only_where_one_is_offered() -> None:
+    assert answered(f"{ENTER}{ENTER}1{ENTER}") == "1"
+    listening = AskPerson("roundtable", "your thoughts", "3", (Option("", "Listen on"),))
+    assert answered(ENTER, listening) == ""
+
+
+def test_an_empty_line_leaves_what_may_be_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Left):
+        answered(ENTER, AskPerson("next", "1 waiting", "4", (Option("A", "Accept"),), optional=True))
+    assert "Enter leaves" in capsys.readouterr().err
+
+
+def test_ctrl_d_leaves_and_ctrl_c_interrupts() -> None:
+    with pytest.raises(Left) as left:
+        answered(CTRL_D)
+    assert not left.value.interrupted
+    with pytest.raises(Left) as interrupted:
+        answered(CTRL_C)
+    assert interrupted.value.interrupted
+
+
+def test_a_refused_answer_is_asked_for_again_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    answered(f"1{ENTER}", problem="choice: 'x' is none of those offered")
+    assert "Choice: 'x' is none of those offered." in capsys.readouterr().err
+
+
+def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    option = Option("1", "[answered: one\n  two\x1b[2J " + "x" * 400 + "] Who?")
+    answered(f"1{ENTER}", AskPerson("questions", "which", "5", (option,)))
+    told = capsys.readouterr().err
+    assert "  1 [answered: one two" in told
+    assert "\x1b[2J" not in told
+    assert "x" * 400 not in told
+
+
+def test_text_is_wrapped_below_its_first_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "columns", lambda: 24)
+    assert wrapped("one two three four five six", 4) == "    one two three four\n    five six"
+    assert wrapped("  1. one two three four five") == "  1. one two three four\n  five"
