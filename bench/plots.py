@@ -35,14 +35,12 @@ def chart(title: str, across: str, up: str, lines: Mapping[str, Points]) -> str:
         f'<text transform="rotate(-90)" x="{-(_TOP + HEIGHT - _BOTTOM) / 2:.0f}" y="16" '
         f'text-anchor="middle">{escape(up)}</text>',
     ]
-    for points, colour in zip(drawn.values(), _cycled(len(drawn)), strict=True):
-        parts.extend(_line([(xs.place(x), ys.place(y)) for x, y in points], colour))
-    parts.extend(_legend(list(drawn)))
+    # The same colour in every chart, whoever else has figures.
+    colours = {name: _COLOURS[number % len(_COLOURS)] for number, name in enumerate(lines)}
+    for name, points in drawn.items():
+        parts.extend(_line([(xs.place(x), ys.place(y)) for x, y in points], colours[name]))
+    parts.extend(_legend({name: colours[name] for name in drawn}))
     return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def _cycled(count: int) -> list[str]:
-    return [_COLOURS[number % len(_COLOURS)] for number in range(count)]
 
 
 class _Axis:
@@ -91,9 +89,9 @@ def _line(points: list[tuple[float, float]], colour: str) -> list[str]:
     return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>', *dots]
 
 
-def _legend(names: list[str]) -> list[str]:
+def _legend(colours: Mapping[str, str]) -> list[str]:
     parts = []
-    for number, (name, colour) in enumerate(zip(names, _cycled(len(names)), strict=True)):
+    for number, (name, colour) in enumerate(colours.items()):
         y = _TOP + 12 + 20 * number
         x = WIDTH - _RIGHT + 16
         parts.append(f'<rect x="{x}" y="{y - 9}" width="12" height="12" fill="{colour}"/>')

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from docs.typescript import wire_types
 
-from moot.flows import ask, board, change
+from moot.flows import analysis, ask, board, brainstorm, change, roundtable, workflow
 from moot.personas import load_library
 from moot.surfaces.web.app import create_app
 
@@ -26,6 +26,14 @@ COMMANDS = (
     (),
     ("serve",),
     ("board",),
+    ("brainstorm",),
+    ("workflow",),
+    ("workflow", "status"),
+    ("workflow", "queue"),
+    ("workflow", "resume"),
+    ("workflow", "drop"),
+    ("analyze",),
+    ("items",),
     ("ask",),
     ("doctor",),
     ("sessions",),
@@ -38,6 +46,7 @@ COMMANDS = (
     ("validate-challenge",),
     ("changes",),
     ("mcp",),
+    ("worker",),
     ("personas",),
     ("personas", "show"),
     ("personas", "new"),
@@ -49,8 +58,17 @@ COMMANDS = (
 FLOWS: Mapping[str, Mapping[Any, Any]] = {
     "ask": ask.TRANSITIONS,
     "board": board.TRANSITIONS,
+    "analysis": analysis.TRANSITIONS,
+    "roundtable": roundtable.TRANSITIONS,
     "change": change.TRANSITIONS,
+    "brainstorm": brainstorm.TRANSITIONS,
+    "workflow": workflow.TRANSITIONS,
 }
+MOST_NAMES = 4
+"""On one arrow: more would hide the drawing."""
+MOST_TARGETS = 8
+"""An event that can lead to more of them leads to wherever things were."""
+ANYWHERE = "wherever_it_was"
 
 NOTE = "<!-- Written by docs/generate.py: change the code, then run `make docs`. -->\n"
 
@@ -113,14 +131,28 @@ def flows() -> str:
         "Every transition of every flow, drawn from the tables in `src/moot/flows/`.\n",
     ]
     for name, table in FLOWS.items():
-        arrows = "\n".join(
-            f"    {_place(step)} --> {_place(target)}: {_name(event)}"
-            for (step, event), targets in table.items()
-            for target in (targets if isinstance(targets, tuple) else (targets,))
-        )
         first = _place(next(iter(table))[0])
+        arrows = "\n".join(
+            f"    {step} --> {target}: {_label(names)}" for (step, target), names in _arrows(table)
+        )
         parts.append(f"## {name}\n\n```mermaid\nstateDiagram-v2\n    [*] --> {first}\n{arrows}\n```\n")
     return "\n".join(parts)
+
+
+def _arrows(table: Mapping[Any, Any]) -> Iterable[tuple[tuple[str, str], list[str]]]:
+    """One from a step to another, with everything that leads there."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for (step, event), led_to in table.items():
+        targets = led_to if isinstance(led_to, tuple) else (led_to,)
+        for target in (ANYWHERE,) if len(targets) > MOST_TARGETS else map(_place, targets):
+            found.setdefault((_place(step), target), []).append(_name(event))
+    return found.items()
+
+
+def _label(names: list[str]) -> str:
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} more"
 
 
 def _name(event: object) -> str:
@@ -129,7 +161,7 @@ def _name(event: object) -> str:
 
 
 def _place(step: object) -> str:
-    return str(step).replace("-", "_")
+    return str(step).replace("-", "_").replace(" ", "_")
 
 
 if __name__ == "__main__":

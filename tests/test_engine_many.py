@@ -244,6 +244,21 @@ def test_a_session_that_is_deleted_elsewhere_is_gone(
     assert one.get(f"/api/board/sessions/{session_id}").status_code == 404
 
 
+def test_a_stream_does_not_end_before_the_session_does(several: Several, stub: StubServer) -> None:
+    """Also where the process that serves is the one that takes the session over to drive it."""
+    with several.server("--grace", "0") as server:
+        for _ in range(3):
+            a_board(stub, pace=50, words="word " * 500)
+            with server.streaming("POST", "/api/board/session", json=SESSION) as events:
+                heard = [next(events)]
+                stub.wait(lambda s: s.open_streams == 8)
+            stub.wait(lambda s: s.open_streams == 0)
+            a_board(stub)
+            heard += rest_of(server, heard[0]["sessionId"], 1)
+            assert heard[-2]["type"] == "session_complete"
+            assert [e["id"] for e in heard[:-1]] == list(range(1, len(heard)))
+
+
 # -- who drives ends -------------------------------------------------------------------------------
 
 

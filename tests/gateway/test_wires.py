@@ -523,6 +523,19 @@ def test_a_second_invalid_draft_is_an_error_that_shows_the_raw_text(
 
 
 @both_wires
+def test_after_the_last_asking_an_invalid_draft_is_not_returned(wire: Wire, stub: StubServer) -> None:
+    stub.default = Behaviour(json_text="I would say complex.")
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            with pytest.raises(DraftInvalid):
+                await talk.model.draft(asked(last=True), Triage)
+
+    run(main)
+    assert len(stub.requests) == 1
+
+
+@both_wires
 def test_a_server_without_schema_support_gets_a_forced_tool(wire: Wire, stub: StubServer) -> None:
     refused = {"anthropic": "output_config", "openai": "response_format"}[wire]
     answer = Behaviour(

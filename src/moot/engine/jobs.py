@@ -112,9 +112,9 @@ class Jobs:
             kwargs={"connect_timeout": 2},
         )
         self._app = App(connector=self._connector)
-        self._app.job_manager = _FairManager(self._connector, lambda: self._begun.total())
-        self._worker: Worker | None = None
         self._begun: Counter[int | None] = Counter()
+        self._app.job_manager = _FairManager(self._connector, self._begun.total)
+        self._worker: Worker | None = None
         self._suspected: set[int | None] = set()
 
         @self._app.task(name=_DRIVE, queue="drive", retry=_HandedOn(), pass_context=True)

@@ -66,6 +66,8 @@ class Live:
         self.here = True
         """Whether this process is the one that drives it when there is anything to do."""
         self.one_driver = asyncio.Lock()
+        self.held = False
+        """Whether a job of this process has it: it is under way then, also between two runs."""
         self.driven_elsewhere = False
         self.heard_elsewhere = False
         self.untold = False
@@ -83,6 +85,7 @@ class Live:
         self.listeners_changed: Callable[[], Awaitable[None]] = _nothing
         self.reply_heard: Callable[[int], Awaitable[None]] = _nothing
         self.noted_quiet = False
+        self._stopped = False
         self._log = log
         self._grace = grace
         self._server = server
@@ -106,7 +109,7 @@ class Live:
 
     @property
     def under_way(self) -> bool:
-        return self.driving or self.driven_elsewhere
+        return self.driving or self.held or self.driven_elsewhere
 
     @property
     def quiet(self) -> bool:
@@ -128,7 +131,7 @@ class Live:
     async def take_over(self, store: Store, start: Payload) -> None:
         """Makes this process the one that drives: what is in the log and was not told is told now."""
         assert self.session is not None
-        self.here, self.lost, self.driven_elsewhere = True, False, False
+        self.here, self.lost, self.driven_elsewhere, self._stopped = True, False, False, False
         await self.runner.catch_up()
         told = await store.frames(self.session.id)
         await self.feed.skip_to(await store.last_frame(self.session.id))
@@ -193,8 +196,9 @@ class Live:
     # -- driving -----------------------------------------------------------------------------
 
     async def go_on(self) -> None:
-        """Has it driven, if there is anything to do and nobody does it."""
-        if not self.under_way and (self.untold or self.runner.pending()):
+        """Has it driven, if there is anything to do. Asked for also where somebody drives it: they may be
+        about to stop, because nobody listened."""
+        if self.untold or self.runner.pending():
             await self.want()
 
     async def _drive_here(self) -> None:
@@ -205,7 +209,13 @@ class Live:
         if not self.driving and self.runner.pending():
             self.noted_quiet = False
             self._driving = asyncio.create_task(self._drive())
+            self._driving.add_done_callback(self._drive_again)
             self._rest_if_nobody_listens()
+
+    def _drive_again(self, driving: asyncio.Task[None]) -> None:
+        """Somebody came to listen while it was being stopped because nobody did."""
+        if driving.cancelled() and self.listeners and not self._stopped and not self.held:
+            self.drive()
 
     async def _drive(self) -> None:
         try:
@@ -239,6 +249,7 @@ class Live:
 
     async def rest(self) -> None:
         """Stops; what was complete is kept."""
+        self._stopped = True
         await asyncio.gather(*self._farewells, return_exceptions=True)
         if self._driving is not None:
             self._driving.cancel()

@@ -91,10 +91,11 @@ class Many:
         assert live.session is not None
         live.wants += 1
         live.noted_quiet = False
-        live.driven_elsewhere = not live.here
+        live.driven_elsewhere = not live.held
         try:
             if await self.sharing.want(live.session.id, live.client):
                 await self._jobs.want(live.session.id)
+            live.driven_elsewhere = not live.held
             live.untold = False
         finally:
             live.wants += 1
@@ -122,6 +123,7 @@ class Many:
             return
         # A job whose process seemed dead for a moment comes to the same process a second time.
         async with live.one_driver:
+            live.held = True
             try:
                 await self._drive_to_its_end(live, session_id)
             finally:
@@ -129,7 +131,9 @@ class Many:
                     await live.rest()
                     await live.driven()
                     live.driven_elsewhere = True
-                live.here = False
+                live.here = live.held = False
+            live.let_watchers_look()
+            self._engine.settled(live)
 
     async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
         taken_over = False
@@ -145,10 +149,7 @@ class Many:
             if live.lost:
                 return
             if await self._patiently(lambda: self.sharing.driven_to_its_end(session_id, wanted)):
-                break
-        live.here = False
-        live.let_watchers_look()
-        self._engine.settled(live)
+                return
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         while True:

@@ -32,9 +32,9 @@ class AnalysisPrompts:
             return Request(
                 system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
                 messages=(UserSaid(f"{state.title}. {step.title}. Ask me what you need to know."),),
-                max_tokens=60,
+                max_tokens=40,
                 temperature=0.4,
-                openers=persona.openers[:2],
+                openers=persona.openers[:1],
             )
         instructions = fill(
             "analysis/open",

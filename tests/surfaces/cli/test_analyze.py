@@ -198,12 +198,12 @@ def test_the_board_is_convened_on_an_open_question(project: Project, stub: StubS
 def test_a_board_whose_brief_failed_is_taken_up_again_and_nobody_speaks_twice(
     project: Project, stub: StubServer
 ) -> None:
-    stub.on(asks_for_brief, Behaviour(status=400, error_message="no"))
+    written = Behaviour(json_text=json.dumps(BRIEF))
+    stub.on(asks_for_brief, Behaviour(status=400, error_message="no"), written)
     begun = project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "B", "1"])
     assert begun.code == 1
     assert "The brief could not be written" in begun.err
     before = len(stub.requests)
-    stub.on(asks_for_brief, Behaviour(json_text=json.dumps(BRIEF)))
     again = project.run("analyze", "offline-mode", answers=["r"])
     assert "Let the reader pay." in again.out
     assert [asks_for_brief(request) for request in stub.requests[before:]] == [True]

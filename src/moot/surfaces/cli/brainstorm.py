@@ -96,10 +96,9 @@ def _tell_uncommitted(names: tuple[str, ...]) -> None:
         return
     some = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    screen.say(f"Note: the workspace has uncommitted work ({some}{more}).")
-    screen.say(
-        "What is built will be mixed with it. To keep them apart, leave with Ctrl-D and commit it first."
-    )
+    screen.say(wrapped(f"Note: the workspace has uncommitted work ({some}{more})."))
+    advice = "What is built will be mixed with it. To keep them apart, leave with Ctrl-D and commit it first."
+    screen.say(wrapped(advice))
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:

@@ -42,7 +42,7 @@ NEXT_STEPS = {
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
     "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
     "ReviewerCrashed": "Try again, or choose another reviewer with --engine.",
-    "SessionMoved": "Take it up again to see what was added: the same command, with --resume where it has that.",
+    "SessionMoved": "Take it up again to see what was added, by the same command or with --resume.",
 }
 """By the name of the error's class, because logs keep that name."""
 
