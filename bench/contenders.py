@@ -20,6 +20,7 @@ SQLITE, POSTGRESQL = "moot, SQLite", "moot, PostgreSQL"
 
 _PEERS = {
     "OpenAI SDK": ("openai", "bench.peers.openai_sdk"),
+    "Anthropic SDK": ("anthropic", "bench.peers.anthropic_sdk"),
     "pydantic-ai": ("pydantic_ai", "bench.peers.pydantic_ai_board"),
     "litellm": ("litellm", "bench.peers.litellm_board"),
 }

@@ -1,4 +1,4 @@
-"""A model server that costs next to nothing: OpenAI's event stream, written by one timer for all streams.
+"""A model server that costs next to nothing: both wires' event streams, written by one timer for all.
 
 Every token of an advisor is the moment it is due, in microseconds of the monotonic clock, which all processes
 of a machine share; whoever receives it knows its delay. `GET /state` tells how many replies are under way and
@@ -13,7 +13,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import msgspec
@@ -22,15 +22,6 @@ import uvloop
 _TICK = 0.001
 
 _HEADERS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-_OPENING = (
-    b'data: {"id":"chatcmpl-stub-1","object":"chat.completion.chunk","created":1767225600,'
-    b'"model":"stub-model","system_fingerprint":"fp_stub",'
-)
-_ENDING = (
-    _OPENING + b'"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}\n\n',
-    _OPENING + b'"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}\n\n',
-    b"data: [DONE]\n\n",
-)
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -47,17 +38,69 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def _delta(text: str) -> bytes:
+_TIME = "0" * 14
+_CHOICES = (
+    b'data: {"id":"chatcmpl-stub-1","object":"chat.completion.chunk","created":1767225600,'
+    b'"model":"stub-model","system_fingerprint":"fp_stub",'
+)
+
+
+def _openai_delta(text: str) -> bytes:
     delta = json.dumps({"content": text}).encode()
     choice = b'{"index":0,"delta":%b,"logprobs":null,"finish_reason":null}' % delta
-    return _chunk(_OPENING + b'"choices":[%b],"usage":null}\n\n' % choice)
+    return _CHOICES + b'"choices":[%b],"usage":null}\n\n' % choice
 
 
-_END = b"".join(map(_chunk, _ENDING)) + b"0\r\n\r\n"
-_BEFORE_TIME, _AFTER_TIME = _delta(" @" + "0" * 14).split(b"0" * 14)
+_OPENAI_ENDING = (
+    _CHOICES + b'"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}\n\n'
+    + _CHOICES + b'"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}\n\n'
+    + b"data: [DONE]\n\n"
+)  # fmt: skip
 
 
-def _brief(tokens: int) -> list[bytes]:
+def _anthropic(kind: str, **more: object) -> bytes:
+    data = json.dumps({"type": kind, **more}, separators=(",", ":"))
+    return f"event: {kind}\ndata: {data}\n\n".encode()
+
+
+def _anthropic_delta(text: str) -> bytes:
+    return _anthropic("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+
+_MESSAGE: dict[str, object] = {
+    "id": "msg_stub",
+    "type": "message",
+    "role": "assistant",
+    "model": "stub-model",
+    "content": [],
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 9, "output_tokens": 1},
+}
+_ANTHROPIC_OPENING = _anthropic("message_start", message=_MESSAGE) + _anthropic(
+    "content_block_start", index=0, content_block={"type": "text", "text": ""}
+)
+_ANTHROPIC_ENDING = (
+    _anthropic("content_block_stop", index=0)
+    + _anthropic("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None},
+                 usage={"input_tokens": 9, "output_tokens": 9})
+    + _anthropic("message_stop")
+)  # fmt: skip
+
+
+class _Wire:
+    """A wire format: how a reply begins and ends, and a token that is a moment."""
+
+    def __init__(
+        self, opening: bytes, delta: Callable[[str], bytes], ending: bytes, brief: list[str]
+    ) -> None:
+        self.opening = _HEADERS + (_chunk(opening) if opening else b"")
+        self.before, self.after = _chunk(delta(f" @{_TIME}")).split(_TIME.encode())
+        self.ending = _chunk(ending) + b"0\r\n\r\n"
+        self.brief = [_chunk(delta(piece)) for piece in brief]
+
+
+def _brief(tokens: int) -> list[str]:
     """A valid brief in so many pieces."""
     text = json.dumps(
         {
@@ -74,7 +117,7 @@ def _brief(tokens: int) -> list[bytes]:
         }
     )
     cuts = [len(text) * number // tokens for number in range(tokens + 1)]
-    return [_delta(text[start:end]) for start, end in itertools.pairwise(cuts)]
+    return [text[start:end] for start, end in itertools.pairwise(cuts)]
 
 
 class Stub:
@@ -82,7 +125,9 @@ class Stub:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self._brief = _brief(script.brief_tokens)
+        brief = _brief(script.brief_tokens)
+        self._openai = _Wire(b"", _openai_delta, _OPENAI_ENDING, brief)
+        self._anthropic = _Wire(_ANTHROPIC_OPENING, _anthropic_delta, _ANTHROPIC_ENDING, brief)
         self._due: list[tuple[float, int, _Reply]] = []
         self._numbers = itertools.count()
         self.asked = self.completed = 0
@@ -111,11 +156,13 @@ class Stub:
                 else:
                     heapq.heapreplace(self._due, (following, number, reply))
 
-    def answer(self, connection: Connection, body: bytes) -> None:
+    def answer(self, connection: Connection, head: bytes, body: bytes) -> None:
         self.asked += 1
         script = self._script
-        wanted = iter(self._brief) if b'"json_schema"' in body else None
-        reply = _Reply(connection, wanted, len(self._brief) if wanted else script.tokens, script)
+        wire = self._anthropic if head.startswith(b"POST /v1/messages") else self._openai
+        connection.transport.write(wire.opening)
+        wanted = iter(wire.brief) if b'"json_schema"' in body else None
+        reply = _Reply(connection, wire, wanted, len(wire.brief) if wanted else script.tokens, script)
         due = time.monotonic() + script.first_token_delay
         heapq.heappush(self._due, (due, next(self._numbers), reply))
 
@@ -123,12 +170,18 @@ class Stub:
 class _Reply:
     """One reply: the time it is due is each token's text, unless the text is given."""
 
-    __slots__ = ("_connection", "_left", "_script", "_text")
+    __slots__ = ("_connection", "_left", "_script", "_text", "_wire")
 
     def __init__(
-        self, connection: Connection, text: Iterator[bytes] | None, tokens: int, script: Script
+        self,
+        connection: Connection,
+        wire: _Wire,
+        text: Iterator[bytes] | None,
+        tokens: int,
+        script: Script,
     ) -> None:
         self._connection = connection
+        self._wire = wire
         self._text = text
         self._left = tokens
         self._script = script
@@ -138,12 +191,13 @@ class _Reply:
         if self._connection.gone:
             return None
         self._left -= 1
-        token = next(self._text) if self._text else b"%b%014d%b" % (_BEFORE_TIME, due * 1e6, _AFTER_TIME)
+        wire = self._wire
+        token = next(self._text) if self._text else b"%b%014d%b" % (wire.before, due * 1e6, wire.after)
         self._connection.transport.write(token)
         if self._left:
             return due + 1 / self._script.pace
         if self._text or self._script.ends:
-            self._connection.end(_END)
+            self._connection.end(wire.ending)
         return None
 
 
@@ -185,8 +239,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(told), told))
             return
         self._replying = True
-        self.transport.write(_HEADERS)
-        self._stub.answer(self, body)
+        self._stub.answer(self, head, body)
 
 
 async def _serve(script: Script) -> None:

@@ -176,11 +176,13 @@ def test_a_session_that_has_become_too_dear_stops_and_says_so(tmp_path: Path) ->
 def test_a_day_that_has_become_too_dear_stops_every_session(tmp_path: Path) -> None:
     async def main() -> None:
         models = Models(usd=0.25)
-        for _ in range(2):
-            # What was spent before a restart counts.
-            async with running(tmp_path, models, Limits(day_usd=1.0)) as engine:
-                live = await engine.convene(opening("sequential"))
-                events = await told(engine, live)
+        limits = Limits(day_usd=1.0)
+        async with running(tmp_path, models, limits) as engine:
+            await told(engine, await engine.convene(opening("sequential")))
+        # What was spent before a restart counts.
+        async with running(tmp_path, models, limits) as engine:
+            live = await engine.convene(opening("sequential"))
+            events = await told(engine, live)
         failed = [e["message"] for e in events if e["type"] == "persona_error"]
         assert len(failed) == 3
         assert "models have cost $1.00 today, and [limits] day_usd stops them at $1.00" in failed[0]

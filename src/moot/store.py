@@ -16,15 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    Column,
-    DateTime,
-    Float,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
     delete,
     event,
     func,
@@ -37,8 +28,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.types import TypeDecorator
 
+from moot import tables
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 from moot.frame_writers import (
     CHANNEL,
@@ -55,100 +46,6 @@ from moot.frame_writers import (
     slices,
 )
 from moot.migrations import bring_up_to_date, check_version
-
-
-class _Instant(TypeDecorator[datetime]):
-    """Aware UTC times on every database; SQLite alone would forget the zone."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
-        return value and value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
-        return value and value.replace(tzinfo=UTC)
-
-
-_metadata = MetaData()
-
-_sessions = Table(
-    "sessions",
-    _metadata,
-    Column("id", String(64), primary_key=True),
-    Column("format", String(32), nullable=False, index=True),
-    Column("title", String, nullable=False),
-    Column("created_at", _Instant, nullable=False),
-    Column("updated_at", _Instant, nullable=False, index=True),
-)
-
-_events = Table(
-    "events",
-    _metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("at", _Instant, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-)
-
-
-_frames = Table(
-    "frames",
-    _metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("body", LargeBinary, nullable=False),
-)
-"""What listeners of a session are told, word for word, so that one who was away can be told the rest. Frames
-that were written together are one row, under the number of the first, a line each."""
-
-_words = Table(
-    "words",
-    _metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("challenge", Integer, primary_key=True),
-    Column("attempt", String(64), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("text", String, nullable=False),
-)
-"""Replies to challenges as they are said, where who waits for one is not in the process that has it."""
-
-_driving = Table(
-    "driving",
-    _metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("wanted", Integer, nullable=False),
-    Column("client", String(64), nullable=False),
-)
-"""Sessions that are to be driven, and how often that was asked for: who drives one to its end takes it out,
-unless it has been asked for again meanwhile."""
-
-_listeners = Table(
-    "listeners",
-    _metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("server", String(32), primary_key=True),
-    Column("until", _Instant, nullable=False),
-)
-"""Which process has somebody who listens; one that was killed stops renewing."""
-
-_slots = Table(
-    "slots",
-    _metadata,
-    Column("provider", String(200), primary_key=True),
-    Column("server", String(32), primary_key=True),
-    Column("taken", Integer, nullable=False),
-    Column("until", _Instant, nullable=False),
-)
-"""How many calls to a provider each process has under way."""
-
-_spending = Table(
-    "spending",
-    _metadata,
-    Column("day", String(10), primary_key=True),
-    Column("usd", Float, nullable=False),
-)
-"""What models have cost, by day in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +148,13 @@ class Store:
         session = Session(f"{format_}-{_token()}", format_, title, now, now)
         async with self._writing() as connection:
             await connection.execute(
-                insert(_sessions).values(
+                insert(tables.sessions).values(
                     id=session.id, format=format_, title=title, created_at=now, updated_at=now
                 )
             )
             for seq, body in enumerate(opening, start=1):
                 await connection.execute(
-                    insert(_events).values(session=session.id, seq=seq, at=now, body=body)
+                    insert(tables.events).values(session=session.id, seq=seq, at=now, body=body)
                 )
         return session
 
@@ -268,10 +165,10 @@ class Store:
         try:
             async with self._writing() as connection:
                 await connection.execute(
-                    insert(_events).values(session=session_id, seq=seq, at=now, body=body)
+                    insert(tables.events).values(session=session_id, seq=seq, at=now, body=body)
                 )
                 await connection.execute(
-                    update(_sessions).where(_sessions.c.id == session_id).values(updated_at=now)
+                    update(tables.sessions).where(tables.sessions.c.id == session_id).values(updated_at=now)
                 )
                 await self._note(connection, "events", session_id)
         except IntegrityError as error:
@@ -279,7 +176,11 @@ class Store:
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
-        query = select(_sessions).where(_sessions.c.id.startswith(session_id, autoescape=True)).limit(2)
+        query = (
+            select(tables.sessions)
+            .where(tables.sessions.c.id.startswith(session_id, autoescape=True))
+            .limit(2)
+        )
         async with self._reading() as connection:
             rows = (await connection.execute(query)).all()
         exact = [row for row in rows if row.id == session_id]
@@ -290,9 +191,9 @@ class Store:
     async def events(self, session_id: str, after: int = 0) -> list[Logged]:
         """In order, those with a number above `after`."""
         query = (
-            select(_events.c.seq, _events.c.at, _events.c.body)
-            .where(_events.c.session == session_id, _events.c.seq > after)
-            .order_by(_events.c.seq)
+            select(tables.events.c.seq, tables.events.c.at, tables.events.c.body)
+            .where(tables.events.c.session == session_id, tables.events.c.seq > after)
+            .order_by(tables.events.c.seq)
         )
         async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
@@ -315,13 +216,17 @@ class Store:
 
     async def frames(self, session_id: str, after: int = 0, rows: int | None = None) -> list[Frame]:
         """In order, those with a number above `after`; with `rows`, not all at once."""
-        mine = _frames.c.session == session_id
+        mine = tables.frames.c.session == session_id
         # The next frame may be in the middle of a row.
-        first = select(func.max(_frames.c.seq)).where(mine, _frames.c.seq <= after + 1).scalar_subquery()
+        first = (
+            select(func.max(tables.frames.c.seq))
+            .where(mine, tables.frames.c.seq <= after + 1)
+            .scalar_subquery()
+        )
         query = (
-            select(_frames.c.seq, _frames.c.body)
-            .where(mine, _frames.c.seq >= func.coalesce(first, 0))
-            .order_by(_frames.c.seq)
+            select(tables.frames.c.seq, tables.frames.c.body)
+            .where(mine, tables.frames.c.seq >= func.coalesce(first, 0))
+            .order_by(tables.frames.c.seq)
             .limit(rows)
         )
         async with self._reading() as connection:
@@ -330,9 +235,9 @@ class Store:
 
     async def last_frame(self, session_id: str) -> int:
         query = (
-            select(_frames.c.seq, _frames.c.body)
-            .where(_frames.c.session == session_id)
-            .order_by(_frames.c.seq.desc())
+            select(tables.frames.c.seq, tables.frames.c.body)
+            .where(tables.frames.c.session == session_id)
+            .order_by(tables.frames.c.seq.desc())
             .limit(1)
         )
         async with self._reading() as connection:
@@ -343,11 +248,11 @@ class Store:
         """Clears away the frames of sessions that nobody has touched since, except for the number that they
         have reached; of how many sessions. A session can always be told anew from its log."""
         query = (
-            select(_frames.c.session)
-            .join(_sessions, _sessions.c.id == _frames.c.session)
-            .where(_sessions.c.updated_at < before)
-            .group_by(_frames.c.session)
-            .having(func.max(func.length(_frames.c.body)) > 0)
+            select(tables.frames.c.session)
+            .join(tables.sessions, tables.sessions.c.id == tables.frames.c.session)
+            .where(tables.sessions.c.updated_at < before)
+            .group_by(tables.frames.c.session)
+            .having(func.max(func.length(tables.frames.c.body)) > 0)
             .limit(most)
         )
         async with self._reading() as connection:
@@ -355,13 +260,13 @@ class Store:
         for session_id in due:
             last = await self.last_frame(session_id)
             async with self._writing() as connection:
-                await connection.execute(delete(_frames).where(_frames.c.session == session_id))
-                await connection.execute(insert(_frames).values(session=session_id, seq=last, body=b""))
+                await connection.execute(delete(tables.frames).where(tables.frames.c.session == session_id))
+                await connection.execute(insert(tables.frames).values(session=session_id, seq=last, body=b""))
         return len(due)
 
     async def spent(self, day: str) -> float:
         async with self._reading() as connection:
-            found = await connection.scalar(select(_spending.c.usd).where(_spending.c.day == day))
+            found = await connection.scalar(select(tables.spending.c.usd).where(tables.spending.c.day == day))
         return float(found or 0.0)
 
     async def spend(self, day: str, usd: float) -> None:
@@ -373,28 +278,32 @@ class Store:
 
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
         """Newest first."""
-        query = select(_sessions).order_by(_sessions.c.updated_at.desc(), _sessions.c.id).limit(limit)
+        query = (
+            select(tables.sessions)
+            .order_by(tables.sessions.c.updated_at.desc(), tables.sessions.c.id)
+            .limit(limit)
+        )
         if format_ is not None:
-            query = query.where(_sessions.c.format == format_)
+            query = query.where(tables.sessions.c.format == format_)
         async with self._reading() as connection:
             return [Session(*row) for row in await connection.execute(query)]
 
     async def check(self) -> None:
-        """Raises where the database is away, or has been brought to a schema that this program does not know."""
+        """Raises where the database is away, or is of a schema that this program does not know."""
         async with self._reading() as connection:
             await connection.run_sync(check_version)
 
     async def count(self) -> int:
         async with self._reading() as connection:
-            found = await connection.scalar(select(func.count()).select_from(_sessions))
+            found = await connection.scalar(select(func.count()).select_from(tables.sessions))
         return int(found or 0)
 
     async def delete(self, session_id: str) -> None:
         async with self._writing() as connection:
-            for table in (_events, _frames, _words, _driving, _listeners):
+            for table in (tables.events, tables.frames, tables.words, tables.driving, tables.listeners):
                 await connection.execute(delete(table).where(table.c.session == session_id))
             await self._note(connection, "gone", session_id)
-            gone = await connection.execute(delete(_sessions).where(_sessions.c.id == session_id))
+            gone = await connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
             if gone.rowcount == 0:
                 raise NotFound("session", session_id)
 
@@ -406,7 +315,7 @@ async def open_store(url: str) -> AsyncIterator[Store]:
     try:
         with _explained(engine):
             async with engine.begin() as connection:
-                await connection.run_sync(bring_up_to_date, _metadata)
+                await connection.run_sync(bring_up_to_date, tables.metadata)
         server = secrets.token_hex(6)
         writer = _frame_writer(engine, server)
         try:

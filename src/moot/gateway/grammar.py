@@ -48,9 +48,11 @@ class Grammar:
         self._plain = plain
         self._model = model
         self._limits: set[int] = set()
+        self._names: dict[str, str] = {}
         rule, self.longest = self._rule(schema, ())
+        named = "".join(f"{name} ::= {each}\n" for each, name in self._names.items())
         self.text = rf"""root ::= {rule}
-char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
+{named}char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
 """
 
     def finished(self, value: Any) -> Any:
@@ -112,7 +114,9 @@ char ::= [^"\\\x7F\x00-\x1F] | "\\" ["\\/bfnrt]
         most = max(fewest, min(int(node.get("maxItems", most)), most))
         if most == 0:
             return _literal("[]"), 2
-        item, length = self._rule(node.get("items", {}), within, name)
+        rule, length = self._rule(node.get("items", {}), within, name)
+        # By its name: the engine multiplies repetitions that stand within each other, and soon has enough.
+        item = self._names.setdefault(rule, f"item-{len(self._names) + 1}")
         items = item if most == 1 else f'{item} ("," {item}){{{max(fewest - 1, 0)},{most - 1}}}'
         return f'"[" {items if fewest else f"({items})?"} "]"', most * (length + 1) + 2
 

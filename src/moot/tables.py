@@ -1,0 +1,106 @@
+"""The tables that sessions are kept in: columns and what they are for.
+
+What is done with them is others' business, and how an older database gets them is said in `migrations`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Column, DateTime, Float, ForeignKey, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy.types import TypeDecorator
+
+
+class Instant(TypeDecorator[datetime]):
+    """Aware UTC times on every database; SQLite alone would forget the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
+        return value and value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:  # noqa: ARG002
+        return value and value.replace(tzinfo=UTC)
+
+
+metadata = MetaData()
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("format", String(32), nullable=False, index=True),
+    Column("title", String, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False, index=True),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+
+frames = Table(
+    "frames",
+    metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What listeners of a session are told, word for word, so that one who was away can be told the rest. Frames
+that were written together are one row, under the number of the first, a line each."""
+
+words = Table(
+    "words",
+    metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("challenge", Integer, primary_key=True),
+    Column("attempt", String(64), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("text", String, nullable=False),
+)
+"""Replies to challenges as they are said, where who waits for one is not in the process that has it."""
+
+driving = Table(
+    "driving",
+    metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("wanted", Integer, nullable=False),
+    Column("client", String(64), nullable=False),
+)
+"""Sessions that are to be driven, and how often that was asked for: who drives one to its end takes it out,
+unless it has been asked for again meanwhile."""
+
+listeners = Table(
+    "listeners",
+    metadata,
+    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("server", String(32), primary_key=True),
+    Column("until", Instant, nullable=False),
+)
+"""Which process has somebody who listens; one that was killed stops renewing."""
+
+slots = Table(
+    "slots",
+    metadata,
+    Column("provider", String(200), primary_key=True),
+    Column("server", String(32), primary_key=True),
+    Column("taken", Integer, nullable=False),
+    Column("until", Instant, nullable=False),
+)
+"""How many calls to a provider each process has under way."""
+
+spending = Table(
+    "spending",
+    metadata,
+    Column("day", String(10), primary_key=True),
+    Column("usd", Float, nullable=False),
+)
+"""What models have cost, by day in UTC."""
