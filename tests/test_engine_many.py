@@ -20,6 +20,7 @@ from tests.many import Several, new_database
 from tests.postgres import running_postgresql
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
+from tests.surfaces.cli.command import environment, moot
 from tests.surfaces.web.server import DECISION, Server, a_board
 
 SESSION = {"decision": DECISION}
@@ -373,10 +374,19 @@ def _alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
+def test_several_processes_that_cannot_begin_say_why_and_end(tmp_path: Path) -> None:
+    nowhere = f"postgresql://postgres@/moot?host={tmp_path}"
+    ended = moot(
+        *("serve", "--port", "0", "--workers", "2", "--database", nowhere),
+        env=environment(tmp_path),
+        cwd=tmp_path,
+    )
+    assert ended.code == 1
+    assert "cannot be used" in ended.err
+
+
 @pytest.mark.parametrize("arguments", [("serve", "--workers", "2"), ("serve", "--no-work"), ("worker",)])
 def test_several_processes_need_postgresql(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    from tests.surfaces.cli.command import environment, moot
-
     ended = moot(*arguments, env=environment(tmp_path), cwd=tmp_path)
     assert ended.code == 2
     assert "PostgreSQL" in ended.err

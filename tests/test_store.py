@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -129,6 +129,52 @@ def test_frames_come_back_from_any_position(database: str) -> None:
         assert [f.seq for f in await store.frames(one.id, 1)] == [2, 3, 4]
         await store.delete(one.id)
         assert await store.frames(one.id) == []
+
+    with_store(database, main)
+
+
+def test_frames_that_are_cleared_away_leave_the_number_that_they_reached(database: str) -> None:
+    async def main(store: Store) -> None:
+        old, new = await store.create("board", "old"), await store.create("board", "new")
+        for session in (old, new):
+            await store.append_frames([Frame(session.id, 1, b"a"), Frame(session.id, 2, b"b")])
+            await store.append_frames([Frame(session.id, seq, b"c") for seq in (3, 4, 5)])
+        between = (await store.session(old.id)).updated_at + timedelta(microseconds=1)
+        assert await store.clear_frames(between) == 1
+        assert await store.clear_frames(between) == 0, "once is enough"
+        assert await store.frames(old.id) == []
+        assert await store.last_frame(old.id) == 5
+        assert len(await store.frames(new.id)) == 5
+        await store.append_frames([Frame(old.id, 6, b"d")])
+        for after in range(6):
+            assert [f.seq for f in await store.frames(old.id, after)] == [6]
+        with pytest.raises(SessionMoved):
+            await store.append_frames([Frame(old.id, 5, b"again")])
+
+    with_store(database, main)
+
+
+def test_frames_can_be_read_a_few_at_a_time(database: str) -> None:
+    async def main(store: Store) -> None:
+        session = await store.create("board", "t")
+        for first in range(1, 31, 3):
+            await store.append_frames([Frame(session.id, first + n, b"x") for n in range(3)])
+        read: list[int] = []
+        while some := await store.frames(session.id, read[-1] if read else 1, rows=4):
+            assert len(some) <= 12
+            read.extend(frame.seq for frame in some)
+        assert read == list(range(2, 31))
+
+    with_store(database, main)
+
+
+def test_what_is_spent_on_a_day_adds_up(database: str) -> None:
+    async def main(store: Store) -> None:
+        assert await store.spent("2026-11-15") == 0
+        await store.spend("2026-11-15", 0.25)
+        await store.spend("2026-11-15", 0.5)
+        await store.spend("2026-11-16", 1)
+        assert await store.spent("2026-11-15") == 0.75
 
     with_store(database, main)
 

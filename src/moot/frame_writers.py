@@ -38,6 +38,15 @@ class SaidWord(NamedTuple):
 ROWS_AT_ONCE = 10_000
 """SQLite takes 32,766 values in a statement."""
 
+CONNECTING: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""How soon a PostgreSQL that has gone without a word is noticed."""
+
 CHANNEL = "moot"
 _IDS_AT_ONCE = 200
 """PostgreSQL takes 8,000 bytes in a notification."""
@@ -144,7 +153,7 @@ class PostgresFrameWriter:
         try:
             if self._connection is None:
                 self._connection = await psycopg.AsyncConnection.connect(
-                    self._conninfo, autocommit=True, connect_timeout=5
+                    self._conninfo, autocommit=True, **CONNECTING
                 )
             await self._connection.execute(self._STATEMENT, (*frame_columns, *word_columns, [*told, *said]))
         except psycopg.IntegrityError as error:

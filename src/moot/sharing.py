@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from moot.frame_writers import CHANNEL, SaidWord, notes
+from moot.frame_writers import CHANNEL, CONNECTING, SaidWord, notes
 from moot.store import Frame, Store, frames_of
 
 LEASE_SECONDS = 3.0
@@ -46,12 +46,13 @@ class Sharing:
         while True:
             with contextlib.suppress(psycopg.Error):
                 async with await psycopg.AsyncConnection.connect(
-                    self._store.conninfo, autocommit=True, connect_timeout=5, keepalives_idle=10
+                    self._store.conninfo, autocommit=True, **CONNECTING
                 ) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     connected()
                     async for note in connection.notifies():
-                        server, kind, *sessions = note.payload.split(" ")
+                        server, _, said = note.payload.partition(" ")
+                        kind, *sessions = said.split(" ")
                         if server != self.server:
                             hear(kind, sessions)
             await asyncio.sleep(_RECONNECT_SECONDS)
@@ -88,6 +89,11 @@ class Sharing:
         if rows:
             await self._tell("frames", [session])
         return bool(rows)
+
+    async def give_up(self, session: str) -> None:
+        """It cannot be driven."""
+        await self._store.sql("DELETE FROM driving WHERE session = :session", session=session)
+        await self._tell("frames", [session])
 
     async def driven(self, sessions: Sequence[str]) -> set[str]:
         rows = await self._store.sql(

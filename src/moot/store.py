@@ -33,6 +33,7 @@ from moot import tables
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 from moot.frame_writers import (
     CHANNEL,
+    CONNECTING,
     FrameWriter,
     NotWritten,
     NumberTaken,
@@ -361,8 +362,11 @@ def _engine(url: str) -> AsyncEngine:
         parsed = parsed.set(drivername=drivers.get(parsed.drivername, parsed.drivername))
         if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        # A connection that broke while nobody used it is nobody's failure.
-        engine = create_async_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
+        if parsed.get_backend_name() == "postgresql":
+            # A connection that broke while nobody used it is nobody's failure.
+            engine = create_async_engine(parsed, pool_pre_ping=True, connect_args=CONNECTING)
+        else:
+            engine = create_async_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise ConfigInvalid(
             "database", f"{_shown(url)} cannot be used: {error}. Write it as sqlite:////path/to/file"

@@ -78,8 +78,7 @@ class Cluster:
         try:
             for number in range(self._count):
                 self._begin(number)
-            for number in range(self._count):
-                self._await(number)
+            assert all(self._await(number) for number in range(self._count))
             yield self
         finally:
             for process in self._processes.values():
@@ -100,12 +99,20 @@ class Cluster:
             encoding="utf-8",
         )
 
-    def _await(self, number: int) -> None:
+    def _await(self, number: int) -> bool:
+        """Whether it came up. One that finds no database says so and ends, to be started again."""
         process = self._processes[number]
         assert process.stderr is not None
+        said = ""
         while not (line := process.stderr.readline()).startswith("moot is at http://"):
-            assert line, f"a server ended with {process.wait(10)}"
+            said += line
+            if not line:
+                assert "cannot be used" in said, said
+                process.wait(10)
+                process.stderr.close()
+                return False
         self.urls[number] = line.split()[3].rstrip("/")
+        return True
 
     def kill(self, number: int) -> None:
         del self.urls[number]
@@ -118,7 +125,8 @@ class Cluster:
 
     def start_again(self, number: int) -> None:
         self._begin(number)
-        self._await(number)
+        while not self._await(number):
+            self._begin(number)
 
 
 # -- clients ---------------------------------------------------------------------------------------

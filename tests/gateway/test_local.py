@@ -287,10 +287,32 @@ def test_the_grammar_bounds_what_the_schema_leaves_open() -> None:
         "$defs": {"Name": {"type": "string", "maxLength": 5}},
     }
     name = r'"\"" [A-Z] [a-z ]{0,3} [a-z] "\""'
-    assert Grammar(schema, plain=True, model="local").text.splitlines()[0] == (
-        rf'root ::= "{{" "\"names\":" "[" ({name} ("," {name}){{0,3}})? "]" "," '
-        r'"\"size\":" ("1" | "2" | "3") "}"'
-    )
+    assert Grammar(schema, plain=True, model="local").text.splitlines()[:2] == [
+        r'root ::= "{" "\"names\":" "[" (item-1 ("," item-1){0,3})? "]" "," '
+        r'"\"size\":" ("1" | "2" | "3") "}"',
+        rf"item-1 ::= {name}",
+    ]
+
+
+class Leaf(BaseModel):
+    words: list[str]
+    more: list[str]
+
+
+class Branch(BaseModel):
+    leaves: list[Leaf]
+    twigs: list[Leaf]
+
+
+class Bush(BaseModel):
+    branches: list[Branch]
+
+
+def test_lists_within_lists_are_drafted_and_end(tiny: LocalProvider) -> None:
+    turn = exchange(tiny, draft(Bush))
+    bush = Bush.model_validate_json(turn.text)
+    assert len(bush.branches) <= 4
+    assert all(len(branch.leaves) <= 2 for branch in bush.branches)
 
 
 class Tree(BaseModel):

@@ -129,6 +129,9 @@ class Engine:
                     live = await self._opened(session)
                 elif self._many is not None:
                     await self._many.look_again(live)
+                elif not live.driving:
+                    # A command may have gone on with it.
+                    await live.runner.catch_up()
         finally:
             self._opening.pop(session.id, None)
         if client and not live.under_way:

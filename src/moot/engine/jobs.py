@@ -12,7 +12,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -23,6 +23,7 @@ from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
 
+from moot.frame_writers import CONNECTING
 from moot.sharing import LEASE_SECONDS
 from moot.store import Store
 
@@ -38,10 +39,14 @@ _log = logging.getLogger(__name__)
 
 
 class _HandedOn(BaseRetryStrategy):
-    """What a worker could not finish, because it stops, another goes on with at once."""
+    """What a worker could not finish, because it stops, another goes on with at once. What failed by a
+    mistake of ours is tried again, ever less often."""
 
-    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:  # noqa: ARG002
-        return RetryDecision(retry_at=datetime.now(UTC))
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        now = datetime.now(UTC)
+        if isinstance(exception, asyncio.CancelledError):
+            return RetryDecision(retry_at=now)
+        return RetryDecision(retry_at=now + timedelta(seconds=min(600, 2 ** min(job.attempts, 10))))
 
 
 class _PatientConnector(PsycopgConnector):
@@ -109,7 +114,7 @@ class Jobs:
             timeout=2.0,
             # Given up early and begun again with the next query, not after ever longer waits.
             reconnect_timeout=1.0,
-            kwargs={"connect_timeout": 2},
+            kwargs={**CONNECTING, "connect_timeout": 2},
         )
         self._app = App(connector=self._connector)
         self._begun: Counter[int | None] = Counter()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.engine.jobs import Jobs
 from moot.engine.live import RETRY_SECONDS, Live
-from moot.errors import MootError, NotFound, StoreFailed
+from moot.errors import MootError, StoreFailed
 from moot.sharing import LEASE_SECONDS, Sharing
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ class Many:
         try:
             session = await self._patiently(lambda: self._engine.store.session(session_id))
             live = await self._patiently(lambda: self._engine.live(session))
-        except NotFound:
+        except MootError:
+            # It is gone, or damaged, which whoever opens it is told.
+            await self._patiently(lambda: self.sharing.give_up(session_id))
             return
         # A job whose process seemed dead for a moment comes to the same process a second time.
         async with live.one_driver:

@@ -49,6 +49,7 @@ class Grammar:
         self._model = model
         self._limits: set[int] = set()
         self._names: dict[str, str] = {}
+        self._lists = 0
         rule, self.longest = self._rule(schema, ())
         named = "".join(f"{name} ::= {each}\n" for each, name in self._names.items())
         self.text = rf"""root ::= {rule}
@@ -109,12 +110,15 @@ class Grammar:
         if "prefixItems" in node:
             rules = [self._rule(item, within, name) for item in node["prefixItems"]]
             return _sequence("[", [rule for rule, _ in rules], "]"), sum(n + 1 for _, n in rules) + 2
-        most = 4 if self._plain else 12
+        # A list within a list multiplies what a tiny model has to write, and it says the same again.
+        most = (2 if self._lists else 4) if self._plain else 12
         fewest = int(node.get("minItems", 0))
         most = max(fewest, min(int(node.get("maxItems", most)), most))
         if most == 0:
             return _literal("[]"), 2
+        self._lists += 1
         rule, length = self._rule(node.get("items", {}), within, name)
+        self._lists -= 1
         # By its name: the engine multiplies repetitions that stand within each other, and soon has enough.
         item = self._names.setdefault(rule, f"item-{len(self._names) + 1}")
         items = item if most == 1 else f'{item} ("," {item}){{{max(fewest - 1, 0)},{most - 1}}}'

@@ -79,9 +79,8 @@ def serve(
         names = tuple(name or moot.config.user.server.names)
         served = Served(host, port, names, grace, "all" if work else "none")
         if workers > 1:
-            await serve_several(moot, served, workers, _arguments_for_each(), ready)
-        else:
-            await serving(moot, served, ready, Supervised(supervised) if supervised else None)
+            return 0 if await serve_several(moot, served, workers, _arguments_for_each(), ready) else 1
+        await serving(moot, served, ready, Supervised(supervised) if supervised else None)
         return 0
 
     run(command, workspace=workspace, model=model, database=database, loop=fast_loop())

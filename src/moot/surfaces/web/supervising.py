@@ -24,8 +24,9 @@ async def supervise(
     listening: socket.socket,
     env: Mapping[str, str],
     ready: Callable[[], None],
-) -> None:
-    """Runs `moot` with these arguments so many times, until told to stop. `ready` is called when all are."""
+) -> bool:
+    """Runs `moot` with these arguments so many times, until told to stop. `ready` is called when all are.
+    False where one could not even begin."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -39,6 +40,7 @@ async def supervise(
             ready()
         waiting.cancel()
         await asyncio.wait((stopping, *keeping), return_when=asyncio.FIRST_COMPLETED)
+        return stopping.done()
     finally:
         for task in (*keeping, stopping):
             task.cancel()
@@ -53,6 +55,7 @@ async def _all(started: Sequence[asyncio.Event]) -> None:
 async def _keep(
     arguments: Sequence[str], listening: socket.socket, env: Mapping[str, str], started: asyncio.Event
 ) -> None:
+    """Returns where a process ends that has never been ready."""
     while True:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -69,6 +72,9 @@ async def _keep(
                 if await asyncio.get_running_loop().sock_recv(ours, 1):
                     started.set()
                 await process.wait()
+                if not started.is_set():
+                    # It has said why.
+                    return
             except asyncio.CancelledError:
                 await _stop(process)
                 raise
