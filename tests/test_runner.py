@@ -463,6 +463,7 @@ class SharedList(ListLog):
         super().__init__()
         self.known = 0
         self.fails = 0
+        self.driven_by_another = False
 
     def added_by_another(self, event: PanelEvent) -> None:
         self.events.append(event)
@@ -475,6 +476,11 @@ class SharedList(ListLog):
             raise SessionMoved("panel")
         self.events.append(event)
         self.known += 1
+
+    async def keep(self, event: PanelEvent) -> None:
+        if self.driven_by_another:
+            raise SessionMoved("panel")
+        await self.append(event)
 
     async def news(self) -> list[PanelEvent]:
         new = self.events[self.known :]
@@ -548,6 +554,22 @@ def test_an_event_of_a_person_that_is_no_longer_legal_is_refused() -> None:
         asyncio.run(runner.put(CalledOff("ann")))
     assert log.events == [Spoke("ann", "faster")]
     assert runner.state.said == ("faster",)
+
+
+def test_what_a_model_said_is_not_logged_where_another_drives_by_now() -> None:
+    log = SharedList()
+    log.driven_by_another = True
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        return PersonaSpoke(effect.persona, BILL)
+
+    runner, told = shared_runner(log, speak)
+    with pytest.raises(SessionMoved):
+        asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert (log.events, told.events) == ([], [])
+    # What a person does may come from anywhere.
+    asyncio.run(runner.put(CalledOff("ann")))
+    assert log.events == [CalledOff("ann")]
 
 
 def test_catching_up_begins_and_cancels_at_once() -> None:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
+from moot.sharing import Sharing
 from moot.store import Frame, Store, open_store, sqlite_url
 from tests.postgres import running_postgresql
 
@@ -71,6 +72,31 @@ def test_an_event_number_is_given_once(database: str) -> None:
         with pytest.raises(SessionMoved):
             await store.append(session.id, 1, b"second")
         assert [entry.body for entry in await store.events(session.id)] == [b"first"]
+
+    with_store(database, main)
+
+
+def test_only_the_process_that_drives_keeps_what_models_said(database: str) -> None:
+    async def main(store: Store) -> None:
+        if not store.shared:
+            return
+        session = await store.create("board", "t")
+        sharing = Sharing(store)
+        with pytest.raises(SessionMoved):
+            await store.append(session.id, 1, b"{}", driving=True)
+        assert await sharing.want(session.id, "") is True
+        assert await sharing.take(session.id) == 1
+        await store.append(session.id, 1, b"{}", driving=True)
+        async with open_store(database) as elsewhere:
+            other = Sharing(elsewhere)
+            assert await other.want(session.id, "") is False
+            assert await other.take(session.id) == 2
+            with pytest.raises(SessionMoved):
+                await store.append(session.id, 2, b"{}", driving=True)
+            await store.append(session.id, 2, b"{}")
+            assert not await sharing.driven_to_its_end(session.id, 2)
+            assert await sharing.still_wanted(session.id) is None
+            assert await other.driven_to_its_end(session.id, 2)
 
     with_store(database, main)
 

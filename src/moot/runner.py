@@ -66,9 +66,12 @@ class Log(Protocol[E]):
 @runtime_checkable
 class SharedLog(Log[E], Protocol[E]):
     """One that others may add to. `append` raises SessionMoved where they did: then `news` has what they
-    added since the log was last read or added to from here."""
+    added since the log was last read or added to from here. `keep` is for what an effect led to: it raises
+    also where somebody else performs the session's effects by now."""
 
     async def news(self) -> list[E]: ...
+
+    def keep(self, event: E) -> Coroutine[Any, Any, None]: ...
 
 
 class StoredLog(Generic[E]):
@@ -80,6 +83,8 @@ class StoredLog(Generic[E]):
         self._flow = flow
         self.seq = 0
         """The number of the newest event that is known here."""
+        self.driving = False
+        """Whether others could drive the session too, and only one may."""
 
     async def read(self) -> list[E]:
         self.seq = 0
@@ -93,6 +98,11 @@ class StoredLog(Generic[E]):
 
     async def append(self, event: E) -> None:
         await self._store.append(self._session_id, self.seq + 1, self._flow.encode(event))
+        self.seq += 1
+
+    async def keep(self, event: E) -> None:
+        body = self._flow.encode(event)
+        await self._store.append(self._session_id, self.seq + 1, body, driving=self.driving)
         self.seq += 1
 
 
@@ -186,20 +196,20 @@ class Runner(Generic[S, E]):
         """Folds in and logs one event; an illegal one raises and changes nothing. A `run` under way takes it
         up at once."""
         async with self._putting:
-            await self._put(lambda: event)
+            await self._put(lambda: event, self._log.append)
 
     async def catch_up(self) -> None:
         """Folds in what others have added to the log. A `run` under way takes it up at once."""
         async with self._putting:
             await self._catch_up()
 
-    async def _put(self, make: Callable[[], E]) -> None:
+    async def _put(self, make: Callable[[], E], write: Callable[[E], Coroutine[Any, Any, None]]) -> None:
         """`make` is asked again for the event when others were faster, because the state is another then."""
         while True:
             event = make()
             state = self._flow.advance(self.state, event)
             try:
-                cancelled = await _to_the_end(self._log.append(event))
+                cancelled = await _to_the_end(write(event))
             except SessionMoved:
                 if not await self._catch_up():
                     raise
@@ -278,7 +288,9 @@ class Runner(Generic[S, E]):
 
         async with self._putting:
             try:
-                await self._put(event)
+                await self._put(
+                    event, self._log.keep if isinstance(self._log, SharedLog) else self._log.append
+                )
             except _NoLongerWanted:
                 pass
             except InvalidInput as refused:

@@ -74,17 +74,33 @@ class Sharing:
         )
         return bool(rows) and rows[0].wanted == 1
 
-    async def wanted(self, session: str) -> int | None:
-        """How often a session's driving was asked for; None where it is not to be driven."""
-        rows = await self._store.sql("SELECT wanted FROM driving WHERE session = :session", session=session)
+    async def take(self, session: str) -> int | None:
+        """Makes this process the one that drives a session: from now on no other logs what its models say.
+        How often that was asked for; None where it is not to be driven."""
+        rows = await self._store.sql(
+            "UPDATE driving SET driver = :server WHERE session = :session RETURNING wanted",
+            session=session,
+            server=self.server,
+        )
+        return int(rows[0].wanted) if rows else None
+
+    async def still_wanted(self, session: str) -> int | None:
+        """The same of a session that this process drives already; None where another does by now."""
+        rows = await self._store.sql(
+            "SELECT wanted FROM driving WHERE session = :session AND driver = :server",
+            session=session,
+            server=self.server,
+        )
         return int(rows[0].wanted) if rows else None
 
     async def driven_to_its_end(self, session: str, wanted: int) -> bool:
-        """False where it was asked for again meanwhile."""
+        """False where it was asked for again meanwhile, or another drives it."""
         rows = await self._store.sql(
-            "DELETE FROM driving WHERE session = :session AND wanted = :wanted RETURNING session",
+            "DELETE FROM driving WHERE session = :session AND wanted = :wanted AND driver = :server"
+            " RETURNING session",
             session=session,
             wanted=wanted,
+            server=self.server,
         )
         if rows:
             await self._tell("frames", [session])

@@ -159,12 +159,15 @@ class Store:
                 )
         return session
 
-    async def append(self, session_id: str, seq: int, body: bytes) -> None:
+    async def append(self, session_id: str, seq: int, body: bytes, *, driving: bool = False) -> None:
         """Adds event number `seq` (from 1). The number is the caller's: where another process has added that
-        event already, this raises instead of interleaving two stories."""
+        event already, this raises instead of interleaving two stories. With `driving`, also where another
+        process drives the session by now."""
         now = datetime.now(UTC)
         try:
             async with self._writing() as connection:
+                if driving and not await self._drives(connection, session_id):
+                    raise SessionMoved(session_id)
                 await connection.execute(
                     insert(tables.events).values(session=session_id, seq=seq, at=now, body=body)
                 )
@@ -174,6 +177,11 @@ class Store:
                 await self._note(connection, "events", session_id)
         except IntegrityError as error:
             raise SessionMoved(session_id) from error
+
+    async def _drives(self, connection: AsyncConnection, session_id: str) -> bool:
+        """Until the end of the transaction nobody else can begin to."""
+        driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
+        return await connection.scalar(driver.with_for_update(read=True)) == self.server
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""

@@ -74,9 +74,11 @@ driving = Table(
     Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
     Column("wanted", Integer, nullable=False),
     Column("client", String(64), nullable=False),
+    Column("driver", String(32), nullable=False, server_default=""),
 )
 """Sessions that are to be driven, and how often that was asked for: who drives one to its end takes it out,
-unless it has been asked for again meanwhile."""
+unless it has been asked for again meanwhile. `driver` is the process that does: only that may log what
+models have said."""
 
 listeners = Table(
     "listeners",

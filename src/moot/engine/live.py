@@ -125,6 +125,12 @@ class Live:
         """The number of the newest event that is known here."""
         return self._log.seq if isinstance(self._log, StoredLog) else 0
 
+    def hold(self, held: bool) -> None:
+        """A job of this process has it, or no longer has."""
+        self.held = held
+        if isinstance(self._log, StoredLog):
+            self._log.driving = held
+
     async def resume(self) -> None:
         self._step = (await self.runner.resume()).step
 
@@ -224,7 +230,10 @@ class Live:
                 while self.runner.pending():
                     await self.runner.run()
         except SessionMoved as moved:
-            self.outbox.tell("error", message=f"{moved}. Load it again.")
+            if self.held:
+                self._void()
+            else:
+                self.outbox.tell("error", message=f"{moved}. Load it again.")
         except MootError as error:
             self.outbox.tell("error", message=str(error))
         finally:
@@ -259,9 +268,13 @@ class Live:
         """Another process drives it: what was not written is void."""
         self.lost = True
         await self.rest()
+        self._void()
+        await self.feed.look_again()
+
+    def _void(self) -> None:
+        self.lost = True
         self.outbox, self.words = Outbox(), []
         self.seq = self.feed.newest
-        await self.feed.look_again()
 
     # -- who listens -------------------------------------------------------------------------
 

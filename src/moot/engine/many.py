@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.engine.jobs import Jobs
@@ -125,7 +126,7 @@ class Many:
             return
         # A job whose process seemed dead for a moment comes to the same process a second time.
         async with live.one_driver:
-            live.held = True
+            live.hold(True)
             try:
                 await self._drive_to_its_end(live, session_id)
             finally:
@@ -133,25 +134,28 @@ class Many:
                     await live.rest()
                     await live.driven()
                     live.driven_elsewhere = True
-                live.here = live.held = False
+                live.here = False
+                live.hold(False)
             live.let_watchers_look()
             self._engine.settled(live)
 
     async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
-        taken_over = False
-        while (wanted := await self._patiently(lambda: self.sharing.wanted(session_id))) is not None:
-            if not taken_over:
-                await self._patiently(lambda: live.take_over(self._engine.store, self._engine.start_of(live)))
-                taken_over = True
-            else:
-                await self._patiently(live.runner.catch_up)
+        start = self._engine.start_of(live)
+        wanted = await self._patiently(lambda: self.sharing.take(session_id))
+        if wanted is None:
+            return
+        await self._patiently(lambda: live.take_over(self._engine.store, start))
+        while wanted is not None:
             await self._patiently(lambda: self._count_listeners([live]))
             live.drive()
             await live.driven()
             if live.lost:
+                await self.lost(live)
                 return
-            if await self._patiently(lambda: self.sharing.driven_to_its_end(session_id, wanted)):
+            if await self._patiently(partial(self.sharing.driven_to_its_end, session_id, wanted)):
                 return
+            wanted = await self._patiently(lambda: self.sharing.still_wanted(session_id))
+            await self._patiently(live.runner.catch_up)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         while True:
