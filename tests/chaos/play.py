@@ -218,7 +218,9 @@ async def check(clients: list[Client], database: str, stub: StubServer) -> str:
         for client in clients:
             frames = await store.frames(client.session)
             stored = [{"id": frame.seq, **json.loads(frame.body)} for frame in frames]
-            assert client.heard == stored[: len(client.heard)]
+            for heard, kept in zip(client.heard, stored, strict=False):
+                assert heard == kept, f"{client.session}: {heard} was told, and {kept} is stored"
+            assert len(client.heard) <= len(stored)
             assert [event["id"] for event in stored] == list(range(1, len(stored) + 1))
             logged = await store.events(client.session)
             events = [(entry.at.timestamp(), BOARD.decode(entry.body)) for entry in logged]
