@@ -163,6 +163,8 @@ class Client:
                 f"{url}/api/board/sessions/{self.session}/events", headers={"Last-Event-ID": last}
             )
         else:
+            # A server that was killed may have convened a board without anybody hearing of it.
+            self.number += 1000
             decision = f"Should we, in decision number {self.number}, go on?"
             request = http.post(f"{url}/api/board/session", json={"decision": decision})
         async with request as response:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
 from moot.surfaces.cli.running import (
     AnswersOption,
     DatabaseOption,
@@ -47,6 +46,7 @@ def analyze(
         from moot.analyses import Analyses, greeting
         from moot.surfaces.cli import screen
         from moot.surfaces.cli.analysis_screen import AnalysisNarrator
+        from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
         from moot.surfaces.cli.terminal import TerminalPerson
 
         person: Person

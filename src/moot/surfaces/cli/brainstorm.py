@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
 from moot.surfaces.cli.running import (
     AnswersOption,
     DatabaseOption,
@@ -60,6 +59,7 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
     """Begins a workflow with an idea; without one, goes on with what is there."""
     from moot.consulting import Company
     from moot.surfaces.cli import screen
+    from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
     from moot.surfaces.cli.menu_person import MenuPerson
     from moot.workflows import Workflows

@@ -108,9 +108,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
     async def session(request: Request, asked: wire.SessionRequest) -> EventStream:
         boards = _boards(request)
         answers = payloads.answers_of(asked.answers)
-        live = await boards.convene(
-            asked.decision, answers, asked.panel, asked.mode, _client(request)
-        )
+        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, _client(request))
         return EventStream(_frames(boards, live, 0))
 
     @app.post(
