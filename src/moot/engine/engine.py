@@ -37,8 +37,10 @@ FRAME_SECONDS = 0.033
 """How long words are gathered before they are written and told: two frames of a screen. With one of them, a
 board alone costs two thirds more CPU, and nobody reads faster."""
 
-BUSY_FRAME_SECONDS = 0.05
-"""The longest they are gathered when writing takes its time: more words a write, still live to the eye."""
+BUSY_SESSIONS = 8
+BUSY_FRAME_SECONDS = 0.016, 0.05
+"""With so many at once their words wait elsewhere too, and are gathered for less; but the longer, the longer
+writing takes: more words a write, still live to the eye."""
 
 KEEP_SECONDS = 60.0
 """How long a session that nobody listens to stays in memory."""
@@ -55,6 +57,14 @@ SpeakFor = Callable[[str], tuple[Speak, bool]]
 """Makes a session's performer from its model's name, and says whether that is tiny."""
 
 _Due = tuple[Live, list[Frame], list[SaidWord]]
+
+
+def _gathering(sessions: int, writing: float) -> float:
+    """For how many seconds words are gathered, after a write that took so long."""
+    if sessions < BUSY_SESSIONS:
+        return FRAME_SECONDS
+    least, most = BUSY_FRAME_SECONDS
+    return min(max(least, writing), most)
 
 
 class Engine:
@@ -233,8 +243,8 @@ class Engine:
         self._something.set()
 
     async def _write(self) -> None:
-        """At most every 33 ms, one transaction for what all sessions tell; after a silence, at once. A busy
-        process writes less often, so that writing takes no more than about half of its time."""
+        """One transaction for what all sessions tell; after a silence, at once. Then words are gathered for a
+        while, so that writing takes no more than about half of the process's time."""
         loop = asyncio.get_running_loop()
         next_flush = loop.time()
         while True:
@@ -244,7 +254,7 @@ class Engine:
             began = loop.time()
             await self._flush()
             ended = loop.time()
-            next_flush = ended + min(max(FRAME_SECONDS, ended - began), BUSY_FRAME_SECONDS)
+            next_flush = ended + _gathering(len(self.lives), ended - began)
 
     async def _flush(self) -> None:
         dirty, self._dirty = self._dirty, {}

@@ -75,33 +75,39 @@ async def read_events(
     from moot.gateway import transport
 
     reader = EventReader()
-    if "content-encoding" in response.headers:
+    body = transport.content(response)
+    read = body.readany
+    encoded = "content-encoding" in response.headers
+    if encoded:
         chunks = response.aiter_bytes()
 
         async def read() -> bytes:
             return await anext(chunks, b"")
-    else:
-        read = transport.content(response).readany
+
+    def hand_on(chunk: bytes) -> None:
+        try:
+            for data in reader.feed(chunk):
+                if take(data):
+                    moved()
+        finally:
+            said.pass_on()
+
     try:
         async with _no_stall(stall_seconds) as moved:
             with pace.stream():
                 while True:
-                    # Only the reading is guarded: what `take` raises is not the connection's fault.
+                    # `take` raises none of these: they are the connection's.
                     try:
                         chunk = await read()
+                        if not chunk:
+                            return
+                        hand_on(chunk)
+                        if not encoded:
+                            await pace.attend(body, transport.connection(response), hand_on)
                     except httpx2.ReadTimeout as error:
                         raise StreamStalled(model, _SILENT) from error
                     except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
                         raise StreamBroken(model, _BROKEN) from error
-                    if not chunk:
-                        return
-                    try:
-                        for data in reader.feed(chunk):
-                            if take(data):
-                                moved()
-                    finally:
-                        said.pass_on()
-                    pace.hold(transport.connection(response))
     except TimeoutError as error:
         raise StreamStalled(model, _SILENT) from error
 
