@@ -86,30 +86,34 @@ async def read_events(
 
     def hand_on(chunk: bytes) -> None:
         try:
-            for data in reader.feed(chunk):
-                if take(data):
-                    moved()
-        finally:
-            said.pass_on()
+            try:
+                for data in reader.feed(chunk):
+                    if take(data):
+                        moved()
+            finally:
+                said.pass_on()
+        except Exception as error:
+            raise _NotTheConnection from error
 
     try:
         async with _no_stall(stall_seconds) as moved:
             with pace.stream():
-                while True:
-                    # `take` raises none of these: they are the connection's.
-                    try:
-                        chunk = await read()
-                        if not chunk:
-                            return
-                        hand_on(chunk)
-                        if not encoded:
-                            await pace.attend(body, transport.connection(response), hand_on)
-                    except httpx2.ReadTimeout as error:
-                        raise StreamStalled(model, _SILENT) from error
-                    except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
-                        raise StreamBroken(model, _BROKEN) from error
+                while chunk := await read():
+                    hand_on(chunk)
+                    if not encoded:
+                        await pace.attend(body, transport.connection(response), hand_on)
+    except _NotTheConnection as failed:
+        raise failed.__cause__ or failed from None
+    except httpx2.ReadTimeout as error:
+        raise StreamStalled(model, _SILENT) from error
     except TimeoutError as error:
         raise StreamStalled(model, _SILENT) from error
+    except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
+        raise StreamBroken(model, _BROKEN) from error
+
+
+class _NotTheConnection(Exception):
+    """Whoever was told has failed, as the cause says."""
 
 
 @asynccontextmanager
