@@ -34,8 +34,9 @@ class Closable(Protocol):
 Client = TypeVar("Client", bound=Closable)
 
 CONNECT_SECONDS = 10.0
-MAX_CONNECTIONS = 1000
-"""A board opens eight streams at once, so a handful of boards would fill an ordinary pool."""
+MAX_CONNECTIONS = 10_000
+"""A board opens eight streams at once, so a handful of boards would fill an ordinary pool. How many a
+provider takes is for `[limits]` to say."""
 
 _BROKEN = "the connection broke in the middle of the reply"
 _SILENT = "the reply fell silent in the middle"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from moot.application import Moot
     from moot.engine import Work
 
+MAX_OPEN_FILES = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -111,10 +113,24 @@ async def _get_ready(moot: Moot) -> None:
     """Loads what the first word would wait for, and takes all that was loaded out of the garbage collector's
     rounds: going through everything takes a tenth of a second, in which nobody is told anything. For the
     same reason it goes through everything less often than it would by itself."""
+    _allow_many_connections()
     await moot.warm_up()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+
+
+def _allow_many_connections() -> None:
+    """A hundred boards are a thousand connections, which is where most systems stop a process that has not
+    asked for more."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):
