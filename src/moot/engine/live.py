@@ -77,6 +77,8 @@ class Live:
         self.lost = False
         """Another process has driven it on, so that what this one has to tell does not count."""
         self.words: list[SaidWord] = []
+        self.words_said = False
+        """Whether any were, for somebody elsewhere, since this was last driven to its end."""
         """For somebody elsewhere who waits for a reply."""
         self.listeners = 0
         self.floors: list[Floor] = []
@@ -166,6 +168,7 @@ class Live:
                 return
         if self._server and self.session is not None:
             self.words.append(SaidWord(self.session.id, challenge, attempt, next(self._pieces), text))
+            self.words_said = True
             self.wake()
 
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
@@ -183,6 +186,9 @@ class Live:
     def _hear_out(self, event: Event) -> None:
         """What an event means for those who wait for a reply."""
         number = self.state.challenges_made
+        if isinstance(event, ChallengeReplied | ChallengeWithdrawn):
+            # The event says it all: what has not been written yet would only be left lying about.
+            self.words.clear()
         if isinstance(event, ChallengeMade):
             for floor in self.floors:
                 if floor.number == 0 and not self.runner.catching_up:

@@ -152,6 +152,10 @@ class Many:
             if live.lost:
                 await self.lost(live)
                 return
+            if live.words_said:
+                live.words_said = False
+                number = live.state.challenges_made
+                await self._patiently(partial(self.sharing.forget_words, session_id, number))
             if await self._patiently(partial(self.sharing.driven_to_its_end, session_id, wanted)):
                 return
             wanted = await self._patiently(lambda: self.sharing.still_wanted(session_id))
