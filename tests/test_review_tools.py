@@ -443,7 +443,7 @@ def test_schemas_name_the_words_that_are_taken(bench: Bench) -> None:
     ("error", "words"),
     [
         (
-            FileDamaged("/home/me/work/moot/changes/x/STATE.yaml", "is no YAML", 3),
+            FileDamaged("/home/me/project/moot/changes/x/STATE.yaml", "is no YAML", 3),
             "moot/changes/x/STATE.yaml, line 3: is no YAML; a person has to mend it.",
         ),
         (
@@ -455,7 +455,7 @@ def test_schemas_name_the_words_that_are_taken(bench: Bench) -> None:
             "proposal.md is held by another process (waited 10 s).",
         ),
         (
-            AlreadyThere("change", "x", Path("/home/me/work/moot/changes/x")),
+            AlreadyThere("change", "x", Path("/home/me/project/moot/changes/x")),
             "Change 'x' already exists: moot/changes/x.",
         ),
         (NotFound("change", "x", ("a", "b")), "Change 'x' not found. There is: a, b."),
@@ -465,7 +465,7 @@ def test_schemas_name_the_words_that_are_taken(bench: Bench) -> None:
     ],
 )
 def test_errors_in_words_name_no_place_of_the_machine(error: Any, words: str) -> None:
-    assert in_words(error, Path("/home/me/work")) == words
+    assert in_words(error, Path("/home/me/project")) == words
 
 
 @pytest.mark.parametrize(
@@ -478,4 +478,4 @@ def test_errors_in_words_name_no_place_of_the_machine(error: Any, words: str) ->
     ],
 )
 def test_only_paths_of_the_machine_are_shortened(text: str, left: str) -> None:
-    assert without_paths(text, Path("/home/me/work")) == left
+    assert without_paths(text, Path("/home/me/project")) == left
