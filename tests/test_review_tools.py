@@ -167,6 +167,7 @@ def test_what_is_no_text_is_refused(bench: Bench) -> None:
     [
         "@/.env",
         "@/.env.local",
+        "@/config/Secrets.yaml",
         "@/.git/config",
         "@/.GIT/config",
         "@/certs/server.pem",
@@ -175,7 +176,14 @@ def test_what_is_no_text_is_refused(bench: Bench) -> None:
     ],
 )
 def test_what_is_private_is_not_sent_to_a_model(bench: Bench, path: str) -> None:
-    for private in (".env", ".env.local", ".git/config", "certs/server.pem", "deploy/id_rsa"):
+    for private in (
+        ".env",
+        ".env.local",
+        "config/Secrets.yaml",
+        ".git/config",
+        "certs/server.pem",
+        "deploy/id_rsa",
+    ):
         file = bench.root / private
         file.parent.mkdir(exist_ok=True)
         file.write_text("secret", encoding="utf-8")

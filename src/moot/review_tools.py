@@ -16,7 +16,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +46,12 @@ from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.review_block import Issue, Review, Severity, as_severity, as_verdict
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.paths import Root
+from moot.workspace.private import is_private
 from moot.workspace.text_folder import LARGEST_FILE
 
 WORKSPACE = "@"
 """Paths below this name are the workspace's; all others are the change's."""
 
-# What a model's provider should not be sent, whatever a proposal says about reading it.
-_PRIVATE = (".git", ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa", "id_dsa",
-            "id_ecdsa", "id_ed25519", ".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc")  # fmt: skip
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~@-])/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
 
@@ -120,7 +117,7 @@ class ReviewTools:
             except NotFound:
                 raise ToolFault(f"There is no folder {path[:200]!r}. {self._hint()}") from None
         # In a change, names that begin with a dot are moot's own locks.
-        hidden = (lambda name: name.startswith(".")) if root is self._change else _is_private
+        hidden = (lambda name: name.startswith(".")) if root is self._change else is_private
         shown = [entry for entry in found if not hidden(entry.name)]
         self._log(f"listed {path}")
         entries = tuple(Listed(name=entry.name, kind=entry.kind) for entry in shown[:MAX_ENTRIES])
@@ -184,7 +181,7 @@ class ReviewTools:
         below = path[len(WORKSPACE) :].lstrip("/") or "."
         # Where it really leads: a link with an innocent name must not stand for a private file.
         real = self._workspace.resolve(below)
-        if any(map(_is_private, real.relative_to(self._workspace.real).parts)):
+        if is_private(real.relative_to(self._workspace.real).as_posix()):
             raise ToolFault(f"{path[:200]!r} is private and cannot be read. Review without it.")
         return self._workspace, below
 
@@ -244,10 +241,6 @@ def _below(text: str, workspace_root: Path) -> str:
     for root in {str(workspace_root), os.path.realpath(workspace_root)}:
         text = text.replace(f"{root}/", "")
     return text
-
-
-def _is_private(name: str) -> bool:
-    return any(fnmatchcase(name.lower(), pattern) for pattern in _PRIVATE)
 
 
 def _excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:

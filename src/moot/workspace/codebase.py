@@ -18,15 +18,15 @@ from pathlib import Path, PurePosixPath
 from moot.texts.keywords import Keyword
 from moot.workspace import git, survey
 from moot.workspace.layout import Workspace
+from moot.workspace.private import is_private
 from moot.workspace.survey import Mention, Survey
 
 _LINE_CHARACTERS = 160
 _UNSEARCHED = re.compile(
-    r"(?:^|/)(?:\.[^/]*(?:/|$)|id_(?:rsa|dsa|ecdsa|ed25519)$|package-lock\.json$|pnpm-lock\.yaml$|go\.sum$)"
-    r"|(?:^|/)(?:secrets?|credentials?)\.(?:ini|json|toml|txt|ya?ml)$"
-    r"|\.(?:env|key|kdbx|p12|pem|pfx|lock|map|svg|min\.\w+)$",
+    r"(?:^|/)(?:\.[^/]*(?:/|$)|package-lock\.json$|pnpm-lock\.yaml$|go\.sum$)|\.(?:lock|map|svg|min\.\w+)$",
     re.IGNORECASE,
 )
+"""Hidden, or made by a program: nothing in it tells what the project is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def look(root: Path) -> Survey:
 
 def may_be_read(file: str) -> bool:
     """Whether what is in the file may go to a model."""
-    return not _UNSEARCHED.search(file)
+    return not (is_private(file) or _UNSEARCHED.search(file))
 
 
 def text(root: Path, file: str) -> str | None:
