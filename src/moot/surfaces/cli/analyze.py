@@ -14,7 +14,6 @@ from moot.surfaces.cli.running import (
     WorkspaceOption,
     called_as,
     error_document,
-    report,
     run,
 )
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from moot.analyses import Analysis
     from moot.application import Moot
     from moot.errors import MootError
-    from moot.runner import Person
     from moot.surfaces.cli.analysis_screen import AnalysisNarrator
 
 
@@ -46,61 +44,38 @@ def analyze(
         from moot.analyses import Analyses, greeting
         from moot.surfaces.cli import screen
         from moot.surfaces.cli.analysis_screen import AnalysisNarrator
-        from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
+        from moot.surfaces.cli.talking import answering
         from moot.surfaces.cli.terminal import TerminalPerson
 
-        person: Person
-        if answers is not None:
-            person = ScriptedPerson(read_answers(answers))
-        else:
-            person = TerminalPerson() if screen.interactive() else NoPerson()
         narrator = AnalysisNarrator(moot.library, words_to_stdout=not as_json)
-        analysis = await Analyses(moot).analysis(item, description, person, narrator, narrator.tell)
-        narrator.follow(lambda: analysis.state)
-        narrator.introduce(analysis.model, tiny=analysis.tiny)
-        for note in analysis.notes:
-            screen.say(f"Note: {note}", "dim")
-        if analysis.resumed:
-            narrator.greet(greeting(analysis.state, analysis.item.meta()))
-            narrator.recall()
-        code = await _talk(analysis, narrator, as_json=as_json)
-        if isinstance(person, ScriptedPerson) and person.unused():
-            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
-        return code
+        with answering(answers, TerminalPerson) as person:
+            analysis = await Analyses(moot).analysis(item, description, person, narrator, narrator.tell)
+            narrator.follow(lambda: analysis.state)
+            narrator.introduce(analysis.model, tiny=analysis.tiny)
+            for note in analysis.notes:
+                screen.say(f"Note: {note}", "dim")
+            if analysis.resumed:
+                narrator.greet(greeting(analysis.state, analysis.item.meta()))
+                narrator.recall()
+            return await _talk(analysis, narrator, as_json=as_json)
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
 
 
 async def _talk(analysis: Analysis, narrator: AnalysisNarrator, *, as_json: bool) -> int:
-    import asyncio
-
-    from moot.errors import AnswersExhausted, InvalidInput
     from moot.flows.analysis_state import Step
-    from moot.surfaces.cli import failures, screen
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.talking import talk
 
-    error: MootError | None = None
-    interrupted = False
-    try:
-        await analysis.runner.run()
-    except asyncio.CancelledError:
-        narrator.interrupted()
-        interrupted = True
-    except (AnswersExhausted, InvalidInput) as unanswered:
-        error = unanswered
-        report(unanswered)
-    left = analysis.runner.left
+    talked = await talk(analysis.runner, narrator.interrupted)
     state = analysis.state
     if as_json:
-        screen.show_json(document(analysis, error))
+        screen.show_json(document(analysis, talked.error))
     if state.step is Step.FINISHED:
         screen.say(f"The analysis is {state.status}. It is in {analysis.item.path}", "dim")
     else:
         screen.say(f"Saved. Go on with: {called_as()} analyze {state.slug}", "dim")
-    if interrupted or (left is not None and left.interrupted):
-        return failures.INTERRUPTED
-    if error is not None:
-        return failures.exit_code(error)
-    return failures.FAILED if state.failure is not None else failures.DONE
+    return talked.exit_code(failed=state.failure is not None)
 
 
 def document(analysis: Analysis, error: MootError | None = None) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from moot.surfaces.cli.running import (
     JsonOption,
     ModelOption,
     WorkspaceOption,
+    called_as,
     error_document,
-    report,
     run,
 )
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from moot.application import AskConversation, Moot
     from moot.errors import MootError
     from moot.flows.ask import AskState
-    from moot.runner import Person
     from moot.surfaces.cli.terminal import Narrator
 
 
@@ -49,7 +48,8 @@ def ask(
 
     moot ask --resume ID "And if rents fall?"
     """
-    from moot.surfaces.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
+    from moot.surfaces.cli.answers import FirstSays
+    from moot.surfaces.cli.talking import answering
 
     resuming = resume is not None or last
     if resuming and persona is not None and question is None:
@@ -61,57 +61,33 @@ def ask(
         )
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
         from moot.surfaces.cli.terminal import Narrator, TerminalPerson
 
-        person: Person
-        if answers is not None:
-            person = ScriptedPerson(read_answers(answers))
-        else:
-            person = TerminalPerson() if screen.interactive() else NoPerson()
         narrator = Narrator(moot.library, words_to_stdout=not as_json)
-        if persona is not None:
-            conversation = await moot.new_ask(persona, question, person, narrator)
-        else:
-            first = FirstSays(question, person) if question is not None else person
-            conversation = await moot.resumed_ask(resume, first, narrator)
-            recount(moot, conversation.state)
-        narrator.introduce(conversation.model, tiny=conversation.tiny)
-        code = await _talk(conversation, narrator, as_json=as_json)
-        if isinstance(person, ScriptedPerson) and person.unused():
-            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
-        return code
+        with answering(answers, TerminalPerson) as person:
+            if persona is not None:
+                conversation = await moot.new_ask(persona, question, person, narrator)
+            else:
+                first = FirstSays(question, person) if question is not None else person
+                conversation = await moot.resumed_ask(resume, first, narrator)
+                recount(moot, conversation.state)
+            narrator.introduce(conversation.model, tiny=conversation.tiny)
+            return await _talk(conversation, narrator, as_json=as_json)
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
 
 
 async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: bool) -> int:
-    import asyncio
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.talking import talk
 
-    from moot.errors import AnswersExhausted, InvalidInput
-    from moot.surfaces.cli import failures, screen
-
-    error: MootError | None = None
-    interrupted = False
-    try:
-        await conversation.runner.run()
-    except asyncio.CancelledError:
-        narrator.interrupted()
-        interrupted = True
-    except (AnswersExhausted, InvalidInput) as unanswered:
-        error = unanswered
-        report(unanswered)
-    left = conversation.runner.left
+    talked = await talk(conversation.runner, narrator.interrupted)
     failed = conversation.state.failure is not None
     if as_json:
-        screen.show_json(document(conversation, error))
+        screen.show_json(document(conversation, talked.error))
     again = " r" if failed else ""
-    screen.say(f"Saved. Go on with: moot ask --resume {conversation.session.id}{again}", "dim")
-    if interrupted or (left is not None and left.interrupted):
-        return failures.INTERRUPTED
-    if error is not None:
-        return failures.exit_code(error)
-    return failures.FAILED if failed else failures.DONE
+    screen.say(f"Saved. Go on with: {called_as()} ask --resume {conversation.session.id}{again}", "dim")
+    return talked.exit_code(failed=failed)
 
 
 def recount(moot: Moot, state: AskState) -> None:

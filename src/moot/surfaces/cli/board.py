@@ -15,8 +15,8 @@ from moot.surfaces.cli.running import (
     JsonOption,
     ModelOption,
     WorkspaceOption,
+    called_as,
     error_document,
-    report,
     run,
 )
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.errors import MootError
     from moot.flows.board_events import BoardEvent
     from moot.flows.board_state import BoardState
-    from moot.runner import Person, Runner
+    from moot.runner import Runner
     from moot.surfaces.cli.board_screen import BoardNarrator
 
 
@@ -79,31 +79,25 @@ def board(
     async def command(moot: Moot) -> int:
         from moot.boards import advisors, new_board, presented, resumed_board
         from moot.surfaces.cli import screen
-        from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
         from moot.surfaces.cli.board_screen import BoardNarrator
+        from moot.surfaces.cli.talking import answering
         from moot.surfaces.cli.terminal import TINY, TerminalPerson
 
-        person: Person
-        if answers is not None:
-            person = ScriptedPerson(read_answers(answers))
-        else:
-            person = TerminalPerson() if screen.interactive() else NoPerson()
         narrator = BoardNarrator(lambda file: _export(session, Path(file)), words_to_stdout=not as_json)
-        if decision is not None:
-            first = await presented(moot, decision, advisors(moot, panel), mode)
-            begun = await new_board(moot, first, person, narrator, questions=questions)
-        else:
-            begun = await resumed_board(moot, resume, person, narrator)
-        session = BoardSession(begun.session.id, begun.session.created_at, begun.runner, narrator)
-        narrator.follow(begun.model, lambda: begun.runner.state)
-        if begun.tiny:
-            screen.say(TINY, "dim")
-        code = await _talk(session, as_json=as_json)
-        if export is not None:
-            _write_record(session, export)
-        if isinstance(person, ScriptedPerson) and person.unused():
-            screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
-        return code
+        with answering(answers, TerminalPerson) as person:
+            if decision is not None:
+                first = await presented(moot, decision, advisors(moot, panel), mode)
+                begun = await new_board(moot, first, person, narrator, questions=questions)
+            else:
+                begun = await resumed_board(moot, resume, person, narrator)
+            session = BoardSession(begun.session.id, begun.session.created_at, begun.runner, narrator)
+            narrator.follow(begun.model, lambda: begun.runner.state)
+            if begun.tiny:
+                screen.say(TINY, "dim")
+            code = await _talk(session, as_json=as_json)
+            if export is not None:
+                _write_record(session, export)
+            return code
 
     run(command, workspace=workspace, model=model, database=database, as_json=as_json)
 
@@ -139,35 +133,18 @@ class BoardSession:
 
 
 async def _talk(session: BoardSession, *, as_json: bool) -> int:
-    import asyncio
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.talking import talk
 
-    from moot.errors import AnswersExhausted, InvalidInput
-    from moot.surfaces.cli import failures, screen
-
-    error: MootError | None = None
-    interrupted = False
-    runner, narrator = session.runner, session.narrator
-    try:
-        await runner.run()
-    except asyncio.CancelledError:
-        interrupted = True
-    except (AnswersExhausted, InvalidInput) as unanswered:
-        error = unanswered
-        report(unanswered)
-    finally:
-        narrator.close()
-    interrupted = interrupted or (runner.left is not None and runner.left.interrupted)
-    if not (interrupted or screen.interactive() or narrator.brief_told):
+    narrator = session.narrator
+    talked = await talk(session.runner, narrator.close)
+    if not (talked.interrupted or screen.interactive() or narrator.brief_told):
         # Nobody was there to ask for it.
         narrator.tell_brief()
     if as_json:
-        screen.show_json(document(session, error))
-    screen.say(f"Saved. Go on with: moot board --resume {session.id}", "dim")
-    if interrupted:
-        return failures.INTERRUPTED
-    if error is not None:
-        return failures.exit_code(error)
-    return failures.FAILED if _failed(session.state) else failures.DONE
+        screen.show_json(document(session, talked.error))
+    screen.say(f"Saved. Go on with: {called_as()} board --resume {session.id}", "dim")
+    return talked.exit_code(failed=_failed(session.state))
 
 
 def _failed(state: BoardState) -> bool:

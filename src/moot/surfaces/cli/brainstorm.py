@@ -14,7 +14,6 @@ from moot.surfaces.cli.running import (
     WorkspaceOption,
     called_as,
     error_document,
-    report,
     run,
 )
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from moot.application import Moot
     from moot.errors import MootError
-    from moot.runner import Person
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
     from moot.workflows import Workflow
 
@@ -59,33 +57,26 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
     """Begins a workflow with an idea; without one, goes on with what is there."""
     from moot.consulting import Company
     from moot.surfaces.cli import screen
-    from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
     from moot.surfaces.cli.menu_person import MenuPerson
+    from moot.surfaces.cli.talking import answering
     from moot.workflows import Workflows
 
-    person: Person
-    if answers is not None:
-        person = ScriptedPerson(read_answers(answers))
-    else:
-        person = MenuPerson() if screen.interactive() else NoPerson()
-    asks = isinstance(person, MenuPerson)
-    narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
-    company = Company(person, narrator, narrator.tell, narrator.at_table)
-    workflows = Workflows(moot)
-    if idea is not None and not await workflows.under_way():
-        _tell_uncommitted(workflows.uncommitted())
-    opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
-    async with opening as workflow:
-        narrator.follow(lambda: workflow.state)
-        narrator.introduce(workflow.model, tiny=workflow.tiny)
-        if workflow.resumed:
-            screen.say("Taking up the workflow that is under way.", "dim")
-            narrator.take_up()
-        code = await _talk(workflow, narrator, as_json=as_json)
-    if isinstance(person, ScriptedPerson) and person.unused():
-        screen.say(f"Replies of {answers} that were not needed: {person.unused()}.")
-    return code
+    with answering(answers, MenuPerson) as person:
+        asks = isinstance(person, MenuPerson)
+        narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
+        company = Company(person, narrator, narrator.tell, narrator.at_table)
+        workflows = Workflows(moot)
+        if idea is not None and not await workflows.under_way():
+            _tell_uncommitted(workflows.uncommitted())
+        opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
+        async with opening as workflow:
+            narrator.follow(lambda: workflow.state)
+            narrator.introduce(workflow.model, tiny=workflow.tiny)
+            if workflow.resumed:
+                screen.say("Taking up the workflow that is under way.", "dim")
+                narrator.take_up()
+            return await _talk(workflow, narrator, as_json=as_json)
 
 
 def _tell_uncommitted(names: tuple[str, ...]) -> None:
@@ -102,39 +93,18 @@ def _tell_uncommitted(names: tuple[str, ...]) -> None:
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
-    import asyncio
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.talking import talk
 
-    from moot.errors import AnswersExhausted, InvalidInput, SessionMoved
-    from moot.surfaces.cli import failures, screen
-
-    error: MootError | None = None
-    interrupted = False
-    try:
-        await workflow.runner.run()
-    except asyncio.CancelledError:
-        interrupted = True
-    except (AnswersExhausted, InvalidInput) as unanswered:
-        error = unanswered
-        narrator.interrupted()
-        report(unanswered)
-    except SessionMoved as moved:
-        error = moved
-        narrator.interrupted()
-        screen.say(failures.sentence(f"{moved}; what it wrote there stays"))
-    finally:
-        narrator.interrupted()
-    left, state = workflow.runner.left, workflow.state
+    talked = await talk(workflow.runner, narrator.interrupted)
+    state = workflow.state
     if as_json:
-        screen.show_json(document(workflow, error))
+        screen.show_json(document(workflow, talked.error))
     if not state.finished:
         screen.say(f"Saved. Go on with: {called_as()} workflow resume", "dim")
     elif state.waiting:
         screen.say(f"{len(state.waiting)} waiting. Begin the next with: {called_as()} workflow resume", "dim")
-    if interrupted or (left is not None and left.interrupted):
-        return failures.INTERRUPTED
-    if error is not None:
-        return failures.exit_code(error)
-    return failures.FAILED if state.failure is not None else failures.DONE
+    return talked.exit_code(failed=state.failure is not None)
 
 
 def document(workflow: Workflow, error: MootError | None = None) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""What every command has in common that runs a conversation: who answers, how it ended, the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
+from moot.surfaces.cli import failures, screen
+from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
+from moot.surfaces.cli.running import report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from moot.runner import Person, Runner
+
+
+@contextmanager
+def answering(answers: Path | None, terminal: Callable[[], Person]) -> Iterator[Person]:
+    """A scripted person, or the one at the terminal, or nobody. At the end, says what was not needed."""
+    if answers is None:
+        yield terminal() if screen.interactive() else NoPerson()
+        return
+    scripted = ScriptedPerson(read_answers(answers))
+    yield scripted
+    if scripted.unused():
+        screen.say(f"Replies of {answers} that were not needed: {scripted.unused()}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Talked:
+    """How a conversation came to rest: everything so far is kept, whatever it says here."""
+
+    interrupted: bool = False
+    error: MootError | None = None
+
+    def exit_code(self, *, failed: bool) -> int:
+        if self.interrupted:
+            return failures.INTERRUPTED
+        if self.error is not None:
+            return failures.exit_code(self.error)
+        return failures.FAILED if failed else failures.DONE
+
+
+async def talk(runner: Runner[Any, Any], tidy: Callable[[], None]) -> Talked:
+    """`tidy` leaves the screen as it should be when words stop in the middle."""
+    try:
+        await runner.run()
+    except asyncio.CancelledError:
+        return Talked(interrupted=True)
+    except (AnswersExhausted, InvalidInput) as unanswered:
+        tidy()
+        report(unanswered)
+        return Talked(error=unanswered)
+    except SessionMoved as moved:
+        tidy()
+        screen.say(failures.sentence(f"{moved}; what it wrote there stays"))
+        return Talked(error=moved)
+    finally:
+        tidy()
+    return Talked(interrupted=runner.left is not None and runner.left.interrupted)
