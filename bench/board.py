@@ -76,14 +76,17 @@ async def _heard(server: Process, script: Script) -> tuple[Listener, float]:
 async def whole_board(contenders: list[Contender], effort: Effort, results: Results) -> None:
     walls: Figures = {}
     firsts: Figures = {}
+    asked: Figures = {}
     with serving(effort.whole, contenders) as (_, servers):
         async for name, _, listener, ended in _rounds(servers, effort.whole, effort.rounds):
             walls.setdefault(name, []).append((ended - listener.began) / effort.limit)
             late = listener.first - listener.began - effort.whole.first_token_delay
-            firsts.setdefault(name, []).append(late * 1e3)
-    results.measures |= {"wall": walls, "first": firsts}
+            asked.setdefault(name, []).append(late * 1e3)
+            firsts.setdefault(name, []).append(listener.first_delay * 1e3)
+    results.measures |= {"wall": walls, "first": firsts, "first_asked": asked}
     told(f"Wall time of a whole board over its limit of {effort.limit:.2f} s", walls, digits=3)
     told("First word after the model's, ms", firsts)
+    told("First word from the request, less what the model takes for it, ms", asked)
 
 
 # -- CPU per token -------------------------------------------------------------------------------

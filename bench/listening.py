@@ -54,6 +54,8 @@ class Listener(asyncio.Protocol):
         self.began = time.monotonic()
         self.first = self.latest = 0.0
         """When the first token arrived, and the latest."""
+        self.first_delay = 0.0
+        """How long the first token was on its way, from when it was due."""
         self.first_cpu = self.last_cpu = self.began_cpu = server.cpu()
         """What the server had used when the first and the last token arrived, and before."""
 
@@ -90,6 +92,7 @@ class Listener(asyncio.Protocol):
             self.last_cpu, self.latest = self._server.cpu(), now
             if not self.first:
                 self.first, self.first_cpu = now, self.last_cpu
+                self.first_delay = now - int(due[0]) / 1e6
         if self.session and (numbers := _ID.findall(data, 0, whole)):
             self.last_id = int(numbers[-1])
         if data.endswith(_LAST_CHUNK) and not self.ended.done():

@@ -195,6 +195,7 @@ async def memory_attached(known: Databases, effort: Effort, results: Results) ->
 async def _attached(server: Process, count: int, spare: int, resumed: Resumed | None) -> float:
     listeners = []
     before = 0
+    await _loaded(server)
     for number in range(count + spare):
         if number == spare:
             before = server.memory()
@@ -203,3 +204,11 @@ async def _attached(server: Process, count: int, spare: int, resumed: Resumed | 
     for listener in listeners:
         listener.ended.cancel()
     return each
+
+
+async def _loaded(server: Process) -> None:
+    """A server loads what it needs while it serves already: waits until it has nothing to do."""
+    used = -1.0
+    while server.cpu() - used > 0.05:
+        used = server.cpu()
+        await asyncio.sleep(0.5)

@@ -42,6 +42,7 @@ ROWS = (
         "first word after the model's, ms",
         goals=((SQLITE, FRAME_MS + 15), (POSTGRESQL, FRAME_MS + 15)),
     ),
+    _Row("first_asked", "first word from the request, less what the model takes for it, ms"),
     _Row(
         "cpu_streaming",
         "CPU per token while streaming, µs",

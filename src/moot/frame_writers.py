@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DatabaseError, IntegrityError
+from sqlalchemy.exc import DatabaseError
 
 if TYPE_CHECKING:
     import psycopg
+    from sqlalchemy.pool import PoolProxiedConnection
 
 Run = tuple[str, int, bytes]
 """A row: consecutive frames of a session under the number of the first, a line each."""
@@ -96,31 +98,42 @@ def inserting(rows: int) -> str:
 
 
 class SqliteFrameWriter:
-    """In one hop to a thread of its own. Through the asynchronous engine every statement is a hop."""
+    """In one hop to a thread of its own, and there without SQLAlchemy, which takes longer for a transaction
+    than SQLite does. Through the asynchronous engine every statement would be a hop."""
 
     def __init__(self, url: URL) -> None:
         self._engine = create_engine(url.set(drivername="sqlite+pysqlite"))
         event.listen(self._engine, "connect", prepare_sqlite)
         self._thread = ThreadPoolExecutor(1, "moot-frames")
+        self._connection: PoolProxiedConnection | None = None
 
     async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
         assert not words, "with SQLite, who waits for a reply is in the process that has it"
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
+
+    def _write(self, runs: list[Run]) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
-        except IntegrityError as error:
+            if self._connection is None:
+                self._connection = self._engine.raw_connection()
+            # As a context, sqlite3's connection is a transaction.
+            with cast("sqlite3.Connection", self._connection.driver_connection) as connection:
+                for some in slices(runs):
+                    connection.execute(inserting(len(some)), tuple(itertools.chain(*some)))
+        except sqlite3.IntegrityError as error:
             raise NumberTaken from error
+        except sqlite3.Error as error:
+            self._disconnect()
+            raise NotWritten(str(error)) from error
         except DatabaseError as error:
             raise NotWritten(str(error.orig)) from error
 
-    def _write(self, runs: list[Run]) -> None:
-        with self._engine.begin() as connection:
-            for some in slices(runs):
-                connection.exec_driver_sql(inserting(len(some)), tuple(itertools.chain(*some)))
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._close)
-
-    def _close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
         self._engine.dispose()
 

@@ -92,6 +92,8 @@ class Store:
 
     def __init__(self, engine: AsyncEngine, frame_writer: FrameWriter | None, server: str) -> None:
         self._engine = engine
+        # A statement by itself is a transaction by itself: to begin and end one are two more round trips.
+        self._single = engine.execution_options(isolation_level="AUTOCOMMIT") if self.shared else engine
         self._frame_writer = frame_writer
         self.server = server
         """The name of this process among those that use the same database."""
@@ -109,9 +111,10 @@ class Store:
 
     async def sql(self, statement: str, **values: Any) -> list[Any]:
         """One statement in a transaction of its own, for those who share the database."""
-        async with self._writing() as connection:
-            result = await connection.execute(text(statement), values)
-            return list(result.all()) if result.returns_rows else []
+        with _explained(self._engine):
+            async with self._single.begin() as connection:
+                result = await connection.execute(text(statement), values)
+                return list(result.all()) if result.returns_rows else []
 
     @asynccontextmanager
     async def alone(self, purpose: str) -> AsyncIterator[Callable[..., Awaitable[list[Any]]]]:
@@ -140,7 +143,7 @@ class Store:
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[AsyncConnection]:
         with _explained(self._engine):
-            async with self._engine.connect() as connection:
+            async with self._single.connect() as connection:
                 yield connection
 
     async def create(self, format_: str, title: str, opening: Sequence[bytes] = ()) -> Session:

@@ -1,10 +1,12 @@
-"""Replies that are read together: with a limit so low that a few streams count as many."""
+"""Replies that are read together: with few streams, and with limits so low that a few count as many."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,24 +20,37 @@ from tests.stub.server import StubServer
 both_wires = pytest.mark.parametrize("wire", WIRES)
 
 
-@pytest.fixture(autouse=True)
-def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "READS_PER_SECOND", 1)
+@pytest.fixture(autouse=True, params=["few", "many", "in parts"])
+def how_many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if request.param != "few":
+        monkeypatch.setattr(pace, "MANY", 1)
+    if request.param == "in parts":
+        monkeypatch.setattr(pace, "TOGETHER", 3)
 
 
 @pytest.mark.parametrize(
-    ("streams", "seconds"), [(0, 0.0), (127, 0.0), (128, 0.016), (160, 0.02), (192, 0.024), (900, 0.024)]
+    ("streams", "seconds"), [(0, 0.04), (480, 0.04), (600, 0.05), (720, 0.06), (9000, 0.06)]
 )
-def test_the_more_streams_the_longer_between_two_readings(
-    monkeypatch: pytest.MonkeyPatch, streams: int, seconds: float
-) -> None:
-    monkeypatch.setattr(pace, "READS_PER_SECOND", 8000)
+def test_the_more_streams_the_longer_between_two_readings(streams: int, seconds: float) -> None:
     one = Pace()
     with ExitStack() as reading:
         for _ in range(streams):
-            reading.enter_context(one.stream())
-        assert one.seconds == seconds
-    assert one.seconds == 0.0
+            reading.enter_context(one.stream(Silent(), None, print))
+        assert one.seconds == pytest.approx(seconds)
+    assert one.seconds == 0.04
+
+
+class Silent:
+    """A reply of which nothing comes."""
+
+    def read_nowait(self, n: int = -1) -> bytes:  # noqa: ARG002
+        return b""
+
+    def at_eof(self) -> bool:
+        return False
+
+    def on_eof(self, callback: Callable[[], None]) -> None:
+        pass
 
 
 @both_wires
@@ -48,7 +63,7 @@ def test_what_is_read_together_is_whole_and_in_order(wire: Wire, stub: StubServe
             replies = await asyncio.gather(*(talk.stream() for _ in range(8)))
             assert {reply.text for reply in replies} == {text}
             assert sum(map(len, talk.heard)) == 8 * len(text)
-            # 60 tokens in 120 ms and a reading every 24: several tokens each time.
+            # 60 tokens in 120 ms and a reading every 40: several tokens each time.
             assert len(talk.heard) < 8 * 30
 
     run(main)
@@ -92,5 +107,38 @@ def test_a_connection_is_read_again_by_the_next_reply(wire: Wire, stub: StubServ
             for number in range(5):
                 stub.script(Behaviour(text=f"Reply {number} of some length.", pace=200))
                 assert (await talk.model.stream(asked())).text == f"Reply {number} of some length."
+
+    run(main)
+
+
+def test_a_stream_that_falls_silent_is_left_to_who_reads_it_unless_there_are_many() -> None:
+    """So that the first word after a silence is read as it comes."""
+
+    async def main() -> bool:
+        with Pace().stream(Silent(), Mock(), print) as stream:
+            attended = asyncio.ensure_future(stream.attended())
+            for _ in range(3):
+                await asyncio.sleep(pace.SHORTEST_SECONDS)
+            left = attended.done()
+            attended.cancel()
+            await asyncio.gather(attended, return_exceptions=True)
+            return left
+
+    assert run(main) == (pace.MANY > 1)
+
+
+@both_wires
+def test_the_end_of_a_reply_does_not_wait_for_the_next_beat(
+    wire: Wire, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "MANY", 128)
+    monkeypatch.setattr(pace, "SHORTEST_SECONDS", 60.0)
+    monkeypatch.setattr(pace, "LONGEST_SECONDS", 60.0)
+    stub.script(Behaviour(text="One two three four.", pace=50))
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            async with asyncio.timeout(30):
+                assert (await talk.model.stream(asked())).text == "One two three four."
 
     run(main)

@@ -33,14 +33,10 @@ from moot.store import Frame, Session, Store
 if TYPE_CHECKING:
     from moot.engine.many import Many
 
-FRAME_SECONDS = 0.033
-"""How long words are gathered before they are written and told: two frames of a screen. With one of them, a
-board alone costs two thirds more CPU, and nobody reads faster."""
-
-BUSY_SESSIONS = 8
-BUSY_FRAME_SECONDS = 0.016, 0.05
-"""With so many at once their words wait elsewhere too, and are gathered for less; but the longer, the longer
-writing takes: more words a write, still live to the eye."""
+FRAME_SECONDS = 0.008, 0.05
+"""How long words are gathered before they are written and told. Most have been gathered already where they
+were read (see `gateway.pace`); but the longer writing takes, the longer they are: more words a write, still
+live to the eye."""
 
 KEEP_SECONDS = 60.0
 """How long a session that nobody listens to stays in memory."""
@@ -59,11 +55,9 @@ SpeakFor = Callable[[str], tuple[Speak, bool]]
 _Due = tuple[Live, list[Frame], list[SaidWord]]
 
 
-def _gathering(sessions: int, writing: float) -> float:
+def _gathering(writing: float) -> float:
     """For how many seconds words are gathered, after a write that took so long."""
-    if sessions < BUSY_SESSIONS:
-        return FRAME_SECONDS
-    least, most = BUSY_FRAME_SECONDS
+    least, most = FRAME_SECONDS
     return min(max(least, writing), most)
 
 
@@ -128,16 +122,16 @@ class Engine:
         self._speak_for(state.model)
         bodies = [BOARD.encode(event) for event in opening]
         session = await self.store.create(BOARD.name, state.decision, bodies)
-        return await self.live(session, client)
+        return await self.live(session, client, new=True)
 
-    async def live(self, session: Session, client: str = "") -> Live:
+    async def live(self, session: Session, client: str = "", *, new: bool = False) -> Live:
         """A stored session, as its log has it."""
         lock = self._opening.setdefault(session.id, asyncio.Lock())
         try:
             async with lock:
                 live = self.lives.get(session.id)
                 if live is None:
-                    live = await self._opened(session)
+                    live = await self._opened(session, new=new)
                 elif self._many is not None:
                     await self._many.look_again(live)
                 elif not live.driving:
@@ -149,7 +143,7 @@ class Engine:
             live.client = client
         return live
 
-    async def _opened(self, session: Session) -> Live:
+    async def _opened(self, session: Session, *, new: bool) -> Live:
         live: Live
         live = Live(
             StoredLog(self.store, session.id, BOARD),
@@ -163,7 +157,7 @@ class Engine:
         if self._many is None:
             await live.take_over(self.store, self.start_of(live))
         else:
-            await self._many.watch(live)
+            await self._many.watch(live, new=new)
         self.lives[session.id] = live
         return live
 
@@ -254,7 +248,7 @@ class Engine:
             began = loop.time()
             await self._flush()
             ended = loop.time()
-            next_flush = ended + _gathering(len(self.lives), ended - began)
+            next_flush = ended + _gathering(ended - began)
 
     async def _flush(self) -> None:
         dirty, self._dirty = self._dirty, {}
@@ -270,7 +264,7 @@ class Engine:
             if frames or words:
                 due.append((live, frames, words))
         for live, frames, _ in await self._written(due):
-            await live.feed.tell(frames)
+            live.feed.tell(frames)
         for live in dirty:
             self.settled(live)
 
@@ -279,14 +273,9 @@ class Engine:
         if live.quiet and not live.noted_quiet:
             live.noted_quiet = True
             loop = asyncio.get_running_loop()
-            self._look_again(live)
+            live.feed.look_again()
             loop.call_later(DROP_SECONDS, lambda: live.feed.drop() if live.quiet else None)
             loop.call_later(KEEP_SECONDS, self._drop, live)
-
-    def _look_again(self, live: Live) -> None:
-        task = asyncio.ensure_future(live.feed.look_again())
-        self._tasks.append(task)
-        task.add_done_callback(self._tasks.remove)
 
     async def _written(self, due: list[_Due]) -> list[_Due]:
         """What could be written. A database that is away is waited for: nothing is told unwritten."""

@@ -21,48 +21,53 @@ class Feed:
     def __init__(self, newest: int = 0) -> None:
         self.newest = newest
         """The number of the newest frame that is written, as far as is known here."""
+        self._newest_then = 0
         self._kept: list[Frame] = []
-        self._changed = asyncio.Condition()
+        self._waiting: list[asyncio.Future[None]] = []
 
-    async def skip_to(self, seq: int) -> None:
+    def skip_to(self, seq: int) -> None:
         """Frames up to this one are in the store."""
-        async with self._changed:
-            if seq > self.newest:
-                self._kept.clear()
-                self.newest = seq
-            self._changed.notify_all()
+        if seq > self.newest:
+            self._kept.clear()
+            self.newest = seq
+        self.look_again()
 
-    async def tell(self, frames: Sequence[Frame]) -> None:
+    def tell(self, frames: Sequence[Frame]) -> None:
         """Frames that have been written, in order and without a gap, for everybody who listens."""
-        async with self._changed:
-            for frame in frames:
-                if frame.seq > self.newest:
-                    self._kept.append(frame)
-                    self.newest = frame.seq
-            if len(self._kept) > 2 * KEEP_FRAMES:
-                del self._kept[:-KEEP_FRAMES]
-            self._changed.notify_all()
+        for frame in frames:
+            if frame.seq > self.newest:
+                self._kept.append(frame)
+                self.newest = frame.seq
+        if len(self._kept) > 2 * KEEP_FRAMES:
+            del self._kept[:-KEEP_FRAMES]
+        self.look_again()
 
-    async def look_again(self) -> None:
-        """Whether there is more to come may have changed."""
-        async with self._changed:
-            self._changed.notify_all()
+    def look_again(self) -> None:
+        """Something has changed, or whether there is more to come."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
 
     def drop(self) -> None:
         """Nobody is in a hurry: who wants to hear them again finds them in the store."""
         self._kept.clear()
+
+    def drop_if_still(self) -> None:
+        """The same, if there have been no new ones since this was last asked."""
+        if self._kept and self.newest == self._newest_then:
+            self.drop()
+        self._newest_then = self.newest
 
     async def after(
         self, seq: int, store: Store, session: str, quiet: Callable[[], bool]
     ) -> AsyncIterator[Sequence[Frame]]:
         """Those with higher numbers, in batches, until nothing more is to come."""
         while True:
-            async with self._changed:
-                while self.newest <= seq and not quiet():
-                    await self._changed.wait()
-                if self.newest <= seq:
-                    return
-                batch: Sequence[Frame] = self._kept_after(seq)
+            await self.until(lambda: self.newest > seq or quiet())  # noqa: B023
+            if self.newest <= seq:
+                return
+            batch = self._kept_after(seq)
             if not batch:
                 batch = await store.frames(session, seq, rows=ROWS_AT_ONCE)
             if not batch:
@@ -73,8 +78,14 @@ class Feed:
             yield batch
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with self._changed:
-            await self._changed.wait_for(condition)
+        while not condition():
+            changed = asyncio.get_running_loop().create_future()
+            self._waiting.append(changed)
+            try:
+                await changed
+            finally:
+                if changed.cancelled():
+                    self._waiting.remove(changed)
 
     def _kept_after(self, seq: int) -> Sequence[Frame]:
         if not self._kept or self._kept[0].seq > seq + 1:

@@ -142,7 +142,7 @@ class Live:
         self.here, self.lost, self.driven_elsewhere, self._stopped = True, False, False, False
         await self.runner.catch_up()
         told = await store.frames(self.session.id)
-        await self.feed.skip_to(await store.last_frame(self.session.id))
+        self.feed.skip_to(await store.last_frame(self.session.id))
         self.seq = self.feed.newest
         self._step = self.state.step
         self.outbox = missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
@@ -275,7 +275,7 @@ class Live:
         self.lost = True
         await self.rest()
         self._void()
-        await self.feed.look_again()
+        self.feed.look_again()
 
     def _void(self) -> None:
         self.lost = True

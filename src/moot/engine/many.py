@@ -64,16 +64,20 @@ class Many:
 
     # -- a session here ----------------------------------------------------------------------
 
-    async def watch(self, live: Live) -> None:
-        """A session that was just read: it is told from the database until it is driven here."""
+    async def watch(self, live: Live, *, new: bool) -> None:
+        """A session that was just read: it is told from the database until it is driven here. Nobody has told
+        anything yet of a new one."""
         assert live.session is not None
         id_, store = live.session.id, self._engine.store
         live.here = False
         live.want = lambda: self._want(live)
         live.listeners_changed = lambda: self._listeners_changed(live)
         live.reply_heard = lambda number: self._reply_heard(live, number)
+        if new:
+            live.untold = True
+            return
         told = await store.frames(id_)
-        await live.feed.skip_to(await store.last_frame(id_))
+        live.feed.skip_to(await store.last_frame(id_))
         live.seq = live.feed.newest
         live.untold = self._engine.untold(live, told)
         await self._see([live], settled=True)
@@ -118,8 +122,7 @@ class Many:
     async def _drive(self, session_id: str) -> None:
         """A job: one session, until nothing is pending in it or nobody listens."""
         try:
-            session = await self._patiently(lambda: self._engine.store.session(session_id))
-            live = await self._patiently(lambda: self._engine.live(session))
+            live = await self._patiently(lambda: self._to_drive(session_id))
         except MootError:
             # It is gone, or damaged, which whoever opens it is told.
             await self._patiently(lambda: self.sharing.give_up(session_id))
@@ -138,6 +141,13 @@ class Many:
                 live.hold(False)
             live.let_watchers_look()
             self._engine.settled(live)
+
+    async def _to_drive(self, session_id: str) -> Live:
+        """As it is in memory, if it is: whoever drives it takes over what the database has before anything
+        else."""
+        return self._engine.found(session_id) or await self._engine.live(
+            await self._engine.store.session(session_id)
+        )
 
     async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
         start = self._engine.start_of(live)
@@ -270,7 +280,7 @@ class Many:
             live, wants = seen_by[id_]
             if live.here:
                 continue
-            await live.feed.tell(seen.frames)
+            live.feed.tell(seen.frames)
             live.seq = live.feed.newest
             # A look that began before somebody wanted it driven does not know of that.
             if seen.driven or wants == live.wants:
@@ -300,6 +310,8 @@ class Many:
     async def _renew(self) -> None:
         lives = self._engine.lives
         attended = [id_ for id_, live in lives.items() if live.listeners]
+        for live in lives.values():
+            live.feed.drop_if_still()
         if attended:
             await self.sharing.listens(attended)
         if self._engine.caps.taken:

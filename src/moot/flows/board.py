@@ -5,6 +5,7 @@ Where a session stands is derived from what has happened, never stored: see `Boa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -36,6 +37,7 @@ from moot.flows.board_events import (
     ChallengeReplied,
     ChallengeWithdrawn,
     DecisionPresented,
+    Member,
     Question,
     QuestionAnswered,
     QuestionsDrafted,
@@ -182,8 +184,14 @@ def _present(event: DecisionPresented) -> BoardState:
         decision=event.decision,
         mode=event.mode,
         model=event.model,
-        advisors=tuple(Advisor(member) for member in event.members),
+        advisors=tuple(Advisor(_known(member)) for member in event.members),
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _known(member: Member) -> Member:
+    """The same member for all sessions: hundreds of them have the same panel."""
+    return member
 
 
 def check_text(field: str, text: str, most: int) -> None:

@@ -49,7 +49,7 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
         import anthropic
 
         body = request_body(call, forms)
-        said = wire.Gathering(hear)
+        said = wire.Gathering(hear, silent=call.schema is not None)
         decoder = Decoder(call, said.add)
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:

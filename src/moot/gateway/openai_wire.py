@@ -65,7 +65,7 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
         import openai
 
         body = request_body(call, forms, compatible=self._compatible)
-        said = wire.Gathering(hear)
+        said = wire.Gathering(hear, silent=call.schema is not None)
         decoder = Decoder(call, said.add)
         try:
             client = self._client()
@@ -168,45 +168,45 @@ def _messages(call: Call) -> list[dict[str, Any]]:
 # -- replies -------------------------------------------------------------------------------------
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str | None = None
     arguments: str | None = None
 
 
-class _ToolDelta(msgspec.Struct):
+class _ToolDelta(msgspec.Struct, gc=False):
     index: int = 0
     id: str | None = None
     function: _Function | None = None
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: str | None = None
     refusal: str | None = None
     tool_calls: list[_ToolDelta] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Delta | None = None
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct):
+class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
 
 
-class _Counts(msgspec.Struct):
+class _Counts(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
 
 
-class _Error(msgspec.Struct):
+class _Error(msgspec.Struct, gc=False):
     message: str | None = None
     type: str | None = None
     code: str | int | None = None
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
     usage: _Counts | None = None
     error: _Error | str | None = None

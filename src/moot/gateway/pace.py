@@ -1,7 +1,8 @@
-"""How often replies are read when there are many of them.
+"""How often replies are read.
 
-With a few streams each token is read as it comes. With hundreds, waking up for every one of them is most of
-the work, and nobody sees the difference to reading them all together, some twenty or thirty times a second.
+The first words after a silence are read as they come. Where more keep coming, all streams are read together,
+some twenty or thirty times a second: waking up for every token of every stream would be most of the work, and
+nobody reads faster than that.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-READS_PER_SECOND = 8000
-SHORTEST_SECONDS = 0.016
-"""A frame of a screen: waiting for less would save nothing."""
-LONGEST_SECONDS = 0.024
-"""Reading itself takes as long again with a thousand streams."""
+SHORTEST_SECONDS = 0.04
+"""Two frames of a screen."""
+LONGEST_SECONDS = 0.06
+READS_PER_SECOND = 12_000
+"""More streams than this allows for are read less often each, but never less than LONGEST_SECONDS says."""
+
+MANY = 128
+"""From so many streams on, what comes between two readings waits in the kernel."""
+TOGETHER = 64
+"""So many streams are read in one go: while more were, nobody would be told anything."""
 
 
 class Body(Protocol):
@@ -25,102 +31,135 @@ class Body(Protocol):
 
     def at_eof(self) -> bool: ...
 
+    def on_eof(self, callback: Callable[[], None]) -> None: ...
 
-class _Attended:
-    """A stream that is read with all the others. `ended` is set at its end, or when there are few again."""
 
-    __slots__ = ("body", "connection", "ended", "take")
+class Stream:
+    """One reply, and who takes what is read of it."""
 
-    def __init__(self, body: Body, connection: asyncio.Transport, take: Callable[[bytes], None]) -> None:
-        self.body = body
-        self.connection = connection
-        self.take = take
-        self.ended = asyncio.get_running_loop().create_future()
+    __slots__ = ("_body", "_connection", "_pace", "_paused", "_read", "_take")
 
-    def read(self) -> None:
-        """Between two beats what comes waits in the kernel, which costs this process nothing."""
+    def __init__(
+        self, pace: Pace, body: Body, connection: asyncio.Transport | None, take: Callable[[bytes], None]
+    ) -> None:
+        """Without a connection all of the reply is here."""
+        self._pace = pace
+        self._body = body
+        self._connection = connection
+        self._take = take
+        self._read: asyncio.Future[None] | None = None
+        self._paused = False
+        if connection is not None:
+            # The end is not to wait for the next beat: somebody may be waiting for nothing else.
+            body.on_eof(self._ends)
+
+    async def attended(self) -> None:
+        """Has it read for as long as something comes. Raises what `take` raises, or what broke the stream."""
+        if self._connection is None or self._body.at_eof():
+            return
+        self._read = asyncio.get_running_loop().create_future()
+        self._pace.join(self)
         try:
-            chunk = self.body.read_nowait()
+            await self._read
+        finally:
+            self._pace.leave(self)
+            self.let_come()
+
+    def let_come(self) -> None:
+        if self._paused and self._connection is not None:
+            self._paused = False
+            if not self._connection.is_closing():
+                self._connection.resume_reading()
+
+    def read(self, many: bool = False) -> None:
+        """Takes what has come. With many streams, what comes now waits in the kernel, and one from which
+        nothing came is read again with the others; with few, it is left to who reads it."""
+        if self._read is None or self._read.done():
+            return
+        try:
+            chunk = self._body.read_nowait()
             if chunk:
-                self.take(chunk)
+                self._take(chunk)
         except Exception as error:
-            self.end(error)
+            self._read.set_exception(error)
             return
-        if self.body.at_eof():
-            self.end()
-        else:
-            self.connection.pause_reading()
+        if self._body.at_eof() or not (chunk or many):
+            self._read.set_result(None)
+        elif many and self._connection is not None:
+            self._paused = True
+            self._connection.pause_reading()
 
-    def end(self, error: Exception | None = None) -> None:
-        if self.ended.done():
-            return
-        if error is None:
-            self.ended.set_result(None)
-        else:
-            self.ended.set_exception(error)
-
-    def go_on(self) -> None:
-        if not self.connection.is_closing():
-            self.connection.resume_reading()
+    def _ends(self) -> None:
+        if self._read is not None:
+            asyncio.get_running_loop().call_soon(self.read)
 
 
 class Pace:
-    """Whoever reads a stream says so, and with many others has it read."""
+    """Beats for all streams of a provider."""
 
     def __init__(self) -> None:
         self._streams = 0
-        self._attended: dict[_Attended, None] = {}
+        self._attended: dict[Stream, None] = {}
+        self._to_read: list[list[Stream]] = []
+        """The parts of this round that are still to come."""
+        self._parts = 1
         self._beating = False
+        self._next_beat = 0.0
 
     @contextmanager
-    def stream(self) -> Iterator[None]:
+    def stream(
+        self, body: Body, connection: asyncio.Transport | None, take: Callable[[bytes], None]
+    ) -> Iterator[Stream]:
         self._streams += 1
         try:
-            yield
+            yield Stream(self, body, connection, take)
         finally:
             self._streams -= 1
 
     @property
     def seconds(self) -> float:
-        """Between two readings, as many streams as there are now; nothing for few."""
-        wanted = self._streams / READS_PER_SECOND
-        return 0.0 if wanted < SHORTEST_SECONDS else min(wanted, LONGEST_SECONDS)
+        """Between two readings of a stream, with as many as there are now."""
+        return min(max(self._streams / READS_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS)
 
-    async def attend(
-        self, body: Body, connection: asyncio.Transport | None, take: Callable[[bytes], None]
-    ) -> None:
-        """Where there are many: hands on what comes, until the stream ends or there are few. Raises what
-        `take` raises, or what broke the stream."""
-        if not self.seconds or connection is None or body.at_eof():
-            return
-        one = _Attended(body, connection, take)
-        self._attended[one] = None
+    def join(self, stream: Stream) -> None:
+        self._attended[stream] = None
         if not self._beating:
             self._beating = True
-            self._wait()
-        try:
-            await one.ended
-        finally:
-            del self._attended[one]
-            one.go_on()
+            loop = asyncio.get_running_loop()
+            self._next_beat = loop.time() + self.seconds
+            loop.call_at(self._next_beat, self._beat)
 
-    def _wait(self) -> None:
-        asyncio.get_running_loop().call_later(self.seconds, self._beat)
+    def leave(self, stream: Stream) -> None:
+        del self._attended[stream]
 
     def _beat(self) -> None:
-        for one in self._attended:
-            one.go_on()
-        # Twice around the loop: in between, it takes in what has come.
-        loop = asyncio.get_running_loop()
-        loop.call_soon(loop.call_soon, self._read_all)
-
-    def _read_all(self) -> None:
-        for one in self._attended:
-            if not one.ended.done():
-                one.read()
-        if self._attended and self.seconds:
-            self._wait()
+        if not self._attended:
+            self._beating = False
+            self._to_read.clear()
             return
-        self._beating = False
-        for one in self._attended:
-            one.end()
+        loop = asyncio.get_running_loop()
+        if not self._to_read:
+            # In the order in which they began, so that those of a board are read, and told, together.
+            self._to_read = _parts(list(self._attended))
+            self._parts = len(self._to_read)
+        some = self._to_read.pop()
+        if self._streams < MANY:
+            self._read(some, many=False)
+        else:
+            for stream in some:
+                stream.let_come()
+            # Twice around the loop: in between, it takes in what has come.
+            loop.call_soon(loop.call_soon, self._read, some, True)
+        self._next_beat = max(self._next_beat + self.seconds / self._parts, loop.time())
+        loop.call_at(self._next_beat, self._beat)
+
+    def _read(self, some: list[Stream], many: bool) -> None:
+        for stream in some:
+            stream.read(many)
+
+
+def _parts(streams: list[Stream]) -> list[list[Stream]]:
+    """As few as can be, and about as many in each."""
+    count = -(-len(streams) // TOGETHER)
+    size = -(-len(streams) // count)
+    return [streams[start : start + size] for start in range(0, len(streams), size)]

@@ -5,19 +5,16 @@ Knows framing alone: lines, blank lines, `data:`. What the data means is for a w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 
 class EventReader:
-    """Feed it chunks; it yields the data of each event that has become whole."""
+    """Feed it chunks; it tells the data of each event that has become whole."""
 
-    __slots__ = ("_data", "_rest")
+    __slots__ = ("_rest",)
 
     def __init__(self) -> None:
         self._rest = b""
-        self._data: list[bytes] = []
 
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
+    def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that ends in this chunk."""
         buffered = self._rest + chunk if self._rest else chunk
         if b"\r" in buffered:
@@ -26,11 +23,21 @@ class EventReader:
             if held:
                 buffered = buffered[:-1]
             buffered = buffered.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
-        *lines, self._rest = buffered.split(b"\n")
-        data = self._data
-        for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line[6:] if line.startswith(b"data: ") else line[5:])
-            elif not line and data:
-                yield data[0] if len(data) == 1 else b"\n".join(data)
-                data.clear()
+        *events, self._rest = buffered.split(b"\n\n")
+        found: list[bytes] = []
+        for event in events:
+            if event.startswith(b"data: ") and b"\n" not in event:
+                found.append(event[6:])
+            else:
+                found.extend(_data(event))
+        return found
+
+
+def _data(event: bytes) -> list[bytes]:
+    """What the data lines of an event say, as one; nothing where it has none."""
+    data = [
+        line[6:] if line.startswith(b"data: ") else line[5:]
+        for line in event.split(b"\n")
+        if line.startswith(b"data:")
+    ]
+    return [b"\n".join(data)] if data else []

@@ -48,15 +48,19 @@ ROOM_FOR_THINKING = 8192
 class Gathering:
     """Passes on together what one reading of a stream has brought."""
 
-    def __init__(self, hear: Hear) -> None:
+    def __init__(self, hear: Hear, *, silent: bool = False) -> None:
+        """`silent` where nobody waits to hear anything before the end."""
         self._hear = hear
         self._said: list[str] = []
         self.add = self._said.append
+        self.begun = silent
+        """Whether the first word has been passed on, if anybody waits for one."""
 
     def pass_on(self) -> None:
         if self._said:
             self._hear("".join(self._said))
             self._said.clear()
+            self.begun = True
 
 
 async def read_events(
@@ -86,23 +90,25 @@ async def read_events(
             return await anext(chunks, b"")
 
     def hand_on(chunk: bytes) -> None:
+        brought_on = False
         try:
             try:
                 for data in reader.feed(chunk):
-                    if take(data):
-                        moved()
+                    brought_on |= take(data)
             finally:
                 said.pass_on()
+            if brought_on:
+                moved()
         except Exception as error:
             raise _NotTheConnection from error
 
     try:
         async with _no_stall(stall_seconds) as moved:
-            with pace.stream():
+            with pace.stream(body, None if encoded else transport.connection(response), hand_on) as stream:
                 while chunk := await read():
                     hand_on(chunk)
-                    if not encoded:
-                        await pace.attend(body, transport.connection(response), hand_on)
+                    if said.begun:
+                        await stream.attended()
     except _NotTheConnection as failed:
         raise failed.__cause__ or failed from None
     except httpx2.ReadTimeout as error:

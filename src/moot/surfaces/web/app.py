@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
-from starlette.exceptions import HTTPException
 
 from moot import __version__, records
 from moot.application import Moot
@@ -24,10 +22,8 @@ from moot.surfaces.web.health import add_health
 from moot.surfaces.web.openapi import EXPORT, DescribedApp, problems, stream_of
 from moot.surfaces.web.pages import add_pages
 from moot.surfaces.web.refusals import Refused, add_refusals
-from moot.surfaces.web.streams import EventStream, event, numbered
+from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
 from moot.surfaces.web.watched import Watched
-
-T = TypeVar("T")
 
 
 def create_app(
@@ -52,6 +48,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.add_middleware(Streams)
     app.add_middleware(Guards, hosts=hosts, token=token, max_body=wire.MAX_BODY)
     app.add_middleware(Watched)
     add_refusals(app)
@@ -89,7 +86,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
-        state = await _while_there(request, _boards(request).questions(asked.decision, _client(request)))
+        state = await while_there(
+            request.receive, _boards(request).questions(asked.decision, _client(request))
+        )
         if state.questions_failure is not None:
             failure = state.questions_failure
             raise Refused(failure.kind, failure.message, failure.retry_after)
@@ -150,7 +149,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
                 raise InvalidInput("responses", "none of them is complete")
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_brief(asked.decision, answers, said, client)
-        state = await _while_there(request, live.brief())
+        state = await while_there(request.receive, live.brief())
         body = payloads.brief_body(state)
         if state.brief_failure is not None:
             failure = state.brief_failure
@@ -160,28 +159,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
         return wire.BriefOut(brief=body)
 
 
-async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """What is done for a client who waits, and dropped when they leave: an answer that nobody reads is not
-    paid for."""
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise HTTPException(499, "The client has left.")
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _frames(boards: Boards, live: Live, after: int) -> AsyncIterator[bytes]:
+async def _frames(boards: Boards, live: Live, after: int) -> AsyncGenerator[bytes]:
     try:
         async for batch in boards.engine.stream(live, after):
             yield numbered(batch)
@@ -192,7 +170,7 @@ async def _frames(boards: Boards, live: Live, after: int) -> AsyncIterator[bytes
 
 async def _reply(
     first: Heard, heard: AsyncIterator[Heard], kept: contextlib.AsyncExitStack
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     async with kept:
         yield _reply_event(first)
         async for one in heard:

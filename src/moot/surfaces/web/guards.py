@@ -46,14 +46,14 @@ class Guards:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refused(scope, headers)
+        refused = self._refused(scope)
         if refused is not None:
             await _answer(send, *refused)
             return
         await self._app(scope, _Limited(receive, self._max_body), _with_headers(send, scope, self._token))
 
-    def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get("host", "").lower()
         if not self._answers_to(_name(host)):
             return 400, f"This server does not answer to the name '{_name(host)[:80]}'."

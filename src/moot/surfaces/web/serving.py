@@ -117,7 +117,7 @@ async def _get_ready(moot: Moot) -> None:
     await moot.warm_up()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(10_000, 3, 100)
 
 
 def _allow_many_connections() -> None:
