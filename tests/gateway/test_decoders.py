@@ -84,16 +84,23 @@ EVENTS = [b"one", b'{"two": "\xc3\xbc"}', b"three\nlines\nhere", b"", b"four"]
 
 
 @given(
-    st.lists(st.sampled_from(EVENTS[:2] + EVENTS[4:]), max_size=6),
+    st.lists(
+        st.tuples(
+            st.sampled_from(EVENTS[:2] + EVENTS[4:]),
+            st.lists(st.sampled_from([b": comment", b"event: x", b""]), max_size=3),
+        ),
+        max_size=6,
+    ),
     st.sampled_from([b"\n", b"\r\n", b"\r"]),
     st.data(),
 )
 def test_events_come_out_whole_however_the_bytes_are_cut(
-    events: list[bytes], line_end: bytes, data: st.DataObject
+    told: list[tuple[bytes, list[bytes]]], line_end: bytes, data: st.DataObject
 ) -> None:
+    events = [event for event, _ in told]
     stream = b"".join(
-        b": comment" + line_end + b"event: x" + line_end + b"data: " + event + line_end * 2
-        for event in events
+        b"".join(line + line_end for line in before) + b"data: " + event + line_end * 2
+        for event, before in told
     )
     # A lone CR at the very end might be half of a CRLF, so one more line shows that it was not.
     stream += b": end" + line_end + b": really" + line_end

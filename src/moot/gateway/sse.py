@@ -23,7 +23,13 @@ class EventReader:
             if held:
                 buffered = buffered[:-1]
             buffered = buffered.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
-        *events, self._rest = buffered.split(b"\n\n")
+        lines = buffered.split(b"\n")
+        if len(lines) % 2 and not any(lines[1::2]):
+            # Each event is one line, as most are: to look for the end of a line is faster than for two ends.
+            self._rest = lines.pop()
+            events = lines[::2]
+        else:
+            *events, self._rest = buffered.split(b"\n\n")
         found: list[bytes] = []
         for event in events:
             if event.startswith(b"data: ") and b"\n" not in event:
