@@ -17,7 +17,7 @@ class Effort:
     whole: Script = _WHOLE
     """A board as people have it: eight advisors and a brief."""
     steady: Script = _STEADY
-    levels: tuple[int, ...] = (*range(16, 96, 16), *range(96, 321, 8))
+    levels: tuple[int, ...] = (2, 4, 8, *range(16, 96, 16), *range(96, 321, 8))
     """Boards at once, until they are no longer in time."""
     window: float = 1.5
     windows: int = 4

@@ -43,9 +43,11 @@ async def _at_once(server: Process, sessions: int, tokens: int, patience: float,
     before, used = server.memory(), server.cpu()
     listeners: list[Listener] = await asyncio.gather(*(listen(server, []) for _ in range(sessions)))
     most = before
+    ended = asyncio.gather(*(one.ended for one in listeners))
+    # Who is given up is not asked any more.
+    ended.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         async with asyncio.timeout(patience):
-            ended = asyncio.gather(*(one.ended for one in listeners))
             while not ended.done():
                 await asyncio.wait((ended,), timeout=0.25)
                 most = max(most, server.memory())

@@ -17,6 +17,8 @@ from bench.plots import Points, chart
 from bench.results import Grown, Results, ratio, spread
 
 README = Path(__file__).parent / "README.md"
+FRONT = Path(__file__).parent.parent / "README.md"
+"""Shows a few of the figures."""
 PLOTS = Path(__file__).parent / "plots"
 BEGIN = "<!-- Written by `python -m bench`: begin -->"
 END = "<!-- Written by `python -m bench`: end -->"
@@ -105,6 +107,35 @@ def tables(found: Results) -> str:
     return "\n".join(lines)
 
 
+_SHOWN = (
+    ("wall", "a whole board, over the time that its model takes", 3),
+    ("first_asked", "first word, beyond what the model takes for it, ms", 0),
+    ("cpu_streaming", "CPU per token, µs", 0),
+    ("held", "boards of 8 × 50 tokens/s that one process holds", 0),
+    ("going_on", "killed: until the session goes on, s", 1),
+)
+
+
+def summary(found: Results) -> str:
+    """For those who do not want to know it all: medians alone."""
+    names = [name for name in found.measures["wall"] if name != POSTGRESQL]
+    lines = [
+        f"Taken {found.taken} on {found.machine}, all in one run:",
+        "",
+        "| | " + " | ".join(f"**{name}**" if name == SQLITE else name for name in names) + " |",
+        "| --- |" + " ---: |" * len(names),
+    ]
+    for measure, title, digits in _SHOWN:
+        figures = found.measures.get(measure, {})
+        absent = "never" if measure == "going_on" else "–"
+        cells = [
+            f"{statistics.median(figures[name]):.{digits}f}" if figures.get(name) else absent
+            for name in names
+        ]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def _cell(figures: results.Figures, name: str, row: _Row) -> str:
     if name not in figures:
         return "–"
@@ -153,7 +184,8 @@ def filled(readme: str, text: str) -> str:
 
 
 def write(found: Results) -> None:
-    README.write_text(filled(README.read_text(encoding="utf-8"), tables(found)), encoding="utf-8")
+    for file, text in ((README, tables(found)), (FRONT, summary(found))):
+        file.write_text(filled(file.read_text(encoding="utf-8"), text), encoding="utf-8")
     PLOTS.mkdir(exist_ok=True)
     for name, svg in plots(found).items():
         (PLOTS / f"{name}.svg").write_text(svg, encoding="utf-8")

@@ -62,6 +62,14 @@ def test_who_could_not_be_installed_is_named() -> None:
     assert "could not be installed: litellm, pydantic-ai." in report.tables(run)
 
 
+def test_the_front_page_shows_medians_and_who_never_goes_on() -> None:
+    run = a_run(cpu_streaming={REFERENCE: [50.0, 60.0], SQLITE: [90.0, 130.0]}, going_on={SQLITE: [1.5]})
+    text = report.summary(run)
+    assert "| | pass-through | **moot, SQLite** | litellm |" in text
+    assert "| CPU per token, µs | 55 | 110 | – |" in text
+    assert "goes on, s | never | 1.5 | never |" in text
+
+
 def test_only_what_is_between_the_markers_is_written() -> None:
     readme = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
     assert report.filled(readme, "new") == f"before\n{report.BEGIN}\nnew\n{report.END}\nafter\n"
@@ -72,12 +80,11 @@ def test_only_what_is_between_the_markers_is_written() -> None:
 
 def test_the_readme_says_what_the_kept_results_say() -> None:
     found = results.load()
-    text = report.README.read_text(encoding="utf-8")
-    if found is None:
-        assert "There has been no full run" in text
-        return
+    assert found is not None
     assert not found.quick
-    assert report.filled(text, report.tables(found)) == text, "run `python -m bench report`"
+    for file, shown in ((report.README, report.tables(found)), (report.FRONT, report.summary(found))):
+        text = file.read_text(encoding="utf-8")
+        assert report.filled(text, shown) == text, "run `python -m bench report`"
     for name, svg in report.plots(found).items():
         assert (report.PLOTS / f"{name}.svg").read_text(encoding="utf-8") == svg
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from moot.gateway.names import ModelName, Speaker
     from moot.gateway.weights import Entry, Weights
     from moot.personas import Library, Persona
-    from moot.runner import Listener, Person, Runner
+    from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
     from moot.store import Logged, Session, Store
 
@@ -313,13 +313,24 @@ class Moot:
         self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
     ) -> Conversation[S, E]:
         from moot.runner import Runner, StoredLog
-        from moot.speaking import speaking
 
-        speak = speaking(self.library, self.gateway, model, part.prompts)
+        speak = await self.speaking(model, part.prompts)
         log = StoredLog(await self.store(), session.id, flow)
         runner = Runner(flow, log, speak=speak, person=part.person, listener=part.listener)
         await runner.resume()
         return Conversation(session, runner, str(model), self.gateway.named(model).small)
+
+    async def speaking(self, model: ModelName, prompts: Prompts) -> Speak:
+        """A performer of a session's model effects, which stops at what the user allows to be spent."""
+        from moot.speaking import speaking
+
+        speak = speaking(self.library, self.gateway, model, prompts)
+        limits = self.config.user.limits
+        if not limits.model_fields_set:
+            return speak
+        from moot.engine.caps import Caps
+
+        return Caps(limits, await self.store(), None).around(speak, str(model))
 
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener

@@ -26,7 +26,7 @@ from moot.flows.roundtable_state import RoundtableState
 from moot.gateway.names import ModelName
 from moot.prompting import roundtable as prompts
 from moot.runner import Left, Runner
-from moot.speaking import Prompts, speaking
+from moot.speaking import Prompts
 from moot.texts import insights
 from moot.workspace.paths import Root
 from moot.workspace.session_log import FileLog
@@ -131,7 +131,7 @@ class Consulting:
         runner: Runner[RoundtableState, RoundtableEvent] = Runner(
             ROUNDTABLE,
             log,
-            speak=speaking(self._moot.library, self._moot.gateway, self._model, _PROMPTS),
+            speak=await self._moot.speaking(self._model, _PROMPTS),
             person=self._company.person,
             listener=self._company.at_table(lambda: runner.state),
             work=work,

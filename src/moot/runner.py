@@ -185,7 +185,8 @@ class Runner(Generic[S, E]):
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
         self._attempts = itertools.count(1)
         self._putting = asyncio.Lock()
-        self._moved = asyncio.Event()
+        self._moved: asyncio.Future[None] | None = None
+        """While this runs: done once there is an event that was not taken up yet."""
 
     async def resume(self) -> S:
         """Folds what is in the log. Call it once, before anything else."""
@@ -236,18 +237,21 @@ class Runner(Generic[S, E]):
 
     def _fold_in(self, event: E, state: S) -> None:
         self.state = state
-        self._moved.set()
+        if self._moved is not None and not self._moved.done():
+            self._moved.set_result(None)
         self._listener.happened(event)
 
     async def run(self) -> S:
         try:
             while wanted := self.pending():
-                self._moved.clear()
+                self._moved = asyncio.get_running_loop().create_future()
                 await self._keep_only(wanted)
                 for effect in wanted:
                     if effect not in self._under_way:
                         self._under_way[effect] = asyncio.create_task(self._perform(effect, None))
-                await self._next_outcome()
+                # Until an effect has led to something, or an event has come from outside.
+                waited_for: list[asyncio.Future[Any]] = [*self._under_way.values(), self._moved]
+                await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
                 # In the flow's order, so that a run can be told from its log alone.
                 for effect in wanted:
                     if self._under_way[effect].done():
@@ -264,14 +268,6 @@ class Runner(Generic[S, E]):
         if self._person is None:
             return tuple(effect for effect in pending if not isinstance(effect, AskPerson))
         return pending
-
-    async def _next_outcome(self) -> None:
-        """Waits until an effect has led to something, or an event has come from outside."""
-        moved = asyncio.ensure_future(self._moved.wait())
-        try:
-            await asyncio.wait([*self._under_way.values(), moved], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            moved.cancel()
 
     async def _settle(self, effect: Effect) -> None:
         """Turns what an effect led to into an event, unless the flow no longer asks for it by now. An answer

@@ -95,6 +95,7 @@ class Store:
         # A statement by itself is a transaction by itself: to begin and end one are two more round trips.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT") if self.shared else engine
         self._frame_writer = frame_writer
+        self._read_only = False
         self.server = server
         """The name of this process among those that use the same database."""
 
@@ -136,9 +137,17 @@ class Store:
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
-        with _explained(self._engine):
-            async with self._engine.begin() as connection:
-                yield connection
+        if self._read_only:
+            # SQLite finds that out when it opens a file: once it may be written, new connections can.
+            await self._engine.dispose()
+        try:
+            with _explained(self._engine):
+                async with self._engine.begin() as connection:
+                    yield connection
+            self._read_only = False
+        except StoreFailed as failed:
+            self._read_only = "readonly" in failed.problem
+            raise
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[AsyncConnection]:

@@ -24,7 +24,7 @@ from moot.flows.workflow_state import WorkflowState
 from moot.gateway.names import ModelName, Speaker, parse
 from moot.prompting.brainstorm import DRAFTS
 from moot.runner import Runner
-from moot.speaking import Prompts, speaking
+from moot.speaking import Prompts
 from moot.workflow_work import WorkflowWork, first_waiting
 from moot.workspace import change_state, git, writing
 from moot.workspace.claim import claimed
@@ -136,7 +136,7 @@ class Workflows:
         runner: Runner[WorkflowState, WorkflowEvent] = Runner(
             WORKFLOW,
             self._log(),
-            speak=speaking(self._moot.library, self._moot.gateway, name, Prompts({}, DRAFTS)),
+            speak=await self._moot.speaking(name, Prompts({}, DRAFTS)),
             person=company.person,
             listener=company.listener,
             work=work.carry_out,

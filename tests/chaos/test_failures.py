@@ -127,6 +127,30 @@ def test_a_database_file_that_can_only_be_read(tmp_path: Path, stub: StubServer)
         assert all(r["isComplete"] for r in body["responses"]), "what is there can be read"
 
 
+def test_a_database_file_that_may_not_be_written_for_a_while(tmp_path: Path, stub: StubServer) -> None:
+    a_board(stub)
+    file = tmp_path / "kept" / "moot.sqlite3"
+    with serving(tmp_path, stub, "--database", sqlite_url(file)) as server:
+        session_id = server.session()[0]["sessionId"]
+    _permit(file, 0o444)
+    # What a file permits does not count for root, unless it waives that.
+    through = ("setpriv", "--bounding-set", "-dac_override", "--") if os.geteuid() == 0 else ()
+    with serving(tmp_path, stub, "--database", sqlite_url(file), through=through) as server:
+        status, said = asked_for_a_session(server)
+        assert status == 503
+        assert "readonly" in said
+        body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
+        assert all(r["isComplete"] for r in body["responses"]), "what is there can be read"
+        _permit(file, 0o644)
+        assert server.session()[-2]["type"] == "session_complete", "without a restart"
+
+
+def _permit(file: Path, mode: int) -> None:
+    """SQLite has files beside the file."""
+    for one in file.parent.iterdir():
+        one.chmod(mode)
+
+
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
     postgres = Postgres()
@@ -136,7 +160,7 @@ def postgres() -> Iterator[Postgres]:
 
 def test_a_database_that_is_away(tmp_path: Path, stub: StubServer, postgres: Postgres) -> None:
     with Several(tmp_path, stub, postgres.url).server() as server:
-        hear_out_while_it_fails(server, stub, postgres.stop, postgres.start, 5, "cannot be used")
+        hear_out_while_it_fails(server, stub, postgres.stop, postgres.start, 30, "cannot be used")
 
 
 def test_a_postgresql_that_can_only_be_read(tmp_path: Path, stub: StubServer, postgres: Postgres) -> None:

@@ -25,7 +25,6 @@ from moot.flows.flow import (
     Outcome,
     PersonaFailed,
     PersonaSpoke,
-    Spoken,
 )
 from moot.gateway.names import parse
 from moot.runner import Speak, Speech
@@ -70,29 +69,34 @@ class Caps:
     def around(self, speak: Speak, model: str) -> Speak:
         """The same performer within the limits."""
         provider = parse(model).provider
+        spent_here = 0.0
 
         async def capped(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
-            refusal = await self._too_dear(state.bills)
+            nonlocal spent_here
+            # Not every format's state knows what it has cost; then it counts from when it was taken up.
+            known = sum(bill.cost_usd or 0.0 for bill in getattr(state, "bills", ()))
+            refusal = await self._too_dear(max(known, spent_here))
             if refusal is not None:
                 return _refused(effect, refusal)
             async with self._slot(provider):
                 outcome = await speak(effect, state, speech)
             if isinstance(outcome, PersonaSpoke | Drafted):
-                await self._book(outcome.spoken.cost_usd or 0.0)
+                cost = outcome.spoken.cost_usd or 0.0
+                spent_here += cost
+                await self._book(cost)
             return outcome
 
         return capped
 
-    async def _too_dear(self, bills: tuple[Spoken, ...]) -> LimitReached | None:
+    async def _too_dear(self, session: float) -> LimitReached | None:
+        """`session` is what it has cost so far."""
         limits = self._limits
-        if limits.session_usd is not None:
-            spent = sum(bill.cost_usd or 0.0 for bill in bills)
-            if spent >= limits.session_usd:
-                return LimitReached(
-                    f"this session has cost ${spent:.2f}, and [limits] session_usd stops it at "
-                    f"${limits.session_usd:.2f}; raise that limit to go on",
-                    None,
-                )
+        if limits.session_usd is not None and session >= limits.session_usd:
+            return LimitReached(
+                f"this session has cost ${session:.2f}, and [limits] session_usd stops it at "
+                f"${limits.session_usd:.2f}; raise that limit to go on",
+                None,
+            )
         if limits.day_usd is not None:
             spent = await self._spent_today()
             if spent >= limits.day_usd:

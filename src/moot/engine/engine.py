@@ -146,13 +146,13 @@ class Engine:
     async def _opened(self, session: Session, *, new: bool) -> Live:
         live: Live
         live = Live(
+            self,
             StoredLog(self.store, session.id, BOARD),
             self._speaking(lambda: live.state.model),
             session,
             self.settings.grace_seconds,
             self.store.server if self._many else "",
         )
-        live.wake = lambda: self._wake(live)
         await live.resume()
         if self._many is None:
             await live.take_over(self.store, self.start_of(live))
@@ -166,7 +166,11 @@ class Engine:
         await self.admit(client)
         live: Live
         live = Live(
-            MemoryLog(events), self._speaking(lambda: live.state.model), None, self.settings.grace_seconds
+            self,
+            MemoryLog(events),
+            self._speaking(lambda: live.state.model),
+            None,
+            self.settings.grace_seconds,
         )
         live.client = client
         await live.resume()
@@ -230,11 +234,32 @@ class Engine:
             async for batch in live.feed.after(after, self.store, live.session.id, lambda: live.quiet):
                 yield batch
 
+    # -- what sessions ask for ---------------------------------------------------------------
+
+    def _shared(self, live: Live) -> Many | None:
+        return self._many if live.session is not None else None
+
+    async def want(self, live: Live) -> None:
+        if many := self._shared(live):
+            await many.want(live)
+        else:
+            live.drive()
+
+    async def listeners_changed(self, live: Live) -> None:
+        if many := self._shared(live):
+            await many.listeners_changed(live)
+
+    async def reply_heard(self, live: Live, number: int) -> None:
+        if many := self._shared(live):
+            await many.reply_heard(live, number)
+
     # -- writing -----------------------------------------------------------------------------
 
-    def _wake(self, live: Live) -> None:
-        self._dirty[live] = None
-        self._something.set()
+    def wake(self, live: Live) -> None:
+        """It has something to tell. What is not stored is told by who has asked for it."""
+        if live.session is not None:
+            self._dirty[live] = None
+            self._something.set()
 
     async def _write(self) -> None:
         """One transaction for what all sessions tell; after a silence, at once. Then words are gathered for a

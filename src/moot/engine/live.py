@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 import msgspec
 
@@ -52,9 +53,31 @@ async def _wait_for_the_store(_: StoreFailed) -> None:
     await asyncio.sleep(RETRY_SECONDS)
 
 
+class Host(Protocol):
+    """Where sessions live: who writes what they tell, and sees to it that they are driven."""
+
+    def wake(self, live: Live) -> None:
+        """It has something to tell."""
+
+    async def want(self, live: Live) -> None:
+        """Has it driven, here or elsewhere."""
+
+    async def listeners_changed(self, live: Live) -> None:
+        """Somebody listens here now, or nobody does any more."""
+
+    async def reply_heard(self, live: Live, number: int) -> None:
+        """Who made its so-many-th challenge needs no more words of the reply."""
+
+
 class Live:
     def __init__(
-        self, log: Log[BoardEvent], speak: Speak, session: Session | None, grace: float, server: str = ""
+        self,
+        host: Host,
+        log: Log[BoardEvent],
+        speak: Speak,
+        session: Session | None,
+        grace: float,
+        server: str = "",
     ) -> None:
         self.session = session
         self.client = ""
@@ -77,17 +100,14 @@ class Live:
         self.lost = False
         """Another process has driven it on, so that what this one has to tell does not count."""
         self.words: list[SaidWord] = []
-        self.words_said = False
-        """Whether any were, for somebody elsewhere, since this was last driven to its end."""
         """For somebody elsewhere who waits for a reply."""
+        self.words_said = False
+        """Whether there were any since this was last driven to its end."""
         self.listeners = 0
         self.floors: list[Floor] = []
-        self.wake: Callable[[], None] = lambda: None
-        self.want: Callable[[], Awaitable[None]] = self._drive_here
-        self.listeners_changed: Callable[[], Awaitable[None]] = _nothing
-        self.reply_heard: Callable[[int], Awaitable[None]] = _nothing
         self.noted_quiet = False
         self._stopped = False
+        self._host = host
         self._log = log
         self._grace = grace
         self._server = server
@@ -147,6 +167,9 @@ class Live:
         self._step = self.state.step
         self.outbox = missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
         self.wake()
+
+    def wake(self) -> None:
+        self._host.wake(self)
 
     # -- what the runner tells ---------------------------------------------------------------
 
@@ -213,8 +236,9 @@ class Live:
         if self.untold or self.runner.pending():
             await self.want()
 
-    async def _drive_here(self) -> None:
-        self.drive()
+    async def want(self) -> None:
+        """Has it driven, whether or not there is anything to do."""
+        await self._host.want(self)
 
     def drive(self) -> None:
         """Goes on with whatever is pending, in this process."""
@@ -291,14 +315,14 @@ class Live:
         self.stay()
         try:
             if self.listeners == 1:
-                await self.listeners_changed()
+                await self._host.listeners_changed(self)
             await self.go_on()
             yield
         finally:
             self.listeners -= 1
             if self.listeners == 0:
                 self._rest_if_nobody_listens()
-                self._say_farewell(self.listeners_changed())
+                self._say_farewell(self._host.listeners_changed(self))
 
     def stay(self) -> None:
         """Somebody listens again."""
@@ -354,7 +378,7 @@ class Live:
                 self.floors.remove(floor)
                 if floor.number == self.state.challenges_made and self.state.advisor(persona).challenged:
                     self._say_farewell(self.runner.put(ChallengeWithdrawn(persona)))
-                self._say_farewell(self.reply_heard(floor.number))
+                self._say_farewell(self._host.reply_heard(self, floor.number))
 
     async def brief(self) -> BoardState:
         """The state once there is a brief that is up to date, or one has failed."""
@@ -375,7 +399,3 @@ class Live:
             if self._driving is not None:
                 await self._driving
         return self.state
-
-
-async def _nothing(*_: object) -> None:
-    pass

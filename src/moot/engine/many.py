@@ -70,9 +70,6 @@ class Many:
         assert live.session is not None
         id_, store = live.session.id, self._engine.store
         live.here = False
-        live.want = lambda: self._want(live)
-        live.listeners_changed = lambda: self._listeners_changed(live)
-        live.reply_heard = lambda number: self._reply_heard(live, number)
         if new:
             live.untold = True
             return
@@ -88,11 +85,11 @@ class Many:
             await live.runner.catch_up()
             await self._see([live], settled=True)
 
-    async def _reply_heard(self, live: Live, number: int) -> None:
+    async def reply_heard(self, live: Live, number: int) -> None:
         if live.session is not None and not live.here:
             await self.sharing.forget_words(live.session.id, number)
 
-    async def _want(self, live: Live) -> None:
+    async def want(self, live: Live) -> None:
         assert live.session is not None
         live.wants += 1
         live.noted_quiet = False
@@ -105,7 +102,7 @@ class Many:
         finally:
             live.wants += 1
 
-    async def _listeners_changed(self, live: Live) -> None:
+    async def listeners_changed(self, live: Live) -> None:
         assert live.session is not None
         if live.listeners:
             await self.sharing.listens([live.session.id])

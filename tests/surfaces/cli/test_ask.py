@@ -57,6 +57,16 @@ def test_json_is_one_document(stub: StubServer, tmp_path: Path) -> None:
     assert second == [("user", QUESTION), ("assistant", "No."), ("user", "Why?")]
 
 
+def test_what_may_be_spent_in_a_day_holds_in_the_terminal_too(stub: StubServer, tmp_path: Path) -> None:
+    settings = tmp_path / "config" / "moot" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[limits]\nday_usd = 0.0\n", encoding="utf-8")
+    ended = moot("ask", "the-strategist", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
+    assert ended.code == 1
+    assert "[limits] day_usd stops them at $0.00" in ended.err
+    assert stub.requests == []
+
+
 def test_a_conversation_is_taken_up_where_it_stood(stub: StubServer, tmp_path: Path) -> None:
     stub.script(Behaviour(text="No."), Behaviour(text="Because."), Behaviour(text="Indeed."))
     env = environment(tmp_path, stub)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +74,12 @@ def _events(response: httpx2.Response) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def serving(folder: Path, stub: StubServer, *arguments: str, **env: str) -> Iterator[Server]:
-    """Started anew on the same folder, it finds the same sessions."""
+def serving(
+    folder: Path, stub: StubServer, *arguments: str, through: Sequence[str] = (), **env: str
+) -> Iterator[Server]:
+    """Started anew on the same folder, it finds the same sessions. `through` is a command that starts it."""
     process = subprocess.Popen(
-        [*MOOT, "serve", "--port", "0", *arguments],
+        [*through, *MOOT, "serve", "--port", "0", *arguments],
         env=environment(folder, stub, **env),
         cwd=folder,
         stderr=subprocess.PIPE,

@@ -98,8 +98,10 @@ class Streams:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The framework keeps things there. Those further out want to know which route it was.
         inner = dict(scope)
-        await self._app(inner, receive, send)
-        scope.update({name: inner[name] for name in ("route", "path_params") if name in inner})
+        try:
+            await self._app(inner, receive, send)
+        finally:
+            scope.update({name: inner[name] for name in ("route", "path_params") if name in inner})
         stream: EventStream | None = inner.get(_HANDED_OVER)
         del inner
         if stream is not None:
