@@ -1,7 +1,7 @@
 """`python -m bench soak --minutes 30`: boards come and go at half of what one process holds, for a long time.
 
-Memory must stay flat and no stream may be left open. A board lasts some seconds, then another takes its
-place; one listener in four leaves in the middle, as people do.
+Memory must stay flat and no stream may be left open. A board lasts twenty seconds, then another takes
+its place; one listener in four leaves in the middle, as people do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from bench.fast_stub import Script
 from bench.listening import listen, state_of, until
 from bench.processes import Process, moot, stub
 
-SCRIPT = Script(tokens=150, pace=50, first_token_delay=0.2, brief_tokens=20)
+SCRIPT = Script(tokens=1000, pace=50, first_token_delay=0.2, brief_tokens=20)
+"""What a process holds was measured with boards that only speak; to convene one takes as much as some seconds
+of speaking, so these last for a while."""
 DEFAULT_BOARDS = 16
 LEAVING = 0.25
 GOAL_PER_TEN_MINUTES = 0.01
@@ -42,7 +44,7 @@ async def _seat(server: Process, until_: float, dice: random.Random, ended: list
     while time.monotonic() < until_:
         listener = await listen(server, [])
         if dice.random() < LEAVING:
-            await asyncio.sleep(dice.uniform(0.1, 3.0))
+            await asyncio.sleep(dice.uniform(0.1, 20.0))
             listener.leave()
             continue
         await listener.ended

@@ -144,11 +144,10 @@ class Engine:
         return live
 
     async def _opened(self, session: Session, *, new: bool) -> Live:
-        live: Live
         live = Live(
             self,
             StoredLog(self.store, session.id, BOARD),
-            self._speaking(lambda: live.state.model),
+            self._speaking(),
             session,
             self.settings.grace_seconds,
             self.store.server if self._many else "",
@@ -164,11 +163,10 @@ class Engine:
     async def detached(self, events: list[BoardEvent], client: str = "") -> Live:
         """A conversation that is not stored: the same flow, a log in memory."""
         await self.admit(client)
-        live: Live
         live = Live(
             self,
             MemoryLog(events),
-            self._speaking(lambda: live.state.model),
+            self._speaking(),
             None,
             self.settings.grace_seconds,
         )
@@ -177,13 +175,13 @@ class Engine:
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self, model: Callable[[], str]) -> Speak:
+    def _speaking(self) -> Speak:
         """A performer that is made when it is first needed: many who look at a session never drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
-                made.append(self.caps.around(self._speak_for(model())[0], model()))
+                made.append(self.caps.around(self._speak_for(state.model)[0], state.model))
             return await made[0](effect, state, speech)
 
         return speak

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -117,8 +118,9 @@ class Live:
         self._farewells: set[asyncio.Future[None]] = set()
         self._step = Step.UNOPENED
         self._pieces = itertools.count(1)
+        # By a weak reference: what refers to itself stays in memory for long, and there are many sessions.
         self.runner: Runner[BoardState, BoardEvent] = Runner(
-            BOARD, log, speak=speak, person=None, listener=self, away=_wait_for_the_store
+            BOARD, log, speak=speak, person=None, listener=weakref.proxy(self), away=_wait_for_the_store
         )
 
     @property
@@ -250,6 +252,9 @@ class Live:
 
     def _drive_again(self, driving: asyncio.Task[None]) -> None:
         """Somebody came to listen while it was being stopped because nobody did."""
+        if self._driving is driving:
+            # One that was cancelled keeps all that it was doing, which is much more than the session is.
+            self._driving = None
         if driving.cancelled() and self.listeners and not self._stopped and not self.held:
             self.drive()
 

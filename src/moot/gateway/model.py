@@ -7,6 +7,7 @@ validated, and a reply that stopped in the middle raises.
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -127,7 +128,7 @@ class Model:
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
         """A typed reply. One that does not validate is returned to the model once, with the reason, unless
         the request was the last of its kind."""
-        talk = _Talk(request, Schema(shape.__name__, shape.model_json_schema()), deaf, on_wait)
+        talk = _Talk(request, _schema_of(shape), deaf, on_wait)
         turn, messages = await self._converse(talk, request.messages)
         returned = False
         try:
@@ -204,6 +205,12 @@ class Model:
             return None
         # In a thread, because the first look-up loads the price data.
         return await asyncio.to_thread(prices.cost_usd, self._priced_as, self.name.model, usage)
+
+
+@functools.lru_cache(maxsize=32)
+def _schema_of(shape: type[BaseModel]) -> Schema:
+    """Of most shapes there is only one, and it takes a millisecond to describe it."""
+    return Schema(shape.__name__, shape.model_json_schema())
 
 
 def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:

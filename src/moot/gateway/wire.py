@@ -123,30 +123,44 @@ class _NotTheConnection(Exception):
     """Whoever was told has failed, as the cause says."""
 
 
+class _Stall:
+    """Notices when a reply does not come on. To set a timer anew for each token would cost more than the
+    token: this one looks, when it is time, whether there was any in the meantime. Refers to nothing any more
+    when it has ended, because what refers to itself stays in memory for long."""
+
+    def __init__(self, seconds: float, limit: asyncio.Timeout) -> None:
+        self._seconds = seconds
+        self._limit: asyncio.Timeout | None = limit
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._last + seconds, self._look)
+
+    def moved(self) -> None:
+        self._last = self._loop.time()
+
+    def _look(self) -> None:
+        if self._limit is None:
+            return
+        if self._loop.time() - self._last >= self._seconds:
+            self._limit.reschedule(self._loop.time())
+        else:
+            self._timer = self._loop.call_at(self._last + self._seconds, self._look)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._limit = None
+
+
 @asynccontextmanager
 async def _no_stall(seconds: float) -> AsyncIterator[Callable[[], None]]:
-    """Raises TimeoutError when `moved` was not called for so long. To set a timer anew for each token would
-    cost more than the token: this one looks, when it is time, whether there was any in the meantime."""
-    loop = asyncio.get_running_loop()
-    last = loop.time()
-
-    def moved() -> None:
-        nonlocal last
-        last = loop.time()
-
-    def look() -> None:
-        if loop.time() - last >= seconds:
-            limit.reschedule(loop.time())
-        else:
-            timers.append(loop.call_at(last + seconds, look))
-            del timers[0]
-
+    """Raises TimeoutError when `moved` was not called for so long."""
     async with asyncio.timeout(None) as limit:
-        timers = [loop.call_at(last + seconds, look)]
+        stall = _Stall(seconds, limit)
         try:
-            yield moved
+            yield stall.moved
         finally:
-            timers[0].cancel()
+            stall.end()
 
 
 def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Annotated, Any, Literal
 
@@ -188,6 +189,7 @@ _STRENGTH: Any = Literal["strong", "moderate", "weak"]
 _CONFIDENCE: Any = Literal["high", "moderate", "low"]
 
 
+@functools.lru_cache(maxsize=16)
 def brief_shape(names: tuple[str, ...], sentences: tuple[str, ...] = ()) -> type[BaseModel]:
     """The brief of one session: a tension can be between nobody but the advisors who spoke in it. With
     `sentences`, every line of it is one of them."""
