@@ -6,10 +6,11 @@ default; any other database that SQLAlchemy reaches by URL.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +97,9 @@ class Store:
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT") if self.shared else engine
         self._frame_writer = frame_writer
         self._read_only = False
+        # SQLite takes one writer at a time, and of those who wait lets anybody be next: with many, somebody
+        # waits for ever. Here they take turns.
+        self._turn: AbstractAsyncContextManager[Any] = nullcontext() if self.shared else asyncio.Lock()
         self.server = server
         """The name of this process among those that use the same database."""
 
@@ -113,7 +117,7 @@ class Store:
     async def sql(self, statement: str, **values: Any) -> list[Any]:
         """One statement in a transaction of its own, for those who share the database."""
         with _explained(self._engine):
-            async with self._single.begin() as connection:
+            async with self._turn, self._single.begin() as connection:
                 result = await connection.execute(text(statement), values)
                 return list(result.all()) if result.returns_rows else []
 
@@ -137,17 +141,18 @@ class Store:
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
-        if self._read_only:
-            # SQLite finds that out when it opens a file: once it may be written, new connections can.
-            await self._engine.dispose()
-        try:
-            with _explained(self._engine):
-                async with self._engine.begin() as connection:
-                    yield connection
-            self._read_only = False
-        except StoreFailed as failed:
-            self._read_only = "readonly" in failed.problem
-            raise
+        async with self._turn:
+            if self._read_only:
+                # SQLite finds that out when it opens a file: once it may be written, new connections can.
+                await self._engine.dispose()
+            try:
+                with _explained(self._engine):
+                    async with self._engine.begin() as connection:
+                        yield connection
+                self._read_only = False
+            except StoreFailed as failed:
+                self._read_only = "readonly" in failed.problem
+                raise
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[AsyncConnection]:
@@ -229,7 +234,8 @@ class Store:
                         values = tuple(itertools.chain(*some))
                         await connection.exec_driver_sql(inserting(len(some)), values)
             else:
-                await self._frame_writer.write(runs, words)
+                async with self._turn:
+                    await self._frame_writer.write(runs, words)
         except NotWritten as error:
             raise _failure(self._engine, str(error)) from error
         except (IntegrityError, NumberTaken) as error:
