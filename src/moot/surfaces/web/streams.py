@@ -37,8 +37,10 @@ async def while_there(receive: Receive, work: Awaitable[T]) -> T:
     assert task is not None
     there, left = True, False
 
-    def leave(_: object) -> None:
+    def leave(done: asyncio.Future[None]) -> None:
         nonlocal left
+        if not done.cancelled():
+            done.exception()  # One whose connection failed has left, too.
         if there:
             left = True
             task.cancel()
