@@ -10,6 +10,8 @@ import importlib
 import resource
 from typing import Any
 
+from bench.compare import PARTS
+
 ALL = ("start_up", "gateway_cost", "compare", "embedded")
 BY_NAME = ("report", "soak")
 
@@ -18,6 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join((*ALL, *BY_NAME)))
     parser.add_argument("--quick", action="store_true", help="compare: see that it runs; keep nothing")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=(), help="compare: only these parts")
     parser.add_argument("--minutes", type=float, default=30.0, help="soak: how long")
     parser.add_argument("--boards", type=int, help="soak: how many at once (default: half of capacity)")
     said = parser.parse_args()
@@ -28,7 +31,7 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     more: dict[str, dict[str, Any]] = {
-        "compare": {"quick": said.quick},
+        "compare": {"quick": said.quick, "only": said.only},
         "soak": {"minutes": said.minutes, "boards": said.boards},
     }
     for name in said.name or ALL:

@@ -1,34 +1,46 @@
-"""Everybody side by side, in one run: results.json, and from it the tables and plots of README.md."""
+"""Everybody side by side: results.json, and from it the tables and plots of README.md. Whatever is compared
+is taken in one run; parts can be taken again by themselves."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import uvloop
 
 from bench import board, growth, mishaps, report, results
 from bench.contenders import absent, contenders, databases
-from bench.effort import FULL, QUICK
+from bench.effort import FULL, QUICK, Effort
+
+PARTS = ("whole", "cpu", "waiting", "attached", "leaving", "recovery", "held", "growth")
 
 
-async def _measure(*, quick: bool) -> results.Results:
-    effort = QUICK if quick else FULL
-    found = results.started(quick=quick, absent=absent())
+async def _measure(found: results.Results, effort: Effort, parts: Sequence[str]) -> None:
     for name in found.absent:
         print(f"{name} is left out: it is not installed in .venv-bench.")
     with databases() as known:
-        all_of_them = contenders(known)
-        await board.whole_board(all_of_them, effort, found)
-        await board.cpu_per_token(all_of_them, effort, found)
-        await board.memory_waiting(all_of_them, effort, found)
-        await mishaps.memory_attached(known, effort, found)
-        await mishaps.leaving(contenders(known, "--grace", "0"), known, effort, found)
-        await mishaps.recovery(all_of_them, known, effort, found)
-        await board.boards_held(all_of_them, effort, found)
-        await growth.growth(all_of_them, effort, found)
-    return found
+        everybody = contenders(known)
+        measuring: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
+            "whole": lambda: board.whole_board(everybody, effort, found),
+            "cpu": lambda: board.cpu_per_token(everybody, effort, found),
+            "waiting": lambda: board.memory_waiting(everybody, effort, found),
+            "attached": lambda: mishaps.memory_attached(known, effort, found),
+            "leaving": lambda: mishaps.leaving(contenders(known, "--grace", "0"), known, effort, found),
+            "recovery": lambda: mishaps.recovery(everybody, known, effort, found),
+            "held": lambda: board.boards_held(everybody, effort, found),
+            "growth": lambda: growth.growth(everybody, effort, found),
+        }
+        for part in parts:
+            await measuring[part]()
 
 
-def main(*, quick: bool = False) -> None:
-    found = uvloop.run(_measure(quick=quick))
+def main(*, quick: bool = False, only: Sequence[str] = ()) -> None:
+    """With `only` parts, the others' figures stay as they were kept."""
+    kept = results.load() if only else None
+    found = results.started(quick=quick, absent=absent())
+    if kept is not None:
+        found.measures, found.growth = kept.measures, {} if "growth" in only else kept.growth
+    uvloop.run(_measure(found, QUICK if quick else FULL, only or PARTS))
     if quick:
         print("\nA quick run: its figures mean nothing, and are not kept.")
         return

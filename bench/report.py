@@ -120,7 +120,7 @@ def summary(found: Results) -> str:
     """For those who do not want to know it all: medians alone."""
     names = [name for name in found.measures["wall"] if name != POSTGRESQL]
     lines = [
-        f"Taken {found.taken} on {found.machine}, all in one run:",
+        f"Taken {found.taken} on {found.machine}, each row in one run:",
         "",
         "| | " + " | ".join(f"**{name}**" if name == SQLITE else name for name in names) + " |",
         "| --- |" + " ---: |" * len(names),
