@@ -391,6 +391,9 @@ def _engine(url: str) -> AsyncEngine:
         if parsed.get_backend_name() == "postgresql":
             # A connection that broke while nobody used it is nobody's failure.
             engine = create_async_engine(parsed, pool_pre_ping=True, connect_args=CONNECTING)
+        elif parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
+            # Each connection is a thread: a few serve all, and none comes and goes with every rush.
+            engine = create_async_engine(parsed, pool_size=4, max_overflow=0)
         else:
             engine = create_async_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
