@@ -268,3 +268,16 @@ def _facts(events: list[dict[str, Any]]) -> dict[str, Any]:
     types: Callable[[str], int] = [event["type"] for event in events].count
     counted = {kind: types(kind) for kind in ("session_start", "persona_complete", "session_complete")}
     return {"said": said, "brief": [e["brief"] for e in events if e["type"] == "brief_complete"], **counted}
+
+
+def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
+    async def main() -> None:
+        feed = Feed()
+        waiting = asyncio.ensure_future(feed.until(lambda: False))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        feed.look_again()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(main())

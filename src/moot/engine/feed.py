@@ -84,7 +84,8 @@ class Feed:
             try:
                 await changed
             finally:
-                if changed.cancelled():
+                # Whoever leaves in the moment of a change has been taken off the list already.
+                if changed in self._waiting:
                     self._waiting.remove(changed)
 
     def _kept_after(self, seq: int) -> Sequence[Frame]:

@@ -1,7 +1,7 @@
 """How often replies are read.
 
 The first words after a silence are read as they come. Where more keep coming, all streams are read together,
-some twenty or thirty times a second: waking up for every token of every stream would be most of the work, and
+some twenty times a second: waking up for every token of every stream would be most of the work, and
 nobody reads faster than that.
 """
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 SHORTEST_SECONDS = 0.04
-"""Two frames of a screen."""
+"""Between two readings of a stream: nobody reads faster."""
 LONGEST_SECONDS = 0.06
 READS_PER_SECOND = 12_000
 """More streams than this allows for are read less often each, but never less than LONGEST_SECONDS says."""

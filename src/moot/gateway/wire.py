@@ -111,9 +111,7 @@ async def read_events(
                         await stream.attended()
     except _NotTheConnection as failed:
         raise failed.__cause__ or failed from None
-    except httpx2.ReadTimeout as error:
-        raise StreamStalled(model, _SILENT) from error
-    except TimeoutError as error:
+    except (httpx2.ReadTimeout, TimeoutError) as error:
         raise StreamStalled(model, _SILENT) from error
     except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
         raise StreamBroken(model, _BROKEN) from error
