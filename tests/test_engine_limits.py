@@ -281,3 +281,19 @@ def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
             await waiting
 
     asyncio.run(main())
+
+
+def test_what_is_written_while_the_store_is_asked_for_what_was_cleared_away_is_told() -> None:
+    feed = Feed(newest=7)
+    new = [Frame("s", 8, b"{}"), Frame("s", 9, b"{}")]
+
+    class Cleared:
+        async def frames(self, *_: object, **__: object) -> list[Frame]:
+            feed.tell(new)
+            return []
+
+    async def main() -> list[Frame]:
+        store: Any = Cleared()
+        return [frame async for batch in feed.after(3, store, "s", lambda: True) for frame in batch]
+
+    assert asyncio.run(main()) == new

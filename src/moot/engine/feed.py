@@ -67,12 +67,12 @@ class Feed:
             await self.until(lambda: self.newest > seq or quiet())  # noqa: B023
             if self.newest <= seq:
                 return
-            batch = self._kept_after(seq)
+            newest, batch = self.newest, self._kept_after(seq)
             if not batch:
                 batch = await store.frames(session, seq, rows=ROWS_AT_ONCE)
             if not batch:
-                # Only numbers are left of them: they have been cleared away.
-                seq = self.newest
+                # Only numbers are left of them: they have been cleared away. Not so those written meanwhile.
+                seq = newest
                 continue
             seq = batch[-1].seq
             yield batch
