@@ -121,6 +121,25 @@ def test_every_server_tells_a_session_live_that_another_process_drives(
         assert rest_of(other, session_id, position) == heard[position:]
 
 
+def test_who_comes_in_elsewhere_in_the_middle_hears_it_live(several: Several, stub: StubServer) -> None:
+    """Nobody elsewhere listened until then, so the process that drives it told nobody."""
+    a_board(stub, pace=50, words="word " * 2000)
+    with several.server() as drives, several.server("--no-work") as serves:
+        with drives.streaming("POST", "/api/board/session", json=SESSION) as events:
+            session_id = next(events)["sessionId"]
+            stub.wait(lambda s: s.open_streams == 8)
+            with serves.streaming("GET", f"/api/board/sessions/{session_id}/events") as elsewhere:
+                next(elsewhere)
+                began = latest = time.monotonic()
+                apart = 0
+                while apart < 20:
+                    next(elsewhere)
+                    now = time.monotonic()
+                    apart += now - latest > 0.02
+                    latest = now
+                assert latest - began < 10, "more often than everybody looks anyway"
+
+
 def test_a_challenge_is_heard_where_it_was_made(servers: tuple[Server, Server], stub: StubServer) -> None:
     one, other = servers
     session_id = one.session()[0]["sessionId"]

@@ -10,13 +10,15 @@ import asyncio
 import functools
 import itertools
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError
+
+from moot.postgres import CHANNEL, CONNECTING, notes
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,19 +42,6 @@ class SaidWord(NamedTuple):
 ROWS_AT_ONCE = 10_000
 """SQLite takes 32,766 values in a statement."""
 
-CONNECTING: dict[str, Any] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
-"""How soon a PostgreSQL that has gone without a word is noticed."""
-
-CHANNEL = "moot"
-_IDS_AT_ONCE = 200
-"""PostgreSQL takes 8,000 bytes in a notification."""
-
 
 class NumberTaken(Exception):
     """Another process has written what comes next in a session, or has deleted the session."""
@@ -63,17 +52,10 @@ class NotWritten(Exception):
 
 
 class FrameWriter(Protocol):
-    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
-        """All or nothing."""
+    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:
+        """All or nothing. To the sessions `heard` somebody listens elsewhere, who is told."""
 
     async def close(self) -> None: ...
-
-
-def notes(server: str, kind: str, sessions: Iterable[str]) -> list[str]:
-    """What is sent to others: who sends, what has changed, and for which sessions."""
-    ids = list(dict.fromkeys(sessions))
-    some = (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
-    return [" ".join((server, kind, *part)) for part in some]
 
 
 def prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -107,8 +89,9 @@ class SqliteFrameWriter:
         self._thread = ThreadPoolExecutor(1, "moot-frames")
         self._connection: PoolProxiedConnection | None = None
 
-    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
-        assert not words, "with SQLite, who waits for a reply is in the process that has it"
+    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:
+        assert not words, "with SQLite, whoever waits for it is in this process"
+        assert not heard, "and nobody listens elsewhere"
         await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
 
     def _write(self, runs: list[Run]) -> None:
@@ -155,11 +138,11 @@ class PostgresFrameWriter:
         self._server = server
         self._connection: psycopg.AsyncConnection[Any] | None = None
 
-    async def write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
+    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:
         # Loaded here, because most who import this module use SQLite.
         import psycopg
 
-        told = notes(self._server, "frames", (run[0] for run in runs))
+        told = notes(self._server, "frames", (run[0] for run in runs if run[0] in heard))
         said = notes(self._server, "words", (word.session for word in words))
         frame_columns = [list(column) for column in zip(*runs, strict=True)] or [[], [], []]
         word_columns = [list(column) for column in zip(*words, strict=True)] or [[], [], [], [], []]

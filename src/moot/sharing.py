@@ -13,13 +13,23 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from moot.frame_writers import CHANNEL, CONNECTING, SaidWord, notes
+from moot.frame_writers import SaidWord
+from moot.postgres import CHANNEL, CONNECTING, notes, told
 from moot.store import Frame, Store, frames_of
 
 LEASE_SECONDS = 3.0
 """For how long a process is believed to be there without a word from it."""
 
 _RECONNECT_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How a session is, as far as all need to know who have to do with it."""
+
+    newest_event: int
+    """0 where it is gone."""
+    heard_elsewhere: bool
 
 
 @dataclass(slots=True)
@@ -50,12 +60,15 @@ class Sharing:
                 ) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     connected()
-                    async for note in connection.notifies():
-                        server, _, said = note.payload.partition(" ")
-                        kind, *sessions = said.split(" ")
+                    async for _, note in told(connection):
+                        server, kind, *sessions = note.split(" ")
                         if server != self.server:
                             hear(kind, sessions)
             await asyncio.sleep(_RECONNECT_SECONDS)
+
+    async def tell_of_frames(self, sessions: Iterable[str]) -> None:
+        """There is something to see that those who listen elsewhere may not have been told of."""
+        await self._tell("frames", sessions)
 
     async def _tell(self, kind: str, sessions: Iterable[str]) -> None:
         for note in notes(self.server, kind, sessions):
@@ -147,16 +160,6 @@ class Sharing:
                 seen.frames.extend(frames_of(row.session, row.seq, row.body))
         return found
 
-    async def newest_events(self, sessions: Sequence[str]) -> dict[str, int]:
-        """0 where a session is gone."""
-        rows = await self._store.sql(
-            "SELECT w.session, coalesce(max(e.seq), 0) AS newest"
-            " FROM unnest(CAST(:sessions AS text[])) AS w(session)"
-            " LEFT JOIN events e ON e.session = w.session GROUP BY w.session",
-            sessions=list(sessions),
-        )
-        return {row.session: int(row.newest) for row in rows}
-
     async def words(self, waiting: Iterable[tuple[str, int]]) -> list[SaidWord]:
         """Everything said so far to these sessions' challenges, in order."""
         pairs = list(waiting)
@@ -179,17 +182,39 @@ class Sharing:
 
     # -- who listens -------------------------------------------------------------------------
 
-    async def listens(self, sessions: Sequence[str]) -> None:
-        """Somebody listens here; to be said again before the lease runs out."""
+    _LISTENING = (
+        "WITH listening AS (INSERT INTO listeners (session, server, until)"
+        " SELECT s.id, :server, now() + make_interval(secs => :lease)"
+        " FROM sessions s WHERE s.id = ANY(CAST(:attended AS text[]))"
+        " ON CONFLICT (session, server) DO UPDATE SET until = excluded.until) "
+    )
+
+    async def listens(self, session: str) -> None:
+        """Somebody listens here: whoever drives the session is to tell of it from now on."""
+        [note] = notes(self.server, "listeners", [session])
         await self._store.sql(
-            "INSERT INTO listeners (session, server, until)"
-            " SELECT s.id, :server, now() + make_interval(secs => :lease)"
-            " FROM sessions s WHERE s.id = ANY(CAST(:sessions AS text[]))"
-            " ON CONFLICT (session, server) DO UPDATE SET until = excluded.until",
-            sessions=sorted(sessions),
+            f"{self._LISTENING} SELECT pg_notify('{CHANNEL}', :note)",
+            attended=[session],
+            server=self.server,
+            lease=LEASE_SECONDS,
+            note=note,
+        )
+
+    async def beat(self, sessions: Sequence[str], attended: Sequence[str]) -> dict[str, Pulse]:
+        """Says that to those `attended` somebody listens here, which is believed until the lease runs out.
+        How all are."""
+        rows = await self._store.sql(
+            f"{self._LISTENING} SELECT w.session,"
+            " (SELECT coalesce(max(e.seq), 0) FROM events e WHERE e.session = w.session) AS newest,"
+            " EXISTS (SELECT FROM listeners l WHERE l.session = w.session"
+            " AND l.server <> :server AND l.until > now()) AS heard"
+            " FROM unnest(CAST(:sessions AS text[])) AS w(session)",
+            sessions=list(sessions),
+            attended=sorted(attended),
             server=self.server,
             lease=LEASE_SECONDS,
         )
+        return {row.session: Pulse(int(row.newest), row.heard) for row in rows}
 
     async def listens_no_more(self, session: str | None = None) -> None:
         """Nobody here listens to a session, or to any."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,15 +26,19 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DisconnectionError,
+    IntegrityError,
+    NoSuchModuleError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from moot import tables
 from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
 from moot.frame_writers import (
-    CHANNEL,
-    CONNECTING,
     FrameWriter,
     NotWritten,
     NumberTaken,
@@ -43,11 +47,11 @@ from moot.frame_writers import (
     SaidWord,
     SqliteFrameWriter,
     inserting,
-    notes,
     prepare_sqlite,
     slices,
 )
 from moot.migrations import bring_up_to_date, check_version
+from moot.postgres import CHANNEL, CONNECTING, notes, was_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +228,11 @@ class Store:
         async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
 
-    async def append_frames(self, frames: Sequence[Frame], words: Sequence[SaidWord] = ()) -> None:
-        """Frames of any number of sessions, each session's in order and without a gap, in one transaction."""
+    async def append_frames(
+        self, frames: Sequence[Frame], words: Sequence[SaidWord] = (), heard: Collection[str] = ()
+    ) -> None:
+        """Frames of any number of sessions, each session's in order and without a gap, in one transaction. Of
+        those `heard` elsewhere, other processes are told."""
         runs = _runs(frames)
         try:
             if self._frame_writer is None:
@@ -235,7 +242,7 @@ class Store:
                         await connection.exec_driver_sql(inserting(len(some)), values)
             else:
                 async with self._turn:
-                    await self._frame_writer.write(runs, words)
+                    await self._frame_writer.write(runs, words, heard)
         except NotWritten as error:
             raise _failure(self._engine, str(error)) from error
         except (IntegrityError, NumberTaken) as error:
@@ -389,8 +396,8 @@ def _engine(url: str) -> AsyncEngine:
         if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         if parsed.get_backend_name() == "postgresql":
-            # A connection that broke while nobody used it is nobody's failure.
-            engine = create_async_engine(parsed, pool_pre_ping=True, connect_args=CONNECTING)
+            engine = create_async_engine(parsed, connect_args=CONNECTING)
+            event.listen(engine.sync_engine, "checkout", _refuse_an_ended_one)
         elif parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             # Each connection is a thread: a few serve all, and none comes and goes with every rush.
             engine = create_async_engine(parsed, pool_size=4, max_overflow=0)
@@ -405,6 +412,12 @@ def _engine(url: str) -> AsyncEngine:
     if parsed.get_backend_name() == "sqlite":
         event.listen(engine.sync_engine, "connect", prepare_sqlite)
     return engine
+
+
+def _refuse_an_ended_one(connection: Any, *_: Any) -> None:
+    """A connection that broke while nobody used it is nobody's failure: the pool makes another."""
+    if was_ended(connection.driver_connection):
+        raise DisconnectionError
 
 
 def _shown(url: str) -> str:

@@ -72,6 +72,7 @@ class Engine:
     ) -> None:
         self.store = store
         self.settings = settings or ServerSettings()
+        self.grace = self.settings.grace_seconds
         self.lives: dict[str, Live] = {}
         self._speak_for = speak_for
         self._detached: set[Live] = set()
@@ -82,6 +83,7 @@ class Engine:
         self._closing = False
         self._many: Many | None = None
         sharing = Sharing(store) if store.shared and work != "own" else None
+        self.server = store.server if sharing else ""
         self.caps = Caps(limits or Limits(), store, sharing)
         if sharing is not None:
             from moot.engine.many import Many
@@ -149,8 +151,6 @@ class Engine:
             StoredLog(self.store, session.id, BOARD),
             self._speaking(),
             session,
-            self.settings.grace_seconds,
-            self.store.server if self._many else "",
         )
         await live.resume()
         if self._many is None:
@@ -168,7 +168,6 @@ class Engine:
             MemoryLog(events),
             self._speaking(),
             None,
-            self.settings.grace_seconds,
         )
         live.client = client
         await live.resume()
@@ -231,6 +230,7 @@ class Engine:
         async with live.listening():
             async for batch in live.feed.after(after, self.store, live.session.id, lambda: live.quiet):
                 yield batch
+                del batch  # It would be kept until the next one comes, which may be long.
 
     # -- what sessions ask for ---------------------------------------------------------------
 
@@ -286,8 +286,19 @@ class Engine:
             words, live.words = live.words, []
             if frames or words:
                 due.append((live, frames, words))
-        for live, frames, _ in await self._written(due):
+        heard = {live for live, _, _ in due if live.heard_elsewhere}
+        written = await self._written(due)
+        for live, frames, _ in written:
             live.feed.tell(frames)
+        if self._many is not None:
+            # Somebody came to listen while it was being written.
+            late = [
+                frames[0].session
+                for live, frames, _ in written
+                if frames and live.heard_elsewhere and live not in heard
+            ]
+            if late:
+                await self._many.tell_of_frames(late)
         for live in dirty:
             self.settled(live)
 
@@ -309,6 +320,7 @@ class Engine:
                 await self.store.append_frames(
                     [frame for _, frames, _ in due for frame in frames],
                     [word for _, _, words in due for word in words],
+                    {frames[0].session for live, frames, _ in due if frames and live.heard_elsewhere},
                 )
             except SessionMoved:
                 if len(due) > 1:

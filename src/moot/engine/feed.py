@@ -76,6 +76,7 @@ class Feed:
                 continue
             seq = batch[-1].seq
             yield batch
+            del batch  # It would be kept until the next one comes, which may be long.
 
     async def until(self, condition: Callable[[], bool]) -> None:
         while not condition():

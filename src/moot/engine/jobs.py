@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,8 +22,10 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
+from psycopg import sql
+from psycopg_pool import AsyncConnectionPool
 
-from moot.frame_writers import CONNECTING
+from moot.postgres import CONNECTING, told, was_ended
 from moot.sharing import LEASE_SECONDS
 from moot.store import Store
 
@@ -35,7 +37,32 @@ _COURTESY_SECONDS = 0.005
 _LONGEST_COURTESY_SECONDS = 0.1
 _DRIVE, _TIDY = "moot.drive", "moot.tidy_up"
 
+_SWEEPING = (
+    "SELECT ARRAY(SELECT j.id FROM procrastinate_jobs j"
+    " LEFT JOIN procrastinate_workers w ON w.id = j.worker_id"
+    " WHERE j.status = 'doing' AND j.task_name = :task"
+    " AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => :lease))) AS stalled,"
+    " ARRAY(SELECT j.id FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.task_name = :task"
+    " AND j.worker_id = CAST(:worker AS bigint)) AS ours,"
+    " ARRAY(SELECT d.session FROM driving d WHERE NOT EXISTS (SELECT FROM procrastinate_jobs j"
+    " WHERE j.lock = d.session AND j.status IN ('todo', 'doing'))) AS unclaimed"
+)
+"""Jobs of workers that have stopped giving signs of life, those that one worker has, and sessions without a
+job. In one question, because everybody asks it every second."""
+
 _log = logging.getLogger(__name__)
+
+
+async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+    if was_ended(connection):
+        # One that does not know of its end would go back to the pool.
+        await connection.close()
+        raise psycopg.OperationalError("the server has ended the connection")
+
+
+def _pool(**settings: Any) -> AsyncConnectionPool[Any]:
+    """Procrastinate's own asks the server each time whether it is there."""
+    return AsyncConnectionPool(**{**settings, "check": _check})
 
 
 class _HandedOn(BaseRetryStrategy):
@@ -54,6 +81,19 @@ class _PatientConnector(PsycopgConnector):
     waited for instead, unless the process wants to end."""
 
     patient = True
+
+    def __init__(self, conninfo: str) -> None:
+        super().__init__(
+            conninfo=conninfo,
+            min_size=1,
+            max_size=4,
+            timeout=2.0,
+            # Given up early and begun again with the next query, not after ever longer waits.
+            reconnect_timeout=1.0,
+            kwargs={**CONNECTING, "connect_timeout": 2, "autocommit": True},
+            pool_factory=_pool,
+        )
+        self._conninfo = conninfo
 
     async def _patiently(self, ask: Callable[..., Awaitable[Any]], query: str, values: dict[str, Any]) -> Any:
         while True:
@@ -80,8 +120,14 @@ class _PatientConnector(PsycopgConnector):
 
     async def listen_notify(self, on_notification: Any, channels: Any) -> None:
         while True:
-            with contextlib.suppress(ConnectorException):
-                await super().listen_notify(on_notification, channels)
+            with contextlib.suppress(psycopg.Error):
+                async with await psycopg.AsyncConnection.connect(
+                    self._conninfo, autocommit=True, **CONNECTING
+                ) as connection:
+                    for channel in channels:
+                        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                    async for channel, note in told(connection):
+                        await on_notification(channel=channel, payload=note)
             await asyncio.sleep(_RETRY_SECONDS)
 
 
@@ -107,20 +153,12 @@ class Jobs:
     ) -> None:
         self._store = store
         self._sessions_at_once = sessions_at_once
-        self._connector = _PatientConnector(
-            conninfo=store.conninfo,
-            min_size=1,
-            max_size=4,
-            timeout=2.0,
-            # Given up early and begun again with the next query, not after ever longer waits.
-            reconnect_timeout=1.0,
-            kwargs={**CONNECTING, "connect_timeout": 2},
-        )
+        self._connector = _PatientConnector(store.conninfo)
         self._app = App(connector=self._connector)
         self._begun: Counter[int | None] = Counter()
         self._app.job_manager = _FairManager(self._connector, self._begun.total)
         self._worker: Worker | None = None
-        self._suspected: set[int | None] = set()
+        self._suspected: set[int] = set()
 
         @self._app.task(name=_DRIVE, queue="drive", retry=_HandedOn(), pass_context=True)
         async def driving(context: JobContext, session: str) -> None:
@@ -181,27 +219,27 @@ class Jobs:
 
     async def sweep(self) -> None:
         """Finds sessions that are to be driven and that nobody drives."""
-        manager = self._app.job_manager
-        stalled = await manager.get_stalled_jobs(task_name=_DRIVE, seconds_since_heartbeat=LEASE_SECONDS)
-        for job in [*stalled, *await self._fetched_and_never_begun()]:
-            await self._hand_on(job)
-        rows = await self._store.sql(
-            "SELECT d.session FROM driving d WHERE NOT EXISTS (SELECT FROM procrastinate_jobs j"
-            " WHERE j.lock = d.session AND j.status IN ('todo', 'doing'))"
+        [found] = await self._store.sql(
+            _SWEEPING,
+            task=_DRIVE,
+            lease=LEASE_SECONDS,
+            worker=self._worker and self._worker.worker_id,
         )
-        for row in rows:
-            await self.want(row.session)
+        lost = {*found.stalled, *self._never_begun(found.ours)}
+        if lost:
+            doing = await self._app.job_manager.list_jobs_async(status="doing", task=_DRIVE)
+            for job in doing:
+                if job.id in lost:
+                    await self._hand_on(job)
+        for session in found.unclaimed:
+            await self.want(session)
 
-    async def _fetched_and_never_begun(self) -> list[Job]:
+    def _never_begun(self, ours: Iterable[int]) -> set[int]:
         """A database that goes away in the moment of giving a job out leaves it given to somebody who does
         not know."""
-        if self._worker is None or self._worker.worker_id is None:
-            return []
-        doing = await self._app.job_manager.list_jobs_async(status="doing", task=_DRIVE)
-        ours = [job for job in doing if job.worker_id == self._worker.worker_id and not self._begun[job.id]]
-        suspected, self._suspected = self._suspected, {job.id for job in ours}
+        suspected, self._suspected = self._suspected, {id_ for id_ in ours if not self._begun[id_]}
         # Once is no proof: it may have been fetched this very moment.
-        return [job for job in ours if job.id in suspected]
+        return self._suspected & suspected
 
     async def _hand_on(self, job: Job) -> None:
         manager = self._app.job_manager

@@ -57,6 +57,11 @@ async def _wait_for_the_store(_: StoreFailed) -> None:
 class Host(Protocol):
     """Where sessions live: who writes what they tell, and sees to it that they are driven."""
 
+    grace: float
+    """For how many seconds one to which nobody listens goes on."""
+    server: str
+    """The name of this process, where others could drive them too."""
+
     def wake(self, live: Live) -> None:
         """It has something to tell."""
 
@@ -77,9 +82,8 @@ class Live:
         log: Log[BoardEvent],
         speak: Speak,
         session: Session | None,
-        grace: float,
-        server: str = "",
     ) -> None:
+        # With thirty attributes, an object takes a kilobyte more.
         self.session = session
         self.client = ""
         """On whose account it is driven."""
@@ -110,8 +114,6 @@ class Live:
         self._stopped = False
         self._host = host
         self._log = log
-        self._grace = grace
-        self._server = server
         self._resting: asyncio.TimerHandle | None = None
         self._driving: asyncio.Task[None] | None = None
         self._watchers: list[asyncio.Future[None]] = []
@@ -181,7 +183,7 @@ class Live:
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
         if isinstance(effect, AskPersona) and effect.prompt == CHALLENGE:
-            self._replying(int(effect.occasion), f"{self._server}-{attempt}", text)
+            self._replying(int(effect.occasion), f"{self._host.server}-{attempt}", text)
             return
         self.outbox.said(effect, text)
         self.wake()
@@ -191,7 +193,7 @@ class Live:
             if floor.number == challenge:
                 floor.word(attempt, text)
                 return
-        if self._server and self.session is not None:
+        if self._host.server and self.session is not None:
             self.words.append(SaidWord(self.session.id, challenge, attempt, next(self._pieces), text))
             self.words_said = True
             self.wake()
@@ -345,7 +347,7 @@ class Live:
     def _rest_if_nobody_listens(self) -> None:
         if self.listeners == 0 and not self.heard_elsewhere and self._resting is None and self.driving:
             loop = asyncio.get_running_loop()
-            self._resting = loop.call_later(self._grace, self._rest_unless_listened_to)
+            self._resting = loop.call_later(self._host.grace, self._rest_unless_listened_to)
 
     def _rest_unless_listened_to(self) -> None:
         self._resting = None

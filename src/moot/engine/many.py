@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.engine.jobs import Jobs
 from moot.engine.live import RETRY_SECONDS, Live
 from moot.errors import MootError, StoreFailed
-from moot.sharing import LEASE_SECONDS, Sharing
+from moot.sharing import LEASE_SECONDS, Pulse, Sharing
 
 if TYPE_CHECKING:
     from moot.engine.engine import Engine, Work
@@ -35,13 +35,14 @@ class Many:
         self._heard: dict[str, set[str]] = {}
         self._something = asyncio.Event()
         self._at_all = False
+        self._at_once = asyncio.Event()
         self._failed_at = float("-inf")
         self._tasks: list[asyncio.Task[Any]] = []
         self._working: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self._jobs.open()
-        listening = self.sharing.listen(self._hear, self._look_at_all)
+        listening = self.sharing.listen(self._hear, self._at_once.set)
         self._tasks = [asyncio.create_task(one) for one in (listening, self._look(), self._beat())]
         if self._works:
             self._working = asyncio.create_task(self._jobs.work())
@@ -105,14 +106,20 @@ class Many:
     async def listeners_changed(self, live: Live) -> None:
         assert live.session is not None
         if live.listeners:
-            await self.sharing.listens([live.session.id])
+            await self.sharing.listens(live.session.id)
         else:
             await self.sharing.listens_no_more(live.session.id)
 
     async def lost(self, live: Live) -> None:
         live.here = False
         live.driven_elsewhere = True
-        self._look_at_all()
+        self._at_once.set()
+
+    async def tell_of_frames(self, sessions: Sequence[str]) -> None:
+        """Somebody elsewhere may not have been told of what was written. Where that fails, they look within
+        the second."""
+        with contextlib.suppress(StoreFailed):
+            await self.sharing.tell_of_frames(sessions)
 
     # -- driving -----------------------------------------------------------------------------
 
@@ -187,10 +194,6 @@ class Many:
             self._heard.setdefault(kind, set()).update(concerned)
             self._something.set()
 
-    def _look_at_all(self) -> None:
-        self._at_all = True
-        self._something.set()
-
     async def _look(self) -> None:
         """While one look is under way, what is heard gathers for the next."""
         while True:
@@ -199,38 +202,24 @@ class Many:
             heard, self._heard = self._heard, {}
             at_all, self._at_all = self._at_all, False
             try:
-                if at_all:
-                    await self._catch_up(await self._behind())
-                    await self._hear_words(self._engine.lives.values())
-                    await self._see(self._engine.lives.values())
-                else:
-                    await self._look_where(heard)
+                await self._look_where(heard, at_all=at_all)
             except StoreFailed:
                 self._failed_at = time.monotonic()
                 await asyncio.sleep(RETRY_SECONDS)
-                self._look_at_all()
+                self._at_once.set()
 
-    async def _look_where(self, heard: dict[str, set[str]]) -> None:
+    async def _look_where(self, heard: dict[str, set[str]], *, at_all: bool) -> None:
         for id_ in heard.get("gone", ()):
             await self._engine.forget(id_)
 
         def lives(kind: str) -> list[Live]:
             return [live for id_ in heard.get(kind, ()) if (live := self._engine.lives.get(id_)) is not None]
 
-        await self._hear_words([*lives("words"), *lives("events")])
+        everyone = list(self._engine.lives.values()) if at_all else []
+        await self._hear_words(everyone or [*lives("words"), *lives("events")])
         await self._catch_up(lives("events"))
         await self._count_listeners(lives("listeners"))
-        await self._see(lives("frames"))
-
-    async def _behind(self) -> list[Live]:
-        """Sessions whose log has grown."""
-        lives = dict(self._engine.lives)
-        if not lives:
-            return []
-        newest = await self.sharing.newest_events(list(lives))
-        for id_ in [id_ for id_, seq in newest.items() if seq == 0]:
-            await self._engine.forget(id_)
-        return [lives[id_] for id_, seq in newest.items() if seq > lives[id_].log_seq]
+        await self._see(everyone or lives("frames"))
 
     async def _catch_up(self, lives: Iterable[Live]) -> None:
         for live in lives:
@@ -289,36 +278,58 @@ class Many:
 
     async def _count_listeners(self, lives: Iterable[Live]) -> None:
         here = {live.session.id: live for live in lives if live.session is not None and live.here}
-        if here:
-            heard = await self.sharing.heard_elsewhere(list(here))
-            for id_, live in here.items():
-                live.heard(id_ in heard)
+        if not here:
+            return
+        heard = await self.sharing.heard_elsewhere(list(here))
+        newly = [id_ for id_ in heard if not here[id_].heard_elsewhere]
+        for id_, live in here.items():
+            live.heard(id_ in heard)
+        if newly:
+            # Until now they were not told of what was written.
+            await self.tell_of_frames(newly)
 
     # -- once a second -----------------------------------------------------------------------
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await self._at_once.wait()
+            self._at_once.clear()
             try:
                 await self._renew()
             except StoreFailed:
                 self._failed_at = time.monotonic()
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _renew(self) -> None:
-        lives = self._engine.lives
+        lives = dict(self._engine.lives)
         attended = [id_ for id_, live in lives.items() if live.listeners]
         for live in lives.values():
             live.feed.drop_if_still()
-        if attended:
-            await self.sharing.listens(attended)
+        # After the database was away everybody is late: they are given the time to say that they are there.
+        settled = time.monotonic() - self._failed_at > LEASE_SECONDS
+        if lives:
+            for id_, pulse in (await self.sharing.beat(list(lives), attended)).items():
+                self._feel(id_, lives[id_], pulse, settled=settled)
+            self._at_all = True
+            self._something.set()
         if self._engine.caps.taken:
             await self.sharing.renew_slots(self._engine.caps.taken)
-        self._look_at_all()
-        # After the database was away everybody is late: they are given the time to say that they are there.
-        if time.monotonic() - self._failed_at > LEASE_SECONDS:
-            await self._count_listeners(list(lives.values()))
-            if self._works:
-                await self._jobs.sweep()
+        if settled and self._works:
+            await self._jobs.sweep()
+
+    def _feel(self, id_: str, live: Live, pulse: Pulse, *, settled: bool) -> None:
+        """Notes where it is worth a look."""
+        if pulse.newest_event == 0:
+            self._heard.setdefault("gone", set()).add(id_)
+        elif pulse.newest_event > live.log_seq:
+            self._heard.setdefault("events", set()).add(id_)
+        if live.here and settled:
+            if pulse.heard_elsewhere != live.heard_elsewhere:
+                self._heard.setdefault("listeners", set()).add(id_)
+            else:
+                live.heard(pulse.heard_elsewhere)
 
     async def _tidy_up(self) -> None:
         await self._engine.tidy_up()

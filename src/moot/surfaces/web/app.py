@@ -163,6 +163,7 @@ async def _frames(boards: Boards, live: Live, after: int) -> AsyncGenerator[byte
     try:
         async for batch in boards.engine.stream(live, after):
             yield numbered(batch)
+            del batch  # It would be kept until the next one comes, which may be long.
     except StoreFailed as failed:
         yield event({"type": "error", "message": f"{failed}. Nothing is lost: load it again in a moment."})
     yield event({"type": "idle"})

@@ -1,0 +1,67 @@
+"""How PostgreSQL is reached by its own means, and how processes that share one tell each other of changes."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    # Most who import this module use SQLite.
+    import psycopg
+
+CONNECTING: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""How soon a PostgreSQL that has gone without a word is noticed."""
+
+CHANNEL = "moot"
+_IDS_AT_ONCE = 200
+"""PostgreSQL takes 8,000 bytes in a notification."""
+
+
+class Connection(Protocol):
+    """Of psycopg's, what is looked at here."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def fileno(self) -> int: ...
+
+
+def was_ended(connection: Connection) -> bool:
+    """Whether a connection that is not in use was ended by the server. It need not be asked: on one that has
+    been asked nothing, all there can be to read is a farewell."""
+    if connection.closed:
+        return True
+    looking = select.poll()
+    looking.register(connection.fileno(), select.POLLIN)
+    return bool(looking.poll(0))
+
+
+async def told(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[tuple[str, str]]:
+    """What is said on the channels that a connection listens to, as (channel, what), until it breaks. The
+    driver's own way of waiting for that wakes up ten times a second."""
+    server, loop = connection.pgconn, asyncio.get_running_loop()
+    while True:
+        readable = asyncio.Event()
+        loop.add_reader(connection.fileno(), readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(connection.fileno())
+        server.consume_input()
+        while said := server.notifies():
+            yield said.relname.decode(), said.extra.decode()
+
+
+def notes(server: str, kind: str, sessions: Iterable[str]) -> list[str]:
+    """What is sent to others: who sends, what has changed, and for which sessions."""
+    ids = list(dict.fromkeys(sessions))
+    some = (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
+    return [" ".join((server, kind, *part)) for part in some]

@@ -1,0 +1,118 @@
+"""What a real PostgreSQL says to those who listen to it, and to those whose connection it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from moot.postgres import told, was_ended
+from moot.sharing import Sharing
+from moot.store import Frame, open_store
+from tests.postgres import running_postgresql
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_postgresql(tmp_path_factory.mktemp("pg")) as url:
+        yield url
+
+
+def end_all(url: str) -> None:
+    """Ends everybody's connections, and waits until they are gone."""
+    others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid, 10000) {others}")
+        assert connection.execute(f"SELECT count(*) {others}").fetchall() == [(0,)]
+
+
+def run(main: Callable[[], Awaitable[None]]) -> None:
+    async def within_a_while() -> None:
+        async with asyncio.timeout(20):
+            await main()
+
+    asyncio.run(within_a_while())
+
+
+def test_that_the_server_has_ended_a_connection_is_seen_without_asking_it(url: str) -> None:
+    async def main() -> None:
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute("SELECT 1")
+            assert not was_ended(connection)
+            end_all(url)
+            assert was_ended(connection)
+        assert was_ended(connection), "closed by ourselves"
+
+    run(main)
+
+
+def test_connections_that_were_ended_while_nobody_used_them_are_nobodys_failure(url: str) -> None:
+    async def main() -> None:
+        async with open_store(url) as store:
+            sessions = await asyncio.gather(*(store.create("ask", "t") for _ in range(3)))
+            end_all(url)
+            assert await store.count() == len(sessions)
+            end_all(url)
+            assert await Sharing(store).want(sessions[0].id, "")
+
+    run(main)
+
+
+def test_what_is_said_on_a_channel_is_told_until_the_connection_breaks(url: str) -> None:
+    async def main() -> None:
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute("LISTEN here")
+            heard = told(connection)
+            with psycopg.connect(url, autocommit=True) as other:
+                for note in ("one", "two", "ü"):
+                    other.execute("SELECT pg_notify('here', %s), pg_notify('there', 'no')", (note,))
+            assert [await anext(heard) for _ in range(3)] == [("here", n) for n in ("one", "two", "ü")]
+            waiting = asyncio.ensure_future(anext(heard))
+            await asyncio.sleep(0)
+            end_all(url)
+            with pytest.raises(psycopg.OperationalError):
+                await waiting
+
+    run(main)
+
+
+def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
+    notes: asyncio.Queue[tuple[str, list[str]]] = asyncio.Queue()
+
+    async def main() -> None:
+        async with open_store(url) as store, open_store(url) as elsewhere:
+            connected = asyncio.Event()
+            listening: asyncio.Task[Any] = asyncio.create_task(
+                Sharing(elsewhere).listen(lambda *note: notes.put_nowait(note), connected.set)
+            )
+            await connected.wait()
+            alone, heard = [(await store.create("board", "t")).id for _ in range(2)]
+            frames = [Frame(id_, 1, b"{}") for id_ in (alone, heard)]
+            await store.append_frames(frames, heard={heard})
+            assert await notes.get() == ("frames", [heard])
+            await store.append_frames([Frame(alone, 2, b"{}")])
+            await Sharing(store).listens(alone)
+            assert await notes.get() == ("listeners", [alone]), "and nothing before it"
+            listening.cancel()
+
+    run(main)
+
+
+def test_a_beat_tells_of_all_and_is_believed_for_a_while(url: str) -> None:
+    async def main() -> None:
+        async with open_store(url) as store, open_store(url) as elsewhere:
+            one, other = [(await store.create("board", "t", [b"{}"] * n)).id for n in (1, 2)]
+            here, there = Sharing(store), Sharing(elsewhere)
+            assert await there.heard_elsewhere([one, other]) == set()
+            pulses = await here.beat([one, other, "gone"], [other, "gone"])
+            assert {id_: pulse.newest_event for id_, pulse in pulses.items()} == {one: 1, other: 2, "gone": 0}
+            assert not any(pulse.heard_elsewhere for pulse in pulses.values()), "not by oneself"
+            pulses = await there.beat([one, other], [])
+            assert [pulses[id_].heard_elsewhere for id_ in (one, other)] == [False, True]
+            await here.listens_no_more(other)
+            assert not (await there.beat([other], []))[other].heard_elsewhere
+
+    run(main)
