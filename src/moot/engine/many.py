@@ -189,10 +189,13 @@ class Many:
         if kind == "slots":
             self._engine.caps.freed()
             return
-        concerned = {id_ for id_ in sessions if id_ in lives}
-        if concerned:
-            self._heard.setdefault(kind, set()).update(concerned)
-            self._something.set()
+        for id_ in sessions:
+            if id_ in lives:
+                self._worth_a_look(kind, id_)
+
+    def _worth_a_look(self, kind: str, session: str) -> None:
+        self._heard.setdefault(kind, set()).add(session)
+        self._something.set()
 
     async def _look(self) -> None:
         """While one look is under way, what is heard gathers for the next."""
@@ -320,14 +323,13 @@ class Many:
             await self._jobs.sweep()
 
     def _feel(self, id_: str, live: Live, pulse: Pulse, *, settled: bool) -> None:
-        """Notes where it is worth a look."""
         if pulse.newest_event == 0:
-            self._heard.setdefault("gone", set()).add(id_)
+            self._worth_a_look("gone", id_)
         elif pulse.newest_event > live.log_seq:
-            self._heard.setdefault("events", set()).add(id_)
+            self._worth_a_look("events", id_)
         if live.here and settled:
             if pulse.heard_elsewhere != live.heard_elsewhere:
-                self._heard.setdefault("listeners", set()).add(id_)
+                self._worth_a_look("listeners", id_)
             else:
                 live.heard(pulse.heard_elsewhere)
 
