@@ -411,7 +411,16 @@ def _engine(url: str) -> AsyncEngine:
         raise ConfigInvalid("database", f"{_shown(url)} cannot be created: {error.strerror}") from error
     if parsed.get_backend_name() == "sqlite":
         event.listen(engine.sync_engine, "connect", prepare_sqlite)
+        event.listen(engine.sync_engine, "connect", _keep_few_pages)
     return engine
+
+
+def _keep_few_pages(connection: Any, _record: Any) -> None:
+    """By default each connection fills 2 MB with pages, as slowly as it is used, which looks like a leak. The
+    system has them anyway."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA cache_size=-256")
+    cursor.close()
 
 
 def _refuse_an_ended_one(connection: Any, *_: Any) -> None:
