@@ -89,6 +89,9 @@ def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
                 Sharing(elsewhere).listen(lambda *note: notes.put_nowait(note), connected.set)
             )
             await connected.wait()
+            with psycopg.connect(url, autocommit=True) as somebody:
+                somebody.execute("SELECT pg_notify('moot', ''), pg_notify('moot', 'nonsense')")
+            assert [await notes.get(), await notes.get()] == [("", [])] * 2, "which is borne"
             alone, heard = [(await store.create("board", "t")).id for _ in range(2)]
             frames = [Frame(id_, 1, b"{}") for id_ in (alone, heard)]
             await store.append_frames(frames, heard={heard})

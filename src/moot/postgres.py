@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import AsyncIterator, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # Most who import this module use SQLite.
@@ -25,16 +25,7 @@ _IDS_AT_ONCE = 200
 """PostgreSQL takes 8,000 bytes in a notification."""
 
 
-class Connection(Protocol):
-    """Of psycopg's, what is looked at here."""
-
-    @property
-    def closed(self) -> bool: ...
-
-    def fileno(self) -> int: ...
-
-
-def was_ended(connection: Connection) -> bool:
+def was_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
     """Whether a connection that is not in use was ended by the server. It need not be asked: on one that has
     been asked nothing, all there can be to read is a farewell."""
     if connection.closed:

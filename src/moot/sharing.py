@@ -61,7 +61,9 @@ class Sharing:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     connected()
                     async for _, note in told(connection):
-                        server, kind, *sessions = note.split(" ")
+                        # Anybody who may use the database may say anything there.
+                        server, _, said = note.partition(" ")
+                        kind, *sessions = said.split(" ")
                         if server != self.server:
                             hear(kind, sessions)
             await asyncio.sleep(_RECONNECT_SECONDS)
