@@ -90,6 +90,18 @@ describe("SessionStore", () => {
     expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0", "GET /api/board/sessions/s1/events?after=3"]);
   });
 
+  it("asks ever less often where a server says both that it goes on and that nothing more is to come", async () => {
+    vi.useFakeTimers();
+    const asked = serve((path) => (path.includes("/events") ? sse([[1, { type: "idle" }]]) : Response.json({ session: session() })));
+    const store = new SessionStore("s1", now);
+    void store.open();
+    await vi.advanceTimersByTimeAsync(30_000);
+    vi.useRealTimers();
+    const streams = asked.filter((one) => one.includes("/events")).length;
+    expect(streams).toBeGreaterThan(3);
+    expect(streams).toBeLessThan(10);
+  });
+
   it("asks for no events when a stored session is finished", async () => {
     const asked = serve(() => Response.json({ session: session({ live: false, step: "review", responses: session().responses.map(done) }) }));
     const store = new SessionStore("s1", now);

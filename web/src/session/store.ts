@@ -30,6 +30,8 @@ export class SessionStore {
   #again = false;
   #challenge: AbortController | null = null;
   #refreshedAt = 0;
+  /** How often the session was followed again without anything new. */
+  #fruitless = 0;
 
   constructor(id: string, scheduler?: FrameScheduler) {
     this.id = id;
@@ -100,9 +102,11 @@ export class SessionStore {
       try {
         stream ??= await api.events(this.id, this.#last);
         for await (const batch of stream) {
-          attempt = 0;
+          const last = this.#last;
           if (this.#snapshot.connection !== "live") this.#set({ connection: "live", problem: null });
           if (this.#receive(batch)) finished = true;
+          // Only something new makes the next try an early one again.
+          if (this.#last > last) attempt = this.#fruitless = 0;
         }
       } catch (error) {
         if (error instanceof ApiError && error.status !== 0 && error.status < 500 && error.status !== 429) throw error;
@@ -115,7 +119,7 @@ export class SessionStore {
         return;
       }
       this.#set({ connection: "reconnecting" });
-      await pause(PAUSES[Math.min(attempt, PAUSES.length - 1)] ?? 8000);
+      await pause(waitFor(attempt));
     }
   }
 
@@ -152,7 +156,12 @@ export class SessionStore {
       const fresh = { ...fromSession(stored), challengeError: now.challengeError, streamError: now.streamError };
       const session = { ...unchanged(now, fresh), advisors: unchanged(now.advisors, fresh.advisors) };
       if (JSON.stringify(session) !== JSON.stringify(now)) this.#set({ session });
-      if (stored.live && now.streamError === null) void this.open();
+      if (stored.live && now.streamError === null) {
+        // Where a server says that nothing more is to come and that it goes on, ask ever less often.
+        if (this.#fruitless > 0) await pause(waitFor(this.#fruitless - 1));
+        this.#fruitless++;
+        void this.open();
+      }
     } catch {
       // only a refresh: what is on the page stays
     }
@@ -282,6 +291,10 @@ function unchanged<T extends object>(before: Partial<T>, next: T): T {
     if (held !== undefined && JSON.stringify(held) === JSON.stringify(next[key])) kept[key] = held;
   }
   return kept;
+}
+
+function waitFor(attempt: number): number {
+  return PAUSES[Math.min(attempt, PAUSES.length - 1)] ?? 8000;
 }
 
 function pause(ms: number): Promise<void> {
