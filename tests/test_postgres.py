@@ -97,25 +97,26 @@ def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
             await store.append_frames(frames, heard={heard})
             assert await notes.get() == ("frames", [heard])
             await store.append_frames([Frame(alone, 2, b"{}")])
-            await Sharing(store).listens(alone)
+            await Sharing(store).listens([alone])
             assert await notes.get() == ("listeners", [alone]), "and nothing before it"
             listening.cancel()
 
     run(main)
 
 
-def test_a_beat_tells_of_all_and_is_believed_for_a_while(url: str) -> None:
+def test_who_listens_is_known_elsewhere_until_they_stop(url: str) -> None:
     async def main() -> None:
         async with open_store(url) as store, open_store(url) as elsewhere:
             one, other = [(await store.create("board", "t", [b"{}"] * n)).id for n in (1, 2)]
             here, there = Sharing(store), Sharing(elsewhere)
             assert await there.heard_elsewhere([one, other]) == set()
-            pulses = await here.beat([one, other, "gone"], [other, "gone"])
+            await here.listens([other, "gone"])
+            pulses = await here.pulses([one, other, "gone"])
             assert {id_: pulse.newest_event for id_, pulse in pulses.items()} == {one: 1, other: 2, "gone": 0}
             assert not any(pulse.heard_elsewhere for pulse in pulses.values()), "not by oneself"
-            pulses = await there.beat([one, other], [])
+            pulses = await there.pulses([one, other])
             assert [pulses[id_].heard_elsewhere for id_ in (one, other)] == [False, True]
             await here.listens_no_more(other)
-            assert not (await there.beat([other], []))[other].heard_elsewhere
+            assert not (await there.pulses([other]))[other].heard_elsewhere
 
     run(main)

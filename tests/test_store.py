@@ -76,27 +76,58 @@ def test_an_event_number_is_given_once(database: str) -> None:
     with_store(database, main)
 
 
-def test_only_the_process_that_drives_keeps_what_models_said(database: str) -> None:
+def test_only_the_process_that_holds_the_lease_keeps_what_models_said(database: str) -> None:
     async def main(store: Store) -> None:
-        if not store.shared:
-            return
         session = await store.create("board", "t")
         sharing = Sharing(store)
         with pytest.raises(SessionMoved):
             await store.append(session.id, 1, b"{}", driving=True)
+        assert await store.events(session.id) == []
         assert await sharing.want(session.id, "") is True
         assert await sharing.take(session.id) == 1
         await store.append(session.id, 1, b"{}", driving=True)
         async with open_store(database) as elsewhere:
             other = Sharing(elsewhere)
             assert await other.want(session.id, "") is False
-            assert await other.take(session.id) == 2
+            assert await other.take(session.id) is None, "while it is held"
+            assert await sharing.renew([session.id, "gone"]) == {session.id}
+            assert await other.renew([session.id]) == set()
+            await _expire(store, session.id)
+            assert await other.take(session.id) == 2, "one that has expired is anybody's"
+            assert await sharing.take(session.id) is None, "also not of the one who had it"
+            assert await sharing.renew([session.id]) == set()
             with pytest.raises(SessionMoved):
                 await store.append(session.id, 2, b"{}", driving=True)
             await store.append(session.id, 2, b"{}")
             assert not await sharing.driven_to_its_end(session.id, 2)
             assert await sharing.still_wanted(session.id) is None
-            assert await other.driven_to_its_end(session.id, 2)
+            await sharing.release(session.id)
+            assert await sharing.take(session.id) is None, "nobody gives back what is another's"
+            await other.release(session.id)
+            assert await sharing.take(session.id) == 2
+            assert await sharing.driven_to_its_end(session.id, 2)
+            assert await other.take(session.id) is None, "nobody wants it any more"
+
+    with_store(database, main)
+
+
+async def _expire(store: Store, session_id: str) -> None:
+    await store.sql("UPDATE driving SET until = 1 WHERE session = :session", session=session_id)
+
+
+def test_an_expired_lease_is_renewed_where_nobody_else_has_taken_it(database: str) -> None:
+    async def main(store: Store) -> None:
+        session = await store.create("board", "t")
+        sharing = Sharing(store)
+        await sharing.want(session.id, "")
+        await sharing.take(session.id)
+        await _expire(store, session.id)
+        [seen] = (await sharing.look({session.id: 0})).values()
+        assert seen.orphaned
+        assert await sharing.renew([session.id]) == {session.id}
+        [seen] = (await sharing.look({session.id: 0})).values()
+        assert seen.driven
+        assert not seen.orphaned
 
     with_store(database, main)
 

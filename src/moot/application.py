@@ -7,7 +7,8 @@ talk to this module and to values; they never reach a provider or a database the
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from moot.config import Config
+    from moot.engine.leased import LeasedSession
     from moot.flows.ask import AskEvent, AskState
     from moot.flows.flow import Event, Flow
     from moot.gateway.gateway import Gateway
@@ -84,6 +86,9 @@ class Part:
     prompts: Prompts
     person: Person
     listener: Listener
+    start: Callable[[str, Any, bool], Mapping[str, Any]] | None = None
+    """For a format whose words others may watch: what they are told first, made of the session's id, its
+    state, and whether its model is tiny."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ class Conversation(Generic[S, E]):
     runner: Runner[S, E]
     model: str
     tiny: bool
+    close: Callable[[], Awaitable[None]]
+    """Lets others go on with it. Done at the latest when the process ends."""
 
     @property
     def state(self) -> S:
@@ -108,6 +115,7 @@ class Moot:
         self._env = env
         self._stack = stack
         self._store: Store | None = None
+        self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
     # -- what is there -----------------------------------------------------------------------
 
@@ -181,6 +189,7 @@ class Moot:
             from moot.store import open_store
 
             self._store = await self._stack.enter_async_context(open_store(self.database))
+            self._stack.push_async_callback(self._give_back_leases)
         return self._store
 
     def telemetry(self) -> AbstractAsyncContextManager[None]:
@@ -312,13 +321,25 @@ class Moot:
     async def _conversation(
         self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
     ) -> Conversation[S, E]:
-        from moot.runner import Runner, StoredLog
+        from moot.engine.leased import LeasedSession
 
-        speak = await self.speaking(model, part.prompts)
-        log = StoredLog(await self.store(), session.id, flow)
-        runner = Runner(flow, log, speak=speak, person=part.person, listener=part.listener)
-        await runner.resume()
-        return Conversation(session, runner, str(model), self.gateway.named(model).small)
+        tiny, start = self.gateway.named(model).small, part.start
+        leased = LeasedSession(
+            await self.store(),
+            session.id,
+            flow,
+            speak=await self.speaking(model, part.prompts),
+            person=part.person,
+            listener=part.listener,
+            start=(lambda state: dict(start(session.id, state, tiny))) if start else None,
+        )
+        self._leased.add(leased)
+        await leased.resume()
+        return Conversation(session, leased.runner, str(model), tiny, leased.close)
+
+    async def _give_back_leases(self) -> None:
+        for leased in list(self._leased):
+            await leased.close()
 
     async def speaking(self, model: ModelName, prompts: Prompts) -> Speak:
         """A performer of a session's model effects, which stops at what the user allows to be spent."""

@@ -33,6 +33,7 @@ from moot.flows.board_events import (
 )
 from moot.flows.board_state import BoardState, Step
 from moot.flows.flow import Spoken
+from moot.frames import Payload, session_start
 from moot.gateway.names import Speaker, parse
 from moot.personas import Persona, speaking_order
 from moot.prompting import board as prompts
@@ -199,14 +200,18 @@ async def new_board(
 ) -> BoardConversation:
     """A new session with somebody who can be asked; without questions, the board is convened at once."""
     opening: list[BoardEvent] = [first] if questions else [first, BoardConvened()]
-    part = Part(PROMPTS, person, listener)
+    part = Part(PROMPTS, person, listener, _first_frame)
     return await moot.begin(BOARD, first.decision, opening, parse(first.model), part)
 
 
 async def resumed_board(
     moot: Moot, session_id: str | None, person: Person, listener: Listener
 ) -> BoardConversation:
-    return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener))
+    return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener, _first_frame))
+
+
+def _first_frame(session_id: str, state: BoardState, tiny: bool) -> Payload:
+    return session_start(session_id, state, tiny=tiny)
 
 
 def _member(persona: Persona) -> Member:
@@ -259,10 +264,15 @@ async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) 
         live = await boards.live(session_id)
         if live.state.step is Step.REVIEW and live.state.brief is None:
             await live.runner.put(BriefRequested())
-        async for frames in boards.engine.stream(live, after=live.seq):
-            for frame in frames:
-                _tell(msgspec.json.decode(frame.body), live, tell)
-        return live.state
+        while True:
+            known = live.log_seq
+            async for frames in boards.engine.stream(live, after=live.seq):
+                for frame in frames:
+                    _tell(msgspec.json.decode(frame.body), live, tell)
+            # Another process may have driven it, and may have stopped before its end.
+            await live.runner.catch_up()
+            if not live.runner.pending() or live.log_seq == known:
+                return live.state
 
 
 def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:

@@ -28,7 +28,14 @@ def _frames_written_together(_: Connection) -> None:
     in both versions, so there is nothing to rewrite; but an earlier program would take several for one."""
 
 
-STEPS: tuple[Step, ...] = (_frames_written_together,)
+def _leases_that_expire(connection: Connection) -> None:
+    """Who drives a session holds a lease on it. What these tables say is of use only to processes that are
+    running, so they are made anew with the columns that they have now."""
+    for table in ("driving", "listeners", "slots"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+
+
+STEPS: tuple[Step, ...] = (_frames_written_together, _leases_that_expire)
 """The first leads from version 1 to version 2, and so on."""
 
 NEWEST = 1 + len(STEPS)

@@ -282,11 +282,13 @@ class Runner(Generic[S, E]):
                 raise _NoLongerWanted
             return self._flow.record(self.state, effect, outcome)
 
+        # What a person says counts wherever they say it; what models say, only where the session is driven.
+        write = self._log.append
+        if isinstance(self._log, SharedLog) and not isinstance(effect, AskPerson):
+            write = self._log.keep
         async with self._putting:
             try:
-                await self._put(
-                    event, self._log.keep if isinstance(self._log, SharedLog) else self._log.append
-                )
+                await self._put(event, write)
             except _NoLongerWanted:
                 pass
             except InvalidInput as refused:

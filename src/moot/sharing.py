@@ -1,18 +1,22 @@
-"""What the processes on one PostgreSQL know of each other: which sessions are to be driven, who listens
-where, which calls are under way, what was said for somebody elsewhere, and that something has changed.
+"""What the processes on one database know of each other: which sessions are to be driven and by whom, who
+listens where, which calls are under way, what was said for somebody elsewhere, and that something changed.
 
-Knows SQL and notifications. Nothing depends on a notification arriving: each is only a reason to look, and
-everybody looks once a second anyway. What a process holds here runs out when it stops renewing it, so that
-one that was killed holds nothing for long.
+Knows SQL, SQLite's and PostgreSQL's, and how each says that something has changed. Nothing depends on that
+arriving: it is only a reason to look, and everybody looks once a second anyway. What a process holds here is
+leased: it expires when the process stops renewing it, so that one that was killed or frozen holds nothing for
+long, and one that wakes up finds that it holds nothing any more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
+from moot.errors import StoreFailed
 from moot.frame_writers import SaidWord
 from moot.postgres import CHANNEL, CONNECTING, notes, told
 from moot.store import Frame, Store, frames_of
@@ -21,6 +25,29 @@ LEASE_SECONDS = 3.0
 """For how long a process is believed to be there without a word from it."""
 
 _RECONNECT_SECONDS = 0.2
+
+POLL_SECONDS = 0.04
+"""How often a process asks a SQLite file whether another process has changed it. Only while there are others:
+one alone never asks."""
+
+_CLOCK = {
+    "postgresql": "extract(epoch FROM clock_timestamp())",
+    "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
+}
+"""Seconds since 1970 by the database's clock, which is the same for everybody."""
+
+_GIVEN = {
+    "postgresql": "(SELECT e->>0 AS session, CAST(e->>1 AS int) AS number"
+    " FROM json_array_elements(CAST(:given AS json)) AS e) AS w",
+    "sqlite": "(SELECT json_extract(value, '$[0]') AS session, json_extract(value, '$[1]') AS number"
+    " FROM json_each(:given)) AS w",
+}
+"""Sessions and a number each, as a table `w`."""
+
+
+def _given(sessions: Mapping[str, int] | Iterable[str]) -> str:
+    pairs = sessions.items() if isinstance(sessions, Mapping) else ((session, 0) for session in sessions)
+    return json.dumps(list(pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +61,36 @@ class Pulse:
 
 @dataclass(slots=True)
 class Seen:
-    """A session as somebody who does not drive it sees it."""
+    """A session as somebody who does not drive it sees it. `orphaned` says that it is to be driven, but that
+    whoever did has stopped without finishing, and no job will find another."""
 
     driven: bool
+    orphaned: bool
     frames: list[Frame] = field(default_factory=list)
 
 
 class Sharing:
     def __init__(self, store: Store) -> None:
-        assert store.shared
         self._store = store
         self.server = store.server
+        self._clock = _CLOCK[store.dialect]
+        self._w = _GIVEN[store.dialect]
+        self._has_others = False
+        """SQLite alone: whether another process uses the file."""
 
     # -- notifications -----------------------------------------------------------------------
 
     async def listen(self, hear: Callable[[str, list[str]], None], connected: Callable[[], None]) -> None:
-        """Tells what other processes have changed, for ever; `connected` each time there is a connection
-        anew, because what was said before it was not heard."""
+        """Reports what other processes have changed, for ever; `connected` each time anything may have been
+        missed."""
+        if self._store.shared:
+            await self._listen_to_postgres(hear, connected)
+        else:
+            await self._poll_sqlite(connected)
+
+    async def _listen_to_postgres(
+        self, hear: Callable[[str, list[str]], None], connected: Callable[[], None]
+    ) -> None:
         import psycopg
 
         while True:
@@ -68,13 +108,48 @@ class Sharing:
                             hear(kind, sessions)
             await asyncio.sleep(_RECONNECT_SECONDS)
 
+    async def _poll_sqlite(self, changed: Callable[[], None]) -> None:
+        version = 0
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if not self._has_others:
+                continue
+            with contextlib.suppress(StoreFailed):
+                now = await self._store.data_version()
+                if now != version:
+                    version = now
+                    changed()
+
+    async def announce(self) -> None:
+        """Says on SQLite that this process has to do with some session, and learns whether others have, too.
+        PostgreSQL's notifications need no such thing."""
+        if self._store.shared:
+            return
+        await self._store.sql(
+            f"INSERT INTO servers (server, until) VALUES (:server, {self._clock} + :lease)"
+            " ON CONFLICT (server) DO UPDATE SET until = excluded.until",
+            server=self.server,
+            lease=LEASE_SECONDS,
+        )
+        others = await self._store.sql(
+            f"SELECT 1 FROM servers WHERE server <> :server AND until > {self._clock} LIMIT 1",
+            server=self.server,
+        )
+        self._has_others = bool(others)
+
+    async def leave(self) -> None:
+        """This process holds nothing any more."""
+        await self._store.sql("DELETE FROM listeners WHERE server = :server", server=self.server)
+        await self._store.sql("DELETE FROM servers WHERE server = :server", server=self.server)
+
     async def tell_of_frames(self, sessions: Iterable[str]) -> None:
         """There is something to see that those who listen elsewhere may not have been told of."""
         await self._tell("frames", sessions)
 
     async def _tell(self, kind: str, sessions: Iterable[str]) -> None:
-        for note in notes(self.server, kind, sessions):
-            await self._store.sql(f"SELECT pg_notify('{CHANNEL}', :note)", note=note)
+        if self._store.shared:
+            for note in notes(self.server, kind, sessions):
+                await self._store.sql(f"SELECT pg_notify('{CHANNEL}', :note)", note=note)
 
     # -- which sessions are to be driven -----------------------------------------------------
 
@@ -90,14 +165,37 @@ class Sharing:
         return bool(rows) and rows[0].wanted == 1
 
     async def take(self, session: str) -> int | None:
-        """Makes this process the one that drives a session: from now on no other logs what its models say.
-        How often that was asked for; None where it is not to be driven."""
+        """Leases a session to this process: from now on no other logs what its models say. Returns how often
+        driving it was asked for; None where nobody asked, or another process holds the lease."""
         rows = await self._store.sql(
-            "UPDATE driving SET driver = :server WHERE session = :session RETURNING wanted",
+            f"UPDATE driving SET driver = :server, until = {self._clock} + :lease WHERE session = :session"
+            f" AND (driver IN ('', :server) OR until <= {self._clock}) RETURNING wanted",
+            session=session,
+            server=self.server,
+            lease=LEASE_SECONDS,
+        )
+        return int(rows[0].wanted) if rows else None
+
+    async def renew(self, sessions: Iterable[str]) -> set[str]:
+        """Renews the leases on these; those that another process has taken meanwhile are not among the
+        result."""
+        rows = await self._store.sql(
+            f"UPDATE driving SET until = {self._clock} + :lease WHERE driver = :server"
+            f" AND session IN (SELECT w.session FROM {self._w}) RETURNING session",
+            server=self.server,
+            lease=LEASE_SECONDS,
+            given=_given(sessions),
+        )
+        return {row.session for row in rows}
+
+    async def release(self, session: str) -> None:
+        """Gives a session back that is still to be driven: whoever comes first may go on with it."""
+        await self._store.sql(
+            "UPDATE driving SET driver = '', until = 0 WHERE session = :session AND driver = :server",
             session=session,
             server=self.server,
         )
-        return int(rows[0].wanted) if rows else None
+        await self._tell("frames", [session])
 
     async def still_wanted(self, session: str) -> int | None:
         """The same of a session that this process drives already; None where another does by now."""
@@ -126,17 +224,25 @@ class Sharing:
         await self._store.sql("DELETE FROM driving WHERE session = :session", session=session)
         await self._tell("frames", [session])
 
+    @property
+    def _is_driven(self) -> str:
+        """With PostgreSQL a job looks for somebody who drives it, so that it counts as driven from when that
+        is asked for; with SQLite, from when somebody does."""
+        return "d.session IS NOT NULL" if self._store.shared else f"d.until > {self._clock}"
+
     async def driven(self, sessions: Sequence[str]) -> set[str]:
         rows = await self._store.sql(
-            "SELECT session FROM driving WHERE session = ANY(CAST(:sessions AS text[]))",
-            sessions=list(sessions),
+            f"SELECT d.session FROM {self._w} JOIN driving d ON d.session = w.session"
+            f" WHERE {self._is_driven}",
+            given=_given(sessions),
         )
         return {row.session for row in rows}
 
     async def under_way(self, client: str) -> tuple[int, int]:
         """How many sessions are driven for anybody, and for this client."""
         [row] = await self._store.sql(
-            "SELECT count(*) AS everybody, count(*) FILTER (WHERE client = :client) AS own FROM driving",
+            "SELECT count(*) AS everybody, coalesce(sum(CASE WHEN d.client = :client THEN 1 ELSE 0 END), 0)"
+            f" AS own FROM driving d WHERE {self._is_driven}",
             client=client,
         )
         return int(row.everybody), int(row.own)
@@ -147,31 +253,28 @@ class Sharing:
         """Frames with numbers above those given, and whether there will be more: all as of one moment, so
         that a session that is no longer driven has no frame that is missing here."""
         rows = await self._store.sql(
-            "SELECT w.session, d.session IS NOT NULL AS driven, f.seq, f.body"
-            " FROM unnest(CAST(:sessions AS text[]), CAST(:after AS int[])) AS w(session, after)"
+            f"SELECT w.session, {self._is_driven} AS driven,"
+            f" d.session IS NOT NULL AND d.until <= {self._clock} AS orphaned, f.seq, f.body"
+            f" FROM {self._w}"
             " LEFT JOIN driving d ON d.session = w.session"
-            " LEFT JOIN frames f ON f.session = w.session AND f.seq > w.after"
+            " LEFT JOIN frames f ON f.session = w.session AND f.seq > w.number"
             " ORDER BY w.session, f.seq",
-            sessions=list(after),
-            after=list(after.values()),
+            given=_given(after),
         )
         found: dict[str, Seen] = {}
         for row in rows:
-            seen = found.setdefault(row.session, Seen(row.driven))
+            seen = found.setdefault(row.session, Seen(bool(row.driven), bool(row.orphaned)))
             if row.seq is not None:
                 seen.frames.extend(frames_of(row.session, row.seq, row.body))
         return found
 
     async def words(self, waiting: Iterable[tuple[str, int]]) -> list[SaidWord]:
         """Everything said so far to these sessions' challenges, in order."""
-        pairs = list(waiting)
         rows = await self._store.sql(
             "SELECT v.session, v.challenge, v.attempt, v.seq, v.text"
-            " FROM unnest(CAST(:sessions AS text[]), CAST(:challenges AS int[])) AS w(session, challenge)"
-            " JOIN words v ON v.session = w.session AND v.challenge = w.challenge"
+            f" FROM {self._w} JOIN words v ON v.session = w.session AND v.challenge = w.number"
             " ORDER BY v.session, v.challenge, v.attempt, v.seq",
-            sessions=[session for session, _ in pairs],
-            challenges=[challenge for _, challenge in pairs],
+            given=json.dumps(list(waiting)),
         )
         return [SaidWord(*row) for row in rows]
 
@@ -184,58 +287,41 @@ class Sharing:
 
     # -- who listens -------------------------------------------------------------------------
 
-    _LISTENING = (
-        "WITH listening AS (INSERT INTO listeners (session, server, until)"
-        " SELECT s.id, :server, now() + make_interval(secs => :lease)"
-        " FROM sessions s WHERE s.id = ANY(CAST(:attended AS text[]))"
-        " ON CONFLICT (session, server) DO UPDATE SET until = excluded.until) "
-    )
-
-    async def listens(self, session: str) -> None:
-        """Somebody listens here: whoever drives the session is to tell of it from now on."""
-        [note] = notes(self.server, "listeners", [session])
+    async def listens(self, sessions: Sequence[str], *, tell: bool = True) -> None:
+        """Somebody listens here: whoever drives these sessions is to tell of them until the lease expires."""
         await self._store.sql(
-            f"{self._LISTENING} SELECT pg_notify('{CHANNEL}', :note)",
-            attended=[session],
+            "INSERT INTO listeners (session, server, until)"
+            f" SELECT s.id, :server, {self._clock} + :lease FROM {self._w}"
+            " JOIN sessions s ON s.id = w.session WHERE true"
+            " ON CONFLICT (session, server) DO UPDATE SET until = excluded.until",
             server=self.server,
             lease=LEASE_SECONDS,
-            note=note,
+            given=_given(sorted(sessions)),
         )
+        if tell:
+            await self._tell("listeners", sessions)
 
-    async def beat(self, sessions: Sequence[str], attended: Sequence[str]) -> dict[str, Pulse]:
-        """Says that to those `attended` somebody listens here, which is believed until the lease runs out.
-        How all are."""
+    async def pulses(self, sessions: Sequence[str]) -> dict[str, Pulse]:
         rows = await self._store.sql(
-            f"{self._LISTENING} SELECT w.session,"
+            "SELECT w.session,"
             " (SELECT coalesce(max(e.seq), 0) FROM events e WHERE e.session = w.session) AS newest,"
-            " EXISTS (SELECT FROM listeners l WHERE l.session = w.session"
-            " AND l.server <> :server AND l.until > now()) AS heard"
-            " FROM unnest(CAST(:sessions AS text[])) AS w(session)",
-            sessions=list(sessions),
-            attended=sorted(attended),
+            " EXISTS (SELECT 1 FROM listeners l WHERE l.session = w.session"
+            f" AND l.server <> :server AND l.until > {self._clock}) AS heard FROM {self._w}",
             server=self.server,
-            lease=LEASE_SECONDS,
+            given=_given(sessions),
         )
-        return {row.session: Pulse(int(row.newest), row.heard) for row in rows}
+        return {row.session: Pulse(int(row.newest), bool(row.heard)) for row in rows}
 
-    async def listens_no_more(self, session: str | None = None) -> None:
-        """Nobody here listens to a session, or to any."""
+    async def listens_no_more(self, session: str) -> None:
         await self._store.sql(
-            "DELETE FROM listeners WHERE server = :server AND session = coalesce(:session, session)",
+            "DELETE FROM listeners WHERE server = :server AND session = :session",
             server=self.server,
             session=session,
         )
-        if session is not None:
-            await self._tell("listeners", [session])
+        await self._tell("listeners", [session])
 
     async def heard_elsewhere(self, sessions: Sequence[str]) -> set[str]:
-        rows = await self._store.sql(
-            "SELECT DISTINCT session FROM listeners WHERE session = ANY(CAST(:sessions AS text[]))"
-            " AND server <> :server AND until > now()",
-            sessions=list(sessions),
-            server=self.server,
-        )
-        return {row.session for row in rows}
+        return {id_ for id_, pulse in (await self.pulses(sessions)).items() if pulse.heard_elsewhere}
 
     # -- calls under way ---------------------------------------------------------------------
 
@@ -245,16 +331,16 @@ class Sharing:
         async with self._store.alone(f"slots {provider}") as sql:
             [row] = await sql(
                 "SELECT coalesce(sum(taken), 0) AS taken FROM slots"
-                " WHERE provider = :provider AND until > now()",
+                f" WHERE provider = :provider AND until > {self._clock}",
                 provider=provider,
             )
             if row.taken >= most:
                 return False
             await sql(
                 "INSERT INTO slots (provider, server, taken, until)"
-                " VALUES (:provider, :server, 1, now() + make_interval(secs => :lease))"
+                f" VALUES (:provider, :server, 1, {self._clock} + :lease)"
                 " ON CONFLICT (provider, server) DO UPDATE SET until = excluded.until,"
-                " taken = CASE WHEN slots.until > now() THEN slots.taken + 1 ELSE 1 END",
+                f" taken = CASE WHEN slots.until > {self._clock} THEN slots.taken + 1 ELSE 1 END",
                 provider=provider,
                 server=self.server,
                 lease=LEASE_SECONDS,
@@ -263,7 +349,8 @@ class Sharing:
 
     async def give_back_slot(self, provider: str) -> None:
         await self._store.sql(
-            "UPDATE slots SET taken = greatest(taken - 1, 0) WHERE provider = :provider AND server = :server",
+            "UPDATE slots SET taken = taken - 1"
+            " WHERE provider = :provider AND server = :server AND taken > 0",
             provider=provider,
             server=self.server,
         )
@@ -273,22 +360,17 @@ class Sharing:
         """As many as are really taken here: what the database missed while it was away is made good."""
         await self._store.sql(
             "INSERT INTO slots (provider, server, taken, until)"
-            " SELECT w.provider, :server, w.taken, now() + make_interval(secs => :lease)"
-            " FROM unnest(CAST(:providers AS text[]), CAST(:taken AS int[])) AS w(provider, taken)"
+            f" SELECT w.session, :server, w.number, {self._clock} + :lease FROM {self._w} WHERE true"
             " ON CONFLICT (provider, server) DO UPDATE SET until = excluded.until, taken = excluded.taken",
             server=self.server,
             lease=LEASE_SECONDS,
-            providers=list(taken),
-            taken=list(taken.values()),
+            given=_given(taken),
         )
 
     # -- tidying up --------------------------------------------------------------------------
 
     async def clear_away_the_dead(self) -> None:
         """What processes that are no more have left behind."""
-        for table in ("listeners", "slots"):
-            await self._store.sql(f"DELETE FROM {table} WHERE until < now() - interval '1 minute'")
-        await self._store.sql(
-            "DELETE FROM words v USING sessions s"
-            " WHERE s.id = v.session AND s.updated_at < now() - interval '1 hour'"
-        )
+        for table in ("listeners", "slots", "servers"):
+            await self._store.sql(f"DELETE FROM {table} WHERE until < {self._clock} - 60")
+        await self._store.clear_words(datetime.now(UTC) - timedelta(hours=1))

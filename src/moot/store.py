@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import secrets
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -101,6 +102,7 @@ class Store:
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT") if self.shared else engine
         self._frame_writer = frame_writer
         self._read_only = False
+        self._watching: sqlite3.Connection | None = None
         # SQLite takes one writer at a time, and of those who wait lets anybody be next: with many, somebody
         # waits for ever. Here they take turns.
         self._turn: AbstractAsyncContextManager[Any] = nullcontext() if self.shared else asyncio.Lock()
@@ -109,8 +111,12 @@ class Store:
 
     @property
     def shared(self) -> bool:
-        """Whether several processes may serve from this database and hear of each other's doings."""
-        return self._engine.dialect.name == "postgresql"
+        """Whether processes on several machines may use this database, and are notified of changes."""
+        return self.dialect == "postgresql"
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
 
     @property
     def conninfo(self) -> str:
@@ -187,11 +193,12 @@ class Store:
         now = datetime.now(UTC)
         try:
             async with self._writing() as connection:
-                if driving and not await self._drives(connection, session_id):
-                    raise SessionMoved(session_id)
                 await connection.execute(
                     insert(tables.events).values(session=session_id, seq=seq, at=now, body=body)
                 )
+                # Once SQLite has begun to write, nobody else can take the lease before the end.
+                if driving and not await self._drives(connection, session_id):
+                    raise SessionMoved(session_id)
                 await connection.execute(
                     update(tables.sessions).where(tables.sessions.c.id == session_id).values(updated_at=now)
                 )
@@ -298,6 +305,29 @@ class Store:
                 await connection.execute(insert(tables.frames).values(session=session_id, seq=last, body=b""))
         return len(due)
 
+    def stop_watching(self) -> None:
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.close()
+
+    async def clear_words(self, before: datetime) -> None:
+        """Clears away replies to challenges of sessions that nobody has touched since."""
+        old = select(tables.sessions.c.id).where(tables.sessions.c.updated_at < before)
+        async with self._writing() as connection:
+            await connection.execute(delete(tables.words).where(tables.words.c.session.in_(old)))
+
+    async def data_version(self) -> int:
+        """Another number than before where another connection has changed a SQLite file. It costs some
+        microseconds: less than to have a thread do it."""
+        if self._watching is None:
+            file = self._engine.url.database
+            if not file or file == ":memory:":
+                return 0
+            with _explained_by_sqlite(self._engine):
+                self._watching = sqlite3.connect(file, check_same_thread=False)
+        with _explained_by_sqlite(self._engine):
+            return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
+
     async def spent(self, day: str) -> float:
         async with self._reading() as connection:
             found = await connection.scalar(select(tables.spending.c.usd).where(tables.spending.c.day == day))
@@ -352,9 +382,11 @@ async def open_store(url: str) -> AsyncIterator[Store]:
                 await connection.run_sync(bring_up_to_date, tables.metadata)
         server = secrets.token_hex(6)
         writer = _frame_writer(engine, server)
+        store = Store(engine, writer, server)
         try:
-            yield Store(engine, writer, server)
+            yield store
         finally:
+            store.stop_watching()
             if writer is not None:
                 await writer.close()
     finally:
@@ -378,6 +410,14 @@ def _explained(engine: AsyncEngine) -> Iterator[None]:
         raise
     except (DatabaseError, PoolTimeout) as error:
         raise _failure(engine, str(getattr(error, "orig", error)).strip()) from error
+
+
+@contextmanager
+def _explained_by_sqlite(engine: AsyncEngine) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _failure(engine, str(error)) from error
 
 
 def _failure(engine: AsyncEngine, problem: str) -> StoreFailed:

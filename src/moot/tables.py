@@ -75,19 +75,28 @@ driving = Table(
     Column("wanted", Integer, nullable=False),
     Column("client", String(64), nullable=False),
     Column("driver", String(32), nullable=False, server_default=""),
+    Column("until", Float, nullable=False, server_default="0"),
 )
 """Sessions that are to be driven, and how often that was asked for: who drives one to its end takes it out,
-unless it has been asked for again meanwhile. `driver` is the process that does: only that may log what
-models have said."""
+unless it has been asked for again meanwhile. `driver` is the process that holds the lease: only that may log
+what models have said. `until` is when the lease expires unless it is renewed, in seconds since 1970."""
 
 listeners = Table(
     "listeners",
     metadata,
     Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
     Column("server", String(32), primary_key=True),
-    Column("until", Instant, nullable=False),
+    Column("until", Float, nullable=False),
 )
 """Which process has somebody who listens; one that was killed stops renewing."""
+
+servers = Table(
+    "servers",
+    metadata,
+    Column("server", String(32), primary_key=True),
+    Column("until", Float, nullable=False),
+)
+"""Which processes use a SQLite file: one that is alone need not ask whether others have changed it."""
 
 slots = Table(
     "slots",
@@ -95,7 +104,7 @@ slots = Table(
     Column("provider", String(200), primary_key=True),
     Column("server", String(32), primary_key=True),
     Column("taken", Integer, nullable=False),
-    Column("until", Instant, nullable=False),
+    Column("until", Float, nullable=False),
 )
 """How many calls to a provider each process has under way."""
 

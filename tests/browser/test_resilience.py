@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ from tests.browser.board import (
 )
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
+from tests.surfaces.cli.command import MOOT, environment
 from tests.surfaces.web.server import DECISION, Server, a_board, serving
 
 COUNTED = " ".join(str(number) for number in range(120))
@@ -185,3 +188,35 @@ def test_home_says_which_session_is_live_and_when_it_no_longer_is(
     expect(board.page.locator(f".session:has([href*='{resting}']) .live")).to_have_count(0)
     expect(speaking).to_contain_text("Brief ready")
     expect(speaking.locator(".live")).to_have_count(0)
+
+
+def test_two_servers_on_one_file_with_a_tab_each_and_a_terminal_pay_for_every_reply_once(
+    new_board: NewBoard, stub: StubServer, tmp_path: Path
+) -> None:
+    a_board(stub, pace=25, words=COUNTED)
+    with serving(tmp_path, stub, "--no-open") as one, serving(tmp_path, stub, "--no-open") as other:
+        board = new_board(one.url)
+        board.convene()
+        stub.wait(lambda s: s.open_streams == 8, timeout=60)
+        session_id = board.session_id
+        second = new_board(other.url)
+        second.open(session_id)
+        terminal = subprocess.Popen(
+            [*MOOT, "board", "--resume", session_id, "--json"],
+            env=environment(tmp_path, stub),
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for tab in (board, second):
+            # The advisors and the brief.
+            expect(tab.page.locator(".step.is-done")).to_have_count(9)
+            expect(tab.words).to_have_text(f"The Devil's Advocate says: {COUNTED}")
+        out, _ = terminal.communicate(timeout=60)
+        assert json.loads(out)["brief"] is not None
+        stub.wait(lambda s: s.open_streams == 0)
+        assert not stored(one, session_id)["live"]
+    assert (len(asked_advisors(stub)), len(briefs(stub))) == (8, 1)
+    assert stub.completed == len(stub.requests) == 10, "with the probing questions"

@@ -4,7 +4,7 @@ A session that somebody listens to is driven: its runner runs, and what happens 
 before anybody is told, so that every listener, now or after a restart, can be told exactly the rest. Without
 a listener a session rests after a while; what was complete is kept, what was half said is asked for again.
 
-With SQLite it is driven in this process. With PostgreSQL, whoever works drives it: see `many`.
+Of all processes that use the same database, one drives a session: see `many`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,23 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from moot.config import Limits, ServerSettings
 from moot.engine.caps import Caps
 from moot.engine.live import RETRY_SECONDS, Live, MemoryLog
+from moot.engine.many import Many
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.flows.board import BOARD
 from moot.flows.board_events import BoardEvent
-from moot.flows.flow import ModelEffect, Outcome
+from moot.flows.flow import ModelEffect, Outcome, failure
 from moot.frame_writers import SaidWord
 from moot.frames import Payload, missing, session_start
 from moot.runner import Speak, Speech, StoredLog
 from moot.sharing import Sharing
 from moot.store import Frame, Session, Store
-
-if TYPE_CHECKING:
-    from moot.engine.many import Many
 
 FRAME_SECONDS = 0.008, 0.05
 """How long words are gathered before they are written and told. Most have been gathered already where they
@@ -44,7 +42,11 @@ KEEP_SECONDS = 60.0
 DROP_SECONDS = 1.0
 """How long the frames of a session in which nothing goes on stay in memory."""
 
-TIDY_SECONDS = 600.0
+MOST_ASKED = 5
+"""How often a model is asked for one reply without any outcome being kept. More is a loop: it is ended, and
+the person may try again."""
+
+_MOST_REMEMBERED = 10_000
 
 Work = Literal["all", "none", "own"]
 """Which sessions this process drives, where several could: any, none, or those that it has opened."""
@@ -81,39 +83,31 @@ class Engine:
         self._something = asyncio.Event()
         self._tasks: list[asyncio.Task[Any]] = []
         self._closing = False
-        self._many: Many | None = None
-        sharing = Sharing(store) if store.shared and work != "own" else None
-        self.server = store.server if sharing else ""
-        self.caps = Caps(limits or Limits(), store, sharing)
-        if sharing is not None:
-            from moot.engine.many import Many
-
-            self._many = Many(self, sharing, work)
+        self._asked: dict[tuple[str, ModelEffect], int] = {}
+        sharing = Sharing(store)
+        self.server = store.server
+        self.caps = Caps(limits or Limits(), store, sharing if store.shared else None)
+        self._many = Many(self, sharing, work)
 
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(self._write())]
-        if self._many is not None:
-            await self._many.start()
-        else:
-            self._tasks.append(asyncio.create_task(self._tidy_up_now_and_then()))
+        await self._many.start()
 
     @property
     def running(self) -> bool:
-        """Whether what happens is written down and told."""
-        return bool(self._tasks) and not self._tasks[0].done()
+        """Whether what happens is written down and told, and leases are renewed."""
+        return bool(self._tasks) and not self._tasks[0].done() and self._many.running
 
     async def close(self) -> None:
         self._closing = True
-        if self._many is not None:
-            await self._many.stop_working()
+        await self._many.stop_working()
         for live in [*self.lives.values(), *self._detached]:
             await live.rest()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._flush()
-        if self._many is not None:
-            await self._many.close()
+        await self._many.close()
 
     # -- sessions ----------------------------------------------------------------------------
 
@@ -134,11 +128,8 @@ class Engine:
                 live = self.lives.get(session.id)
                 if live is None:
                     live = await self._opened(session, new=new)
-                elif self._many is not None:
+                else:
                     await self._many.look_again(live)
-                elif not live.driving:
-                    # A command may have gone on with it.
-                    await live.runner.catch_up()
         finally:
             self._opening.pop(session.id, None)
         if client and not live.under_way:
@@ -146,44 +137,51 @@ class Engine:
         return live
 
     async def _opened(self, session: Session, *, new: bool) -> Live:
-        live = Live(
-            self,
-            StoredLog(self.store, session.id, BOARD),
-            self._speaking(),
-            session,
-        )
+        live = Live(self, StoredLog(self.store, session.id, BOARD), self._speaking(session.id), session)
         await live.resume()
-        if self._many is None:
-            await live.take_over(self.store, self.start_of(live))
-        else:
-            await self._many.watch(live, new=new)
+        await self._many.watch(live, new=new)
         self.lives[session.id] = live
         return live
 
     async def detached(self, events: list[BoardEvent], client: str = "") -> Live:
         """A conversation that is not stored: the same flow, a log in memory."""
         await self.admit(client)
-        live = Live(
-            self,
-            MemoryLog(events),
-            self._speaking(),
-            None,
-        )
+        live = Live(self, MemoryLog(events), self._speaking(), None)
         live.client = client
         await live.resume()
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self) -> Speak:
+    def _speaking(self, session_id: str = "") -> Speak:
         """A performer that is made when it is first needed: many who look at a session never drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
                 made.append(self.caps.around(self._speak_for(state.model)[0], state.model))
-            return await made[0](effect, state, speech)
+            if not session_id:
+                return await made[0](effect, state, speech)
+            if (live := self.lives.get(session_id)) is not None:
+                await self._many.check_lease(live)
+            if (loop := self._count(session_id, effect)) is not None:
+                return loop
+            outcome = await made[0](effect, state, speech)
+            self._asked.pop((session_id, effect), None)
+            return outcome
 
         return speak
+
+    def _count(self, session_id: str, effect: ModelEffect) -> Outcome | None:
+        """Counts how often a reply was asked for; a failure where that is too often."""
+        key = session_id, effect
+        asked = self._asked.pop(key, 0) + 1
+        if asked > MOST_ASKED:
+            why = f"asked {MOST_ASKED} times, and broken off each time before the reply was whole; try again"
+            return failure(effect, "BrokenOff", why)
+        self._asked[key] = asked
+        if len(self._asked) > _MOST_REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        return None
 
     def start_of(self, live: Live) -> Payload:
         assert live.session is not None
@@ -201,18 +199,14 @@ class Engine:
         is not one more."""
         if live is not None and (live.under_way or not live.runner.pending()):
             return
-        if self._many is not None:
-            everybody, own = await self._many.sharing.under_way(client)
-        else:
-            driving = [one for one in (*self.lives.values(), *self._detached) if one.driving]
-            everybody, own = len(driving), sum(one.client == client for one in driving)
-        self.caps.admit(everybody, own)
+        everybody, own = await self._many.sharing.under_way(client)
+        detached = [one for one in self._detached if one.driving]
+        own += sum(one.client == client for one in detached)
+        self.caps.admit(everybody + len(detached), own)
 
     async def driven(self, sessions: Sequence[str]) -> set[str]:
         """Those of them that somebody drives."""
-        if self._many is not None:
-            return await self._many.sharing.driven(sessions)
-        return {id_ for id_ in sessions if id_ in self.lives and self.lives[id_].driving}
+        return await self._many.sharing.driven(sessions)
 
     def found(self, session_id: str) -> Live | None:
         """A session that is in memory already."""
@@ -234,22 +228,19 @@ class Engine:
 
     # -- what sessions ask for ---------------------------------------------------------------
 
-    def _shared(self, live: Live) -> Many | None:
-        return self._many if live.session is not None else None
-
     async def want(self, live: Live) -> None:
-        if many := self._shared(live):
-            await many.want(live)
+        if live.session is not None:
+            await self._many.want(live)
         else:
             live.drive()
 
     async def listeners_changed(self, live: Live) -> None:
-        if many := self._shared(live):
-            await many.listeners_changed(live)
+        if live.session is not None:
+            await self._many.listeners_changed(live)
 
     async def reply_heard(self, live: Live, number: int) -> None:
-        if many := self._shared(live):
-            await many.reply_heard(live, number)
+        if live.session is not None:
+            await self._many.reply_heard(live, number)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -290,15 +281,14 @@ class Engine:
         written = await self._written(due)
         for live, frames, _ in written:
             live.feed.tell(frames)
-        if self._many is not None:
-            # Somebody came to listen while it was being written.
-            late = [
-                frames[0].session
-                for live, frames, _ in written
-                if frames and live.heard_elsewhere and live not in heard
-            ]
-            if late:
-                await self._many.tell_of_frames(late)
+        # Somebody came to listen while it was being written.
+        late = [
+            frames[0].session
+            for live, frames, _ in written
+            if frames and live.heard_elsewhere and live not in heard
+        ]
+        if late:
+            await self._many.tell_of_frames(late)
         for live in dirty:
             self.settled(live)
 
@@ -352,10 +342,7 @@ class Engine:
         """Another process drives this session now."""
         assert live.session is not None
         await live.let_go()
-        if self._many is not None:
-            await self._many.lost(live)
-        elif self.lives.get(live.session.id) is live:
-            del self.lives[live.session.id]
+        await self._many.lost(live)
 
     def _drop(self, live: Live) -> None:
         assert live.session is not None
@@ -369,9 +356,3 @@ class Engine:
         before = datetime.now(UTC) - timedelta(hours=self.settings.keep_frames_hours)
         while await self.store.clear_frames(before):
             pass
-
-    async def _tidy_up_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(TIDY_SECONDS)
-            with contextlib.suppress(MootError):
-                await self.tidy_up()

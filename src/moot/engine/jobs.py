@@ -44,11 +44,12 @@ _SWEEPING = (
     " AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => :lease))) AS stalled,"
     " ARRAY(SELECT j.id FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.task_name = :task"
     " AND j.worker_id = CAST(:worker AS bigint)) AS ours,"
-    " ARRAY(SELECT d.session FROM driving d WHERE NOT EXISTS (SELECT FROM procrastinate_jobs j"
+    " ARRAY(SELECT d.session FROM driving d WHERE d.until <= extract(epoch FROM clock_timestamp())"
+    " AND NOT EXISTS (SELECT FROM procrastinate_jobs j"
     " WHERE j.lock = d.session AND j.status IN ('todo', 'doing'))) AS unclaimed"
 )
-"""Jobs of workers that have stopped giving signs of life, those that one worker has, and sessions without a
-job. In one question, because everybody asks it every second."""
+"""Jobs of workers that have stopped giving signs of life, those that one worker has, and sessions that have
+neither a job nor a driver whose lease holds. In one question, because everybody asks it every second."""
 
 _log = logging.getLogger(__name__)
 
@@ -144,6 +145,8 @@ class _FairManager(JobManager):
 
 
 class Jobs:
+    local = False
+
     def __init__(
         self,
         store: Store,

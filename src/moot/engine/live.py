@@ -96,6 +96,8 @@ class Live:
         self.one_driver = asyncio.Lock()
         self.held = False
         """Whether a job of this process has it: it is under way then, also between two runs."""
+        self.leased = False
+        """Whether this process holds the lease, as far as it knows."""
         self.driven_elsewhere = False
         self.heard_elsewhere = False
         self.untold = False
@@ -154,6 +156,7 @@ class Live:
     def hold(self, held: bool) -> None:
         """A job of this process has it, or no longer has."""
         self.held = held
+        self.leased = self.leased and held
         if isinstance(self._log, StoredLog):
             self._log.driving = held
 

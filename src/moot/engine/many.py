@@ -1,7 +1,13 @@
-"""Several processes on one PostgreSQL: each can serve any client, and each that works can drive any session.
+"""Several processes on one database: each can serve any client, and a session is driven by one at a time.
 
-A client is served from the frames as they appear in the database; what a person does is added to the log,
-wherever the session is driven. Notifications say where to look; one look is one query for all sessions.
+Whoever drives a session holds its lease, renews it every second, and stops where it has expired and another
+has taken it. A client is served from the frames as they appear in the database; what a person does is added
+to the log, wherever the session is driven. Notifications say where to look; one look is one query for all
+sessions.
+
+With PostgreSQL a job finds a process that drives a session. With SQLite, and for a command's own board, the
+process that wants it driven does it itself, unless another holds the lease: then it listens, and goes on with
+the session should that process stop without finishing.
 """
 
 from __future__ import annotations
@@ -13,13 +19,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from moot.engine.jobs import Jobs
 from moot.engine.live import RETRY_SECONDS, Live
-from moot.errors import MootError, StoreFailed
+from moot.engine.local_jobs import LocalJobs
+from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.sharing import LEASE_SECONDS, Pulse, Sharing
 
 if TYPE_CHECKING:
     from moot.engine.engine import Engine, Work
+    from moot.engine.jobs import Jobs
 
 BEAT_SECONDS = 1.0
 
@@ -31,21 +38,30 @@ class Many:
         self.sharing = sharing
         self._engine = engine
         self._works = work != "none"
-        self._jobs = Jobs(engine.store, self._drive, self._tidy_up, engine.settings.sessions_per_worker)
+        self._jobs: Jobs | LocalJobs = LocalJobs(self._drive, self._tidy_up)
+        if engine.store.shared and work != "own":
+            # Imported here, because most use SQLite, and it takes long.
+            from moot.engine.jobs import Jobs
+
+            self._jobs = Jobs(engine.store, self._drive, self._tidy_up, engine.settings.sessions_per_worker)
         self._heard: dict[str, set[str]] = {}
         self._something = asyncio.Event()
         self._at_all = False
-        self._at_once = asyncio.Event()
         self._failed_at = float("-inf")
+        self._renewed_at = time.monotonic()
         self._tasks: list[asyncio.Task[Any]] = []
         self._working: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self._jobs.open()
-        listening = self.sharing.listen(self._hear, self._at_once.set)
+        listening = self.sharing.listen(self._hear, self._look_at_all)
         self._tasks = [asyncio.create_task(one) for one in (listening, self._look(), self._beat())]
         if self._works:
             self._working = asyncio.create_task(self._jobs.work())
+
+    @property
+    def running(self) -> bool:
+        return bool(self._tasks) and not any(task.done() for task in self._tasks)
 
     async def stop_working(self) -> None:
         """What is under way goes on elsewhere."""
@@ -60,7 +76,7 @@ class Many:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         # Where the database is away, it runs out by itself.
         with contextlib.suppress(StoreFailed):
-            await self.sharing.listens_no_more()
+            await self.sharing.leave()
         await self._jobs.close()
 
     # -- a session here ----------------------------------------------------------------------
@@ -71,6 +87,8 @@ class Many:
         assert live.session is not None
         id_, store = live.session.id, self._engine.store
         live.here = False
+        if not self._engine.lives:
+            await self.sharing.announce()
         if new:
             live.untold = True
             return
@@ -96,7 +114,7 @@ class Many:
         live.noted_quiet = False
         live.driven_elsewhere = not live.held
         try:
-            if await self.sharing.want(live.session.id, live.client):
+            if await self.sharing.want(live.session.id, live.client) or self._jobs.local:
                 await self._jobs.want(live.session.id)
             live.driven_elsewhere = not live.held
             live.untold = False
@@ -106,14 +124,14 @@ class Many:
     async def listeners_changed(self, live: Live) -> None:
         assert live.session is not None
         if live.listeners:
-            await self.sharing.listens(live.session.id)
+            await self.sharing.listens([live.session.id])
         else:
             await self.sharing.listens_no_more(live.session.id)
 
     async def lost(self, live: Live) -> None:
         live.here = False
         live.driven_elsewhere = True
-        self._at_once.set()
+        self._look_at_all()
 
     async def tell_of_frames(self, sessions: Sequence[str]) -> None:
         """Somebody elsewhere may not have been told of what was written. Where that fails, they look within
@@ -141,6 +159,9 @@ class Many:
                     await live.rest()
                     await live.driven()
                     live.driven_elsewhere = True
+                    # Where the database is away, the lease expires by itself.
+                    with contextlib.suppress(StoreFailed):
+                        await self.sharing.release(session_id)
                 live.here = False
                 live.hold(False)
             live.let_watchers_look()
@@ -157,7 +178,11 @@ class Many:
         start = self._engine.start_of(live)
         wanted = await self._patiently(lambda: self.sharing.take(session_id))
         if wanted is None:
+            # Another process drives it, or has driven it to its end.
+            live.driven_elsewhere = True
+            self._worth_a_look("frames", session_id)
             return
+        live.leased = True
         await self._patiently(lambda: live.take_over(self._engine.store, start))
         while wanted is not None:
             await self._patiently(lambda: self._count_listeners([live]))
@@ -174,6 +199,24 @@ class Many:
                 return
             wanted = await self._patiently(lambda: self.sharing.still_wanted(session_id))
             await self._patiently(live.runner.catch_up)
+
+    async def check_lease(self, live: Live) -> None:
+        """Before a model is asked: a process that was frozen for longer than its lease must not go on as if
+        nothing had happened. Raises SessionMoved where another drives the session by now."""
+        if live.leased and time.monotonic() - self._renewed_at > LEASE_SECONDS:
+            await self._patiently(self._renew_leases)
+        if live.lost and live.session is not None:
+            raise SessionMoved(live.session.id)
+
+    async def _renew_leases(self) -> None:
+        now = time.monotonic()
+        leased = {id_: live for id_, live in self._engine.lives.items() if live.leased}
+        renewed = await self.sharing.renew(list(leased)) if leased else set()
+        self._renewed_at = now
+        for id_, live in leased.items():
+            # One that has ended meanwhile has given its lease back.
+            if id_ not in renewed and live.leased and live.driving:
+                await live.let_go()
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         while True:
@@ -193,6 +236,10 @@ class Many:
             if id_ in lives:
                 self._worth_a_look(kind, id_)
 
+    def _look_at_all(self) -> None:
+        self._at_all = True
+        self._something.set()
+
     def _worth_a_look(self, kind: str, session: str) -> None:
         self._heard.setdefault(kind, set()).add(session)
         self._something.set()
@@ -209,9 +256,11 @@ class Many:
             except StoreFailed:
                 self._failed_at = time.monotonic()
                 await asyncio.sleep(RETRY_SECONDS)
-                self._at_once.set()
+                self._look_at_all()
 
     async def _look_where(self, heard: dict[str, set[str]], *, at_all: bool) -> None:
+        if at_all:
+            await self._feel_all(heard)
         for id_ in heard.get("gone", ()):
             await self._engine.forget(id_)
 
@@ -271,10 +320,15 @@ class Many:
                 continue
             live.feed.tell(seen.frames)
             live.seq = live.feed.newest
+            driven = seen.driven
+            if seen.orphaned and self._jobs.local and live.listeners:
+                driven = True
+                if self._is_settled():
+                    await self._jobs.want(id_)
             # A look that began before somebody wanted it driven does not know of that.
-            if seen.driven or wants == live.wants:
-                live.driven_elsewhere = seen.driven
-            live.noted_quiet = live.noted_quiet and not seen.driven
+            if driven or wants == live.wants:
+                live.driven_elsewhere = driven
+            live.noted_quiet = live.noted_quiet and not driven
             if not live.driven_elsewhere:
                 live.let_watchers_look()
             self._engine.settled(live)
@@ -295,10 +349,7 @@ class Many:
 
     async def _beat(self) -> None:
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(BEAT_SECONDS):
-                    await self._at_once.wait()
-            self._at_once.clear()
+            await asyncio.sleep(BEAT_SECONDS)
             try:
                 await self._renew()
             except StoreFailed:
@@ -307,31 +358,44 @@ class Many:
 
     async def _renew(self) -> None:
         lives = dict(self._engine.lives)
-        attended = [id_ for id_, live in lives.items() if live.listeners]
         for live in lives.values():
             live.feed.drop_if_still()
-        # After the database was away everybody is late: they are given the time to say that they are there.
-        settled = time.monotonic() - self._failed_at > LEASE_SECONDS
         if lives:
-            for id_, pulse in (await self.sharing.beat(list(lives), attended)).items():
-                self._feel(id_, lives[id_], pulse, settled=settled)
-            self._at_all = True
-            self._something.set()
+            await self.sharing.announce()
+        await self._renew_leases()
+        if attended := [id_ for id_, live in lives.items() if live.listeners]:
+            await self.sharing.listens(attended, tell=False)
+        if lives:
+            self._look_at_all()
         if self._engine.caps.taken:
             await self.sharing.renew_slots(self._engine.caps.taken)
-        if settled and self._works:
+        if self._is_settled() and self._works:
             await self._jobs.sweep()
 
-    def _feel(self, id_: str, live: Live, pulse: Pulse, *, settled: bool) -> None:
+    def _is_settled(self) -> bool:
+        """After the database was away everybody is late: they are given the time to say that they are
+        there."""
+        return time.monotonic() - self._failed_at > LEASE_SECONDS
+
+    async def _feel_all(self, heard: dict[str, set[str]]) -> None:
+        lives = dict(self._engine.lives)
+        if not lives:
+            return
+        settled = self._is_settled()
+        for id_, pulse in (await self.sharing.pulses(list(lives))).items():
+            if kind := self._feel(lives[id_], pulse, settled=settled):
+                heard.setdefault(kind, set()).add(id_)
+
+    def _feel(self, live: Live, pulse: Pulse, *, settled: bool) -> str | None:
+        """What has changed in a session, if anything has."""
         if pulse.newest_event == 0:
-            self._worth_a_look("gone", id_)
-        elif pulse.newest_event > live.log_seq:
-            self._worth_a_look("events", id_)
+            return "gone"
         if live.here and settled:
             if pulse.heard_elsewhere != live.heard_elsewhere:
-                self._worth_a_look("listeners", id_)
+                self._worth_a_look("listeners", live.session.id)  # type: ignore[union-attr]
             else:
                 live.heard(pulse.heard_elsewhere)
+        return "events" if pulse.newest_event > live.log_seq else None
 
     async def _tidy_up(self) -> None:
         await self._engine.tidy_up()

@@ -137,6 +137,13 @@ class DraftFailed:
     retry_after: float | None = None
 
 
+def failure(effect: ModelEffect, kind: str, message: str, retry_after: float | None = None) -> Outcome:
+    """What an effect leads to that goes to a model, where there is no reply."""
+    if isinstance(effect, AskPersona):
+        return PersonaFailed(kind, message, retry_after)
+    return DraftFailed(kind, message, "", retry_after)
+
+
 @dataclass(frozen=True, slots=True)
 class CarriedOut:
     """What came of it, as plain JSON values."""

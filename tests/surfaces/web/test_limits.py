@@ -51,7 +51,9 @@ def test_one_session_too_many_is_429_and_says_when_to_try_again(
                 next(also)
             with server.streaming("GET", f"/api/board/sessions/{resting}/events") as told:
                 assert list(told)[-2]["type"] == "session_complete"
-        stub.wait(lambda s: s.open_streams == 0)
+        # Its lease is given back once its streams are closed.
+        path = f"/api/board/sessions/{session_id}"
+        stub.wait(lambda s: s.open_streams == 0 and not server.get(path).json()["session"]["live"])
         a_board(stub)
         assert server.session()[-2]["type"] == "session_complete"
 

@@ -167,13 +167,19 @@ class BoardNarrator:
     def happened(self, event: Event) -> None:
         self._waiting.hide()
         self._waiting.end(lambda effect: _settles(event, effect))
+        was_heard = self._wrapping is not None
         self._end_words()
         match event:
             case AdvisorSpoke() | AdvisorFailed():
-                self._tell_whole()
+                self._tell_whole(was_heard=was_heard)
             case AdvisorRetried(persona):
                 self._told.discard(persona)
-            case ChallengeReplied(_, _, spoken) | QuestionsDrafted(_, spoken):
+            case ChallengeReplied(persona, text, spoken):
+                if not was_heard:
+                    # Another process has asked for it.
+                    self._speak_whole(self._state().advisor(persona), text)
+                screen.say(bill(spoken), "dim")
+            case QuestionsDrafted(_, spoken):
                 screen.say(bill(spoken), "dim")
             case BriefDrafted(_, spoken):
                 screen.say(bill(spoken), "dim")
@@ -219,16 +225,21 @@ class BoardNarrator:
             self._write(f"{self._wrapping.end()}{mark}\n")
             self._wrapping = None
 
-    def _tell_whole(self) -> None:
+    def _speak_whole(self, advisor: Advisor, text: str) -> None:
+        self._begin_words(advisor)
+        self._speak(text)
+        self._end_words()
+
+    def _tell_whole(self, *, was_heard: bool) -> None:
         """In speaking order, whoever is complete and has only complete ones before them."""
         for advisor in self._state().advisors:
             if not advisor.settled:
                 return
             if advisor.member.id not in self._told:
                 self._told.add(advisor.member.id)
-                self._tell(advisor)
+                self._tell(advisor, was_heard=was_heard)
 
-    def _tell(self, advisor: Advisor) -> None:
+    def _tell(self, advisor: Advisor, *, was_heard: bool) -> None:
         failure = advisor.failure
         if failure is not None:
             told = f"{advisor.member.name} did not answer. {failure.message}"
@@ -236,10 +247,8 @@ class BoardNarrator:
             return
         assert advisor.text is not None
         assert advisor.spoken is not None
-        if self._state().mode == "independent":
-            self._begin_words(advisor)
-            self._speak(advisor.text)
-            self._end_words()
+        if self._state().mode == "independent" or not was_heard:
+            self._speak_whole(advisor, advisor.text)
         screen.say(bill(advisor.spoken), "dim")
 
     def _tell_brief(self) -> None:

@@ -106,6 +106,10 @@ class Narrator:
     def happened(self, event: Event) -> None:
         """The last word is out, or there will be none."""
         self._stop_spinning()
+        if isinstance(event, AnswerGiven) and self._wrapping is None:
+            # Another process has asked for it.
+            self._wrapping = Wrapping(screen.columns() if self._out.isatty() else 10_000)
+            self._write(self._wrapping.feed(visible(event.text)))
         if self._wrapping is not None:
             self._write(self._wrapping.end() + "\n")
             self._wrapping = None

@@ -107,6 +107,11 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
 
 
 def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -> BoardOut:
+    if not state.contributions and any(not advisor.settled for advisor in state.advisors):
+        raise ToolError(
+            "The board has not finished, because whoever asked its advisors has stopped. "
+            f"`moot board --resume {session_id}` goes on with it."
+        )
     if not state.contributions:
         reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
         raise ToolError(f"None of the advisors answered: {'; '.join(reasons)}. The session is {session_id}.")
@@ -147,7 +152,10 @@ class _Deaf:
 
 async def _answer(moot: Moot, persona: str, question: str) -> AnswerOut:
     conversation = await moot.new_ask(persona, question, _Nobody(), _Deaf())
-    state = await conversation.runner.run()
+    try:
+        state = await conversation.runner.run()
+    finally:
+        await conversation.close()
     session_id = conversation.session.id
     if state.failure is not None:
         raise ToolError(f"{state.failure.message}. The session is {session_id}.")
