@@ -24,6 +24,7 @@
     │   ├── Unreachable            no connection, DNS failure, connect time-out
     │   ├── StreamBroken           the reply stopped in the middle (cut, or ended without an end)
     │   ├── StreamStalled          the reply went silent in the middle
+    │   ├── ReplyTooLarge          the reply is far larger than what was asked for
     │   ├── RateLimited            429 (carries Retry-After)
     │   ├── ProviderDown           408, 409, 5xx, 529 (carries Retry-After)
     │   ├── KeyRefused             401, 403, or no key at all
@@ -222,6 +223,10 @@ class StreamBroken(ProviderFailed):
 
 class StreamStalled(ProviderFailed):
     retriable = True
+
+
+class ReplyTooLarge(ProviderFailed):
+    """Not retried: what was sent, and paid for, would be sent once more."""
 
 
 class RateLimited(ProviderFailed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from moot.gateway.weights import Weights
 
 _OLLAMA_SECONDS = 0.5
+_OLLAMA_BYTES = 1024 * 1024
 _NO_KEY = "none"
 """Sent to servers that want no key, because the SDK wants one."""
 
@@ -202,12 +204,16 @@ async def _list_ollama(url: str) -> list[str]:
     import aiohttp
 
     timeout = aiohttp.ClientTimeout(total=_OLLAMA_SECONDS)
+    told = bytearray()
     try:
         async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(f"{url}/api/tags") as answer,
+            aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
+            session.get(f"{url}/api/tags", headers={"Accept-Encoding": "identity"}) as answer,
         ):
-            listed: Any = await answer.json()
-        return [str(model["name"]) for model in listed["models"]]
-    except (aiohttp.ClientError, OSError, ValueError, KeyError, TypeError):
+            async for chunk in answer.content.iter_any():
+                told += chunk
+                if len(told) > _OLLAMA_BYTES:
+                    return []
+        return [str(model["name"]) for model in json.loads(told)["models"]]
+    except (aiohttp.ClientError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
