@@ -1,4 +1,4 @@
-"""A server that sends more than was asked for: the reply fails, the connection is closed, memory is bounded."""
+"""A server that sends more than was asked for: the reply fails, it is hung up on, and memory is bounded."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
                     room,
                 )
         except anthropic.APIError as error:
-            raise wire.failure(error, call.model, self._api_key) from error
+            raise wire.failure(error, call.model) from error
         except (anthropic.AnthropicError, TypeError) as error:
             # Raised before anything is sent, where no credential can be found.
             if "authentication" not in str(error).lower() and "credential" not in str(error).lower():

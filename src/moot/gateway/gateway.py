@@ -15,6 +15,7 @@ from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
 from moot.gateway.protocol import Provider
+from moot.masking import protect_environment
 from moot.telemetry import watching
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Gateway:
     def __init__(
         self, config: Config, env: Mapping[str, str], *, cache: Path, flag: str | None = None
     ) -> None:
+        protect_environment(env)
         self._config = config
         self._env = env
         self._flag = flag

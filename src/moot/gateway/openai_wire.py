@@ -81,7 +81,7 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
                     room,
                 )
         except openai.APIError as error:
-            raise wire.failure(error, call.model, self._api_key) from error
+            raise wire.failure(error, call.model) from error
         except openai.OpenAIError as error:
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()

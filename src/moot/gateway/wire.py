@@ -27,6 +27,7 @@ from moot.gateway import faults
 from moot.gateway.pace import Pace
 from moot.gateway.protocol import Call, Hear, Turn
 from moot.gateway.sse import EventReader
+from moot.masking import protect
 
 if TYPE_CHECKING:
     import httpx2
@@ -216,16 +217,12 @@ async def _no_stall(seconds: float) -> AsyncIterator[Callable[[], None]]:
             stall.end()
 
 
-def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
-    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves.
-    Servers like to repeat a wrong key in full; it is not passed on."""
+def failure(error: Exception, model: str) -> ProviderFailed:
+    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and isinstance(status, int):
-        message = _message(error)
-        if key and len(key) >= 8:
-            message = message.replace(key, "***")
-        return faults.from_status(model, status, message, response.headers)
+        return faults.from_status(model, status, _message(error), response.headers)
     if type(error).__name__ == "APITimeoutError":
         return Unreachable(model, "no answer in time")
     cause = error.__cause__
@@ -234,13 +231,14 @@ def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
 
 def _message(error: Exception) -> str:
     body: Any = getattr(error, "body", None)
+    said: Any = getattr(error, "message", error)
     if isinstance(body, dict):
         inner = body.get("error", body)
         if isinstance(inner, dict) and isinstance(inner.get("message"), str):
-            return str(inner["message"])[:500]
-        if isinstance(inner, str):
-            return inner[:500]
-    return str(getattr(error, "message", error))[:500]
+            said = inner["message"]
+        elif isinstance(inner, str):
+            said = inner
+    return faults.shortened(str(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +290,7 @@ class HttpProvider(ABC, Generic[Client]):
     def __init__(
         self, *, api_key: str | None = None, base_url: str | None = None, stall_seconds: float = 120.0
     ) -> None:
+        protect(api_key)
         self._api_key = api_key
         self._base_url = base_url
         self._stall_seconds = stall_seconds
