@@ -1,8 +1,8 @@
 """Keys and passwords, taken out of what is said about a failure.
 
 Servers, SDKs and databases like to repeat what they were sent. Every error of moot and every line of its log
-goes through `mask`, so no surface has to remember to. It knows the secrets that this process was given, and what
-secrets commonly look like; it refuses to know where a text goes.
+goes through `mask`, so no surface has to remember to. It knows the secrets that this process was given, and
+what secrets commonly look like; it refuses to know where a text goes.
 """
 
 from __future__ import annotations
