@@ -173,8 +173,8 @@ def test_a_reply_of_exactly_what_was_asked_for_passes(wire: Wire, stub: StubServ
 
 @both_wires
 def test_empty_events_do_not_keep_a_reply_alive(wire: Wire, stub: StubServer) -> None:
-    stub.default = Behaviour(text="Yes.", stall_after=1, stall_ping=0.05)
-    raised = run(lambda: _outcome(wire, stub, stub.default, stall_seconds=0.4))
+    silent = Behaviour(text="Yes.", stall_after=1, stall_ping=0.05)
+    raised = run(lambda: _outcome(wire, stub, silent, stall_seconds=0.4))
     assert isinstance(raised, StreamStalled)
 
 
