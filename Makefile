@@ -36,7 +36,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 # Node comes with the environment, so none has to be installed.
 page: $(PAGE)      ## Build the page.
 
-$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(shell find web/src web/public -type f)
+$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(wildcard web/*.ts) $(shell find web/src web/public -type f)
 	@echo "Building the page …"
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
