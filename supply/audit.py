@@ -1,7 +1,7 @@
 """`python -m supply.audit`: what is known against the pinned versions, asked of those who know.
 
-uv and npm ask the services that they are made for; this names none. Exit codes: 0 nothing is known, 1 something
-is, 3 it could not be checked, which is not the same as nothing.
+uv and npm ask the services that they are made for; this names none. Exit codes: 0 nothing is known,
+1 something is, 3 it could not be checked, which is not the same as nothing.
 """
 
 from __future__ import annotations
@@ -88,10 +88,9 @@ def _run(command: Sequence[str], cwd: Path = ROOT) -> Checked:
     try:
         return Checked(report=json.loads(done.stdout))
     except ValueError:
-        said = [line for line in done.stderr.splitlines() if line.startswith("error")] or [
-            done.stderr.strip()
-        ]
-        return Checked(problem=said[0] or f"{command[0]} ended with {done.returncode}")
+        lines = done.stderr.strip().splitlines()
+        said = next((line for line in lines if line.startswith("error")), " ".join(lines))
+        return Checked(problem=said or f"{command[0]} ended with {done.returncode}")
 
 
 def report(checked: dict[str, Checked]) -> int:

@@ -114,11 +114,11 @@ def _requirements(name: str) -> list[Requirement]:
         return []
 
 
-def _licence(name: str) -> str | None:
+def _licence(package: str) -> str | None:
     """As the installed package says it, where it says so in one line."""
     try:
-        told = metadata.metadata(name)
+        told = metadata.metadata(package)
     except metadata.PackageNotFoundError:
         return None
-    licence = told.get("License-Expression") or told.get("License") or ""
+    licence = next((told[name] for name in ("License-Expression", "License") if name in told), "")
     return licence if licence and "\n" not in licence and len(licence) < 100 else None
