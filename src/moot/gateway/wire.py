@@ -55,7 +55,7 @@ ROOM_FOR_THINKING = 8192
 
 MAX_CALLS_PER_TURN = 64
 
-_TEXT_BYTES_PER_TOKEN = 64
+_CHARACTERS_PER_TOKEN = 64
 _STREAM_BYTES_PER_TOKEN = 1024
 """A token of four letters comes in an event of some hundred bytes; with some servers, of seven hundred."""
 _TEXT_SLACK = 128 * 1024
@@ -66,22 +66,22 @@ class Room:
     """How much one reply may hold: generously more than so many tokens can be, and no more. `tokens` is the
     limit that the request named."""
 
-    __slots__ = ("_model", "_tokens", "event_bytes", "stream_bytes", "text_bytes")
+    __slots__ = ("_model", "_tokens", "characters", "event_bytes", "stream_bytes")
 
     def __init__(self, model: str, tokens: int) -> None:
         self._model = model
         self._tokens = tokens
-        self.text_bytes = tokens * _TEXT_BYTES_PER_TOKEN + _TEXT_SLACK
+        self.characters = tokens * _CHARACTERS_PER_TOKEN + _TEXT_SLACK
         """Of words, thinking and tool input, which are kept."""
-        self.event_bytes = 2 * self.text_bytes
+        self.event_bytes = 2 * self.characters
         """Of one event, which may hold the whole reply, with most of it escaped."""
         # Some think without being asked to, and beyond the limit.
         self.stream_bytes = (tokens + ROOM_FOR_THINKING) * _STREAM_BYTES_PER_TOKEN + _STREAM_SLACK
 
     def take(self, text: str) -> str:
         """Counts what is kept of the reply."""
-        self.text_bytes -= len(text)
-        if self.text_bytes < 0:
+        self.characters -= len(text)
+        if self.characters < 0:
             raise self.exceeded("text")
         return text
 
