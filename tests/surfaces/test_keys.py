@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import environment, moot
+from tests.surfaces.mcp.client import a_change, over_stdio, refused
 from tests.surfaces.web.server import DECISION, serving
 
 KEY = "hush-hush-hush"
@@ -61,3 +63,27 @@ def test_the_terminal_is_without_the_key(tmp_path: Path, stub: StubServer) -> No
         assert "the key *** is not ***" in ended.out + ended.err
         assert KEY not in ended.out + ended.err
         assert LOOKS_LIKE_ONE not in ended.out + ended.err
+
+
+def test_an_mcp_client_is_without_the_key(tmp_path: Path, stub: StubServer) -> None:
+    stub.default = _breaks
+
+    async def ask() -> str:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            return await refused(client, "ask_persona", persona="the-coach", question="Should we?")
+
+    said = asyncio.run(ask())
+    assert "is not ***" in said
+    assert LOOKS_LIKE_ONE not in said
+
+
+def test_a_change_keeps_no_key_of_a_review_that_failed(tmp_path: Path, stub: StubServer) -> None:
+    change = a_change(tmp_path)
+    stub.default = Behaviour(status=400, error_message=SAID)
+    env = environment(tmp_path, stub, OPENAI_API_KEY=KEY)
+    ended = moot("challenge", "add-login", "--engine", "model", env=env, cwd=tmp_path)
+    assert ended.code == 1
+    assert "the key *** is not ***" in ended.out + ended.err
+    kept = "".join(file.read_text(encoding="utf-8") for file in change.rglob("*") if file.is_file())
+    for secret in (KEY, LOOKS_LIKE_ONE):
+        assert secret not in ended.out + ended.err + kept
