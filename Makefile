@@ -4,13 +4,11 @@
 PYTHON     ?= python3
 VENV       := .venv
 BIN        := $(VENV)/bin
-# The one bootstrap: uv installs everything else.
-UV_VERSION := 0.13.7
 PAGE       := src/moot/surfaces/web/static/index.html
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
-.PHONY: run install page browser clients peers screenshots check test format docs lock bench clean help
+.PHONY: run install page browser clients peers screenshots check test format docs lock sbom audit bench clean help
 
 help:            ## Show what can be made.
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -26,8 +24,10 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	  { echo "Could not make a virtual environment with $(PYTHON). On Debian: apt install python3-venv"; exit 1; }
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "moot needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 run"; rm -rf $(VENV); exit 1; }
-	@$(BIN)/uv --version 2>/dev/null | grep -q '$(UV_VERSION)' || \
-	  $(BIN)/python -m pip --quiet --disable-pip-version-check install 'uv==$(UV_VERSION)'
+# The one bootstrap: pip installs uv, as the lock has it, and uv everything else.
+	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
+	@$(BIN)/uv --version 2>/dev/null | grep -qF "uv $$(sed -n 's/^uv==\([^ ]*\).*/\1/p' $(VENV)/uv.txt) " || \
+	  $(BIN)/python -m pip --quiet --disable-pip-version-check install --require-hashes --only-binary :all: -r $(VENV)/uv.txt
 	@echo "Installing what moot needs into $(VENV) …"
 	@$(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode --python $(BIN)/python requirements.lock
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
@@ -36,7 +36,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 # Node comes with the environment, so none has to be installed.
 page: $(PAGE)      ## Build the page.
 
-$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(shell find web/src web/public -type f)
+$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(wildcard web/*.ts) $(shell find web/src web/public -type f)
 	@echo "Building the page …"
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
@@ -93,6 +93,13 @@ peers:
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	@$(BIN)/uv pip sync --quiet --require-hashes --python .venv-bench/bin/python requirements-bench.lock
 	@touch $@
+
+sbom: install    ## List all that moot is made of, as CycloneDX: dist/moot.cdx.json.
+	@$(BIN)/python -m supply.sbom dist/moot.cdx.json
+
+# Not part of `check` or `test`: it asks services on the network, and what they know changes by itself.
+audit: install   ## Ask what is known against the pinned versions; says so where it could not ask.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m supply.audit
 
 screenshots: install page browser  ## Take the pictures in the documentation.
 	$(BIN)/python -m docs.screenshots

@@ -1,11 +1,12 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { thirdPartyNotices } from "./notices";
 
 const api = process.env["MOOT_API"] ?? "http://127.0.0.1:8642";
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), thirdPartyNotices()],
   build: {
     outDir: fileURLToPath(new URL("../src/moot/surfaces/web/static", import.meta.url)),
     emptyOutDir: true,

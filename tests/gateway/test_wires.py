@@ -237,6 +237,14 @@ def test_a_server_that_repeats_the_key_is_not_quoted(wire: Wire, stub: StubServe
     assert "Incorrect key provided: ***" in str(raised)
 
 
+@both_wires
+def test_a_server_that_repeats_the_key_within_the_stream_is_not_quoted(wire: Wire, stub: StubServer) -> None:
+    said = "x" * 490 + " secret-key-123"
+    raised, _ = outcome(wire, stub, Behaviour(text="One.", error_event_after=1, error_message=said))
+    assert type(raised) is ProviderDown
+    assert "secret" not in str(raised)
+
+
 def test_a_listener_that_fails_is_not_the_connections_fault(stub: StubServer) -> None:
     async def main() -> None:
         async with talking("openai", stub) as talk:

@@ -9,10 +9,12 @@ import asyncio
 import json
 import socket
 import struct
+import zlib
 from typing import Any
 
 from aiohttp import ClientConnectionResetError, web
 
+from tests.stub.flood import pieces
 from tests.stub.reply import Plan, Sending, Wire, plan, refusal, weave, weave_whole
 from tests.stub.script import Behaviour, Recorded
 
@@ -29,6 +31,9 @@ class Exchange:
         self._request = request
         self._wire = wire
         self._behaviour = behaviour
+        self._gzip = zlib.compressobj(wbits=31) if behaviour.gzip else None
+        self.sent = 0
+        """Bytes of the body, before compression."""
 
     async def carry_out(self) -> tuple[web.StreamResponse, bool]:
         """The response, and whether it was a whole reply."""
@@ -52,6 +57,10 @@ class Exchange:
             headers["retry-after"] = str(self._behaviour.retry_after)
         if self._behaviour.error_body is not None:
             html = self._behaviour.error_body
+            if self._gzip is not None:
+                body = self._gzip.compress(html.encode()) + self._gzip.flush()
+                headers |= {"content-encoding": "gzip", "content-type": "text/html"}
+                return web.Response(status=status, headers=headers, body=body)
             return web.Response(status=status, headers=headers, text=html, content_type="text/html")
         return web.json_response(body, status=status, headers=headers)
 
@@ -66,6 +75,8 @@ class Exchange:
             "cache-control": "no-cache",
             "request-id": f"req_stub_{self._request.number}",
         }
+        if self._gzip is not None:
+            headers["content-encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
         await response.prepare(self._http)
@@ -73,13 +84,14 @@ class Exchange:
         if self._request.stream:
             await asyncio.sleep(self._behaviour.first_token_delay)
         await self._write_tokens(response, sending.frames.tokens)
+        await self._write_flood(response)
         await self._write(response, sending.frames.tail)
         if sending.then == "cut":
             self._drop_connection()
         elif sending.then == "stall":
             await self._stall(response)
         else:
-            await response.write_eof()
+            await response.write_eof(self._gzip.flush() if self._gzip is not None else b"")
         return response, sending.whole
 
     async def _write_tokens(self, response: web.StreamResponse, tokens: tuple[bytes, ...]) -> None:
@@ -101,11 +113,23 @@ class Exchange:
     async def _write(self, response: web.StreamResponse, data: bytes) -> None:
         if not data:
             return
+        self.sent += len(data)
+        if self._gzip is not None:
+            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
         step = self._behaviour.split or len(data)
         for start in range(0, len(data), step):
             await response.write(data[start : start + step])
             if self._behaviour.split:
                 await asyncio.sleep(_CLIENT_TURNS_TO_READING if start == 0 else 0)
+
+    async def _write_flood(self, response: web.StreamResponse) -> None:
+        if self._behaviour.flood is None:
+            return
+        flooding = pieces(self._behaviour.flood, self._request.wire)
+        enough = self.sent + self._behaviour.flood_bytes
+        while self.sent < enough:
+            await self._write(response, next(flooding))
+            await asyncio.sleep(0)
 
     async def _stall(self, response: web.StreamResponse) -> None:
         while True:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tests.stub.flood import Flood
+
 Body = Mapping[str, Any]
 Stop = Literal["end", "limit", "tools", "refused"]
 
@@ -81,6 +83,13 @@ class Behaviour:
     """Ends the stream with an error event: overloaded."""
     garbage_after: int | None = None
     """A data line that is no JSON; the reply goes on after it."""
+
+    flood: Flood | None = None
+    """After the last token, `flood_bytes` of what nobody asked for. The reply ends properly after it, if the
+    client is still there."""
+    flood_bytes: int = 0
+    gzip: bool = False
+    """Compresses the body, asked for or not."""
 
     def __post_init__(self) -> None:
         if sum(getattr(self, fault) is not None for fault in FAULTS) > 1:

@@ -48,6 +48,8 @@ class StubServer:
         """Replies sent whole."""
         self.faulted = 0
         """Requests that got the error, cut or truncation they were scripted to get."""
+        self.sent: list[int] = []
+        """Bytes of each reply's body that were given to the network, before any compression."""
         self.left_at: list[float] = []
         """time.monotonic() of each client's leaving before the end."""
         self.url = ""
@@ -90,7 +92,7 @@ class StubServer:
         with self._lock:
             self._queue.clear()
             self._matchers.clear()
-            self.requests, self.probes, self.left_at = [], [], []
+            self.requests, self.probes, self.left_at, self.sent = [], [], [], []
             self.completed = self.faulted = 0
             self.max_open_streams = self.open_streams
 
@@ -195,8 +197,9 @@ class StubServer:
             assert task is not None
             self._handlers.add(task)
             whole = left = False
+            exchange = Exchange(http, request, wire, self._answer_to(request))
             try:
-                response, whole = await Exchange(http, request, wire, self._answer_to(request)).carry_out()
+                response, whole = await exchange.carry_out()
                 return response
             except (asyncio.CancelledError, ConnectionResetError):
                 left = True
@@ -206,6 +209,7 @@ class StubServer:
                 self._handlers.discard(task)
                 with self._lock:
                     self.open_streams -= 1
+                    self.sent.append(exchange.sent)
                     if whole:
                         self.completed += 1
                     elif not left:

@@ -50,14 +50,21 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
 
         body = request_body(call, forms)
         said = wire.Gathering(hear, silent=call.schema is not None)
-        decoder = Decoder(call, said.add)
+        room = wire.Room(call.model, body["max_tokens"])
+        decoder = Decoder(call, said.add, room)
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:
                 await wire.read_events(
-                    response.http_response, call.model, decoder.take, said, self._stall_seconds, self._pace
+                    response.http_response,
+                    call.model,
+                    decoder.take,
+                    said,
+                    self._stall_seconds,
+                    self._pace,
+                    room,
                 )
         except anthropic.APIError as error:
-            raise wire.failure(error, call.model, self._api_key) from error
+            raise wire.failure(error, call.model) from error
         except (anthropic.AnthropicError, TypeError) as error:
             # Raised before anything is sent, where no credential can be found.
             if "authentication" not in str(error).lower() and "credential" not in str(error).lower():
@@ -213,9 +220,10 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the events of one reply; only a reply that reached its end becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear) -> None:
+    def __init__(self, call: Call, hear: Hear, room: wire.Room | None = None) -> None:
         self._call = call
         self._hear = hear
+        self._room = room or wire.Room(call.model, call.max_tokens)
         self._blocks: dict[int, _Block] = {}
         self._pieces: dict[int, list[str]] = {}
         self._counts = _Counts()
@@ -227,12 +235,13 @@ class Decoder:
         """Whether the event brought the reply on: a ping does not."""
         try:
             event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
         if event.type == "content_block_delta" and event.delta is not None:
             self._add(event.index, event.delta)
         elif event.type == "content_block_start" and event.content_block is not None:
             self._blocks[event.index] = event.content_block
+            self._room.check_calls(len(self._blocks))
             if event.content_block.type == "text" and event.content_block.text:
                 self._add(event.index, _Delta("text_delta", text=event.content_block.text))
         elif event.type == "message_start" and event.message is not None:
@@ -247,17 +256,19 @@ class Decoder:
         return event.type != "ping"
 
     def _add(self, index: int, delta: _Delta) -> None:
+        if index not in self._blocks:
+            return
         pieces = self._pieces.setdefault(index, [])
         if delta.type == "text_delta":
-            pieces.append(delta.text)
+            pieces.append(self._room.take(delta.text))
             if self._call.schema is None:
                 self._hear(delta.text)
         elif delta.type == "input_json_delta":
-            pieces.append(delta.partial_json)
+            pieces.append(self._room.take(delta.partial_json))
         elif delta.type == "thinking_delta":
-            pieces.append(delta.thinking)
-        elif delta.type == "signature_delta" and index in self._blocks:
-            self._blocks[index].signature += delta.signature
+            pieces.append(self._room.take(delta.thinking))
+        elif delta.type == "signature_delta":
+            self._blocks[index].signature += self._room.take(delta.signature)
 
     def _finish(self, delta: _Delta | None, counts: _Counts | None) -> None:
         if delta is not None and delta.stop_reason is not None:
@@ -325,5 +336,5 @@ def _arguments(joined: str) -> Any:
     """A tool's input goes back as an object; what did not parse goes back as an empty one."""
     try:
         return msgspec.json.decode(joined or "{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}

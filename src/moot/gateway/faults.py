@@ -8,6 +8,9 @@ import time
 from collections.abc import Mapping
 
 from moot.errors import KeyRefused, ProviderDown, ProviderFailed, RateLimited, RequestRejected
+from moot.masking import mask
+
+_LONGEST_MESSAGE = 500
 
 _AGAIN = {408, 409}
 
@@ -40,7 +43,12 @@ _STREAM_ERRORS: dict[str, int] = {
 
 def from_stream_error(model: str, kind: str, message: str) -> ProviderFailed:
     """An error that arrived as an event after the stream had begun with a 200."""
-    return from_status(model, _STREAM_ERRORS.get(kind, 500), message or kind, {})
+    return from_status(model, _STREAM_ERRORS.get(kind, 500), shortened(message or kind), {})
+
+
+def shortened(message: str) -> str:
+    """What a server said, masked before it is cut: half a key would no longer be known for one."""
+    return mask(message)[:_LONGEST_MESSAGE]
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,14 @@ from moot.gateway import names, prices
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
 from moot.gateway.protocol import Provider
+from moot.masking import protect_environment
 from moot.telemetry import watching
 
 if TYPE_CHECKING:
     from moot.gateway.weights import Weights
 
 _OLLAMA_SECONDS = 0.5
+_OLLAMA_BYTES = 1024 * 1024
 _NO_KEY = "none"
 """Sent to servers that want no key, because the SDK wants one."""
 
@@ -30,6 +33,7 @@ class Gateway:
     def __init__(
         self, config: Config, env: Mapping[str, str], *, cache: Path, flag: str | None = None
     ) -> None:
+        protect_environment(env)
         self._config = config
         self._env = env
         self._flag = flag
@@ -202,12 +206,16 @@ async def _list_ollama(url: str) -> list[str]:
     import aiohttp
 
     timeout = aiohttp.ClientTimeout(total=_OLLAMA_SECONDS)
+    told = bytearray()
     try:
         async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(f"{url}/api/tags") as answer,
+            aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
+            session.get(f"{url}/api/tags", headers={"Accept-Encoding": "identity"}) as answer,
         ):
-            listed: Any = await answer.json()
-        return [str(model["name"]) for model in listed["models"]]
-    except (aiohttp.ClientError, OSError, ValueError, KeyError, TypeError):
+            async for chunk in answer.content.iter_any():
+                told += chunk
+                if len(told) > _OLLAMA_BYTES:
+                    return []
+        return [str(model["name"]) for model in json.loads(told)["models"]]
+    except (aiohttp.ClientError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return []

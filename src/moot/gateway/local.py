@@ -45,7 +45,7 @@ from moot.gateway.tiny import (
     plain,
     short_messages,
 )
-from moot.gateway.weights import Weights
+from moot.gateway.weights import Weights, check
 
 if TYPE_CHECKING:
     import xllamacpp  # type: ignore[import-untyped]
@@ -255,6 +255,7 @@ class LocalProvider:
 
 
 def _load(weights: Weights) -> xllamacpp.Server:
+    check(weights)
     try:
         # Here, because it maps a hundred megabytes of machine code.
         import xllamacpp

@@ -106,6 +106,7 @@ class Model:
         free: bool = False,
         patience: Patience | None = None,
         tool_rounds: int = 40,
+        tool_calls: int = 200,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name = name
@@ -115,6 +116,7 @@ class Model:
         self._free = free
         self._patience = patience or Patience()
         self._tool_rounds = tool_rounds
+        self._tool_calls = tool_calls
         self._sleep = sleep
 
     async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
@@ -145,12 +147,16 @@ class Model:
     async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
         """Turns until one that calls no tool. Returns it, and the messages that led to it."""
         tools = {tool.name: tool for tool in talk.request.tools}
+        calls = 0
         for _ in range(self._tool_rounds):
             turn = await self._exchange(talk, talk.call(self.name.model, messages))
             if turn.stop == "refused":
                 raise ReplyRefused(str(self.name), turn.text[:500])
             if not turn.tool_calls:
                 return turn, messages
+            calls += len(turn.tool_calls)
+            if calls > self._tool_calls:
+                raise ToolLoopTooLong(str(self.name), calls)
             answers = [await _use(tools, tool_call) for tool_call in turn.tool_calls]
             messages = (*messages, ModelSaid(turn.text, turn.tool_calls, turn.echo), *answers)
         raise ToolLoopTooLong(str(self.name), self._tool_rounds)

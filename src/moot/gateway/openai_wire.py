@@ -66,15 +66,22 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
 
         body = request_body(call, forms, compatible=self._compatible)
         said = wire.Gathering(hear, silent=call.schema is not None)
-        decoder = Decoder(call, said.add)
+        room = wire.Room(call.model, body.get("max_tokens") or body["max_completion_tokens"])
+        decoder = Decoder(call, said.add, room)
         try:
             client = self._client()
             async with client.chat.completions.with_streaming_response.create(**body) as response:
                 await wire.read_events(
-                    response.http_response, call.model, decoder.take, said, self._stall_seconds, self._pace
+                    response.http_response,
+                    call.model,
+                    decoder.take,
+                    said,
+                    self._stall_seconds,
+                    self._pace,
+                    room,
                 )
         except openai.APIError as error:
-            raise wire.failure(error, call.model, self._api_key) from error
+            raise wire.failure(error, call.model) from error
         except openai.OpenAIError as error:
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
@@ -228,9 +235,10 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the chunks of one reply; only a reply with a finish reason becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear) -> None:
+    def __init__(self, call: Call, hear: Hear, room: wire.Room | None = None) -> None:
         self._call = call
         self._hear = hear
+        self._room = room or wire.Room(call.model, call.max_tokens)
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: dict[int, tuple[str, str, list[str]]] = {}
@@ -243,7 +251,7 @@ class Decoder:
             return True
         try:
             chunk = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise StreamBroken(self._call.model, "the reply contained something that is no event") from error
         if chunk.error is not None:
             told = chunk.error if isinstance(chunk.error, _Error) else _Error(chunk.error)
@@ -262,11 +270,11 @@ class Decoder:
         if delta is None:
             return
         if delta.content:
-            self._text.append(delta.content)
+            self._text.append(self._room.take(delta.content))
             if self._call.schema is None:
                 self._hear(delta.content)
         if delta.refusal:
-            self._refusal.append(delta.refusal)
+            self._refusal.append(self._room.take(delta.refusal))
         for piece in delta.tool_calls or ():
             self._add_call(piece)
 
@@ -278,7 +286,8 @@ class Decoder:
         identity, name, arguments = self._calls.get(index, ("", "", []))
         function = piece.function or _Function()
         if function.arguments:
-            arguments.append(function.arguments)
+            arguments.append(self._room.take(function.arguments))
+        self._room.check_calls(len(self._calls))
         self._calls[index] = (identity or piece.id or "", name or function.name or "", arguments)
 
     def turn(self) -> Turn:

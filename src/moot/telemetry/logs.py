@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from moot.masking import mask
 from moot.telemetry import Drive, ModelCall, Served
 
 LogFormat = Literal["text", "json"]
@@ -25,7 +26,7 @@ def set_up(log_format: LogFormat) -> None:
     """For the whole process. Once: whoever calls it again changes the format."""
     handler = logging.StreamHandler(sys.stderr)
     as_json = log_format == "json"
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(JsonLines() if as_json else _Lines("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     _log.setLevel(logging.INFO if as_json else logging.WARNING)
 
@@ -39,6 +40,11 @@ def wanted() -> bool:
     return _log.isEnabledFor(logging.INFO)
 
 
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
+
+
 class JsonLines(logging.Formatter):
     """A line for each record: its message, and what was given as `extra={"fields": {…}}`."""
 
@@ -47,12 +53,12 @@ class JsonLines(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": mask(record.getMessage()),
             **_trace(),
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0] is not None:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = mask(self.formatException(record.exc_info))
         return msgspec.json.encode(line, enc_hook=str).decode()
 
 

@@ -59,7 +59,7 @@ def test_one_session_too_many_is_429_and_says_when_to_try_again(
 
 
 def test_a_client_who_does_not_read_slows_nobody_and_misses_nothing(tmp_path: Path, stub: StubServer) -> None:
-    a_board(stub, pace=400, words=("x" * 2000 + " ") * 400)
+    a_board(stub, pace=400, words=("x" * 400 + " ") * 400)
     with serving(tmp_path, stub) as server:
         with server.streaming("POST", "/api/board/session", json=SESSION) as events:
             heard = [next(events)]
@@ -73,7 +73,7 @@ def test_a_client_who_does_not_read_slows_nobody_and_misses_nothing(tmp_path: Pa
                 slow.sendall(f"GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n".encode())
                 before = memory(server)
                 heard.extend(events)
-                assert sum(len(e.get("token", "")) for e in heard) > 6_000_000
+                assert sum(len(e.get("token", "")) for e in heard) > 1_200_000
                 assert memory(server) - before < 40_000_000
                 slow.settimeout(30)
                 body = b""

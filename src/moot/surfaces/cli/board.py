@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -187,7 +186,7 @@ def _write_record(session: BoardSession, file: Path) -> None:
     facts: Any = {"session_id": session.id, "when": session.created_at}
     match file.suffix.lower():
         case ".json":
-            text = json.dumps(records.board_json(state, **facts), ensure_ascii=False, indent=2) + "\n"
+            text = screen.json_text(records.board_json(state, **facts)) + "\n"
         case ".html":
             text = records.board_html(state, **facts)
         case _:

@@ -45,14 +45,14 @@ def mcp(
         call_as("agentd")
 
     async def command(moot: Moot) -> int:
-        import logging
         import signal
 
         from moot.surfaces.cli import screen
         from moot.surfaces.mcp.server import create_server
+        from moot.telemetry import logs
 
         # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
-        logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+        logs.set_up("text")
         server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"))
         if http:
             from moot.surfaces.mcp.serving import serve_http
@@ -60,6 +60,7 @@ def mcp(
             await serve_http(
                 server,
                 PORT if port is None else port,
+                moot.config.user.server,
                 lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
             )
         else:

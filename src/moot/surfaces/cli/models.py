@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +34,7 @@ def list_models(as_json: JsonOption = False) -> None:
                             "bytes": entry.size,
                             "estimatedMemoryMb": entry.memory_mb,
                             "licence": entry.licence,
+                            "sha256": entry.sha256,
                             "description": entry.description,
                             "path": str(here[entry.file]) if entry.file in here else None,
                         }
@@ -53,8 +55,17 @@ def list_models(as_json: JsonOption = False) -> None:
 
 
 @models.command("pull")
-def pull_model(name: Annotated[str, typer.Argument(help="A name from `moot models list`.")]) -> None:
+def pull_model(
+    name: Annotated[str, typer.Argument(help="A name from `moot models list`.")],
+    sha256: Annotated[
+        str | None,
+        typer.Option(metavar="HEX", help="The checksum that the file must have, from a source you trust."),
+    ] = None,
+) -> None:
     """Download a local model; an interrupted download goes on where it stopped."""
+
+    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
+        raise typer.BadParameter("must be 64 hexadecimal digits", param_hint="--sha256")
 
     async def command(moot: Moot) -> int:
         from rich.console import Console
@@ -71,8 +82,15 @@ def pull_model(name: Annotated[str, typer.Argument(help="A name from `moot model
         columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(name)
-            path = await moot.pull(name, lambda done, total: bar.update(task, completed=done, total=total))
-        screen.show(str(path))
+            pulled = await moot.pull(
+                name, lambda done, total: bar.update(task, completed=done, total=total), sha256
+            )
+        screen.show(str(pulled.path))
+        if not pulled.is_known:
+            screen.say(
+                f"moot has no checksum of its own for {name}: the file is what the hub announced, "
+                f"sha256 {pulled.sha256}. Compare it with a source you trust; `--sha256` has it checked."
+            )
         screen.say(f"Ready: moot ask --model local:{name} the-strategist '…'")
         return 0
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import Any, Literal
 
-from moot.surfaces.cli.plain import visible
+from moot.surfaces.cli.plain import ACTING, visible
 
 Style = Literal["bold", "dim"]
 
@@ -27,9 +28,19 @@ def show(text: str = "") -> None:
     print(visible(text), flush=True)  # noqa: T201
 
 
+def json_text(document: Any) -> str:
+    """Readable, and with all that a terminal could act on as escapes: as JSON it is the same."""
+    return ACTING.sub(_escape, json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _escape(found: re.Match[str]) -> str:
+    # The line breaks of the layout are the only ones that are not escaped already.
+    return "\n" if found[0] == "\n" else json.dumps(found[0])[1:-1]
+
+
 def show_json(document: Any) -> None:
     """The one document of a --json command."""
-    print(json.dumps(document, ensure_ascii=False, indent=2), flush=True)  # noqa: T201
+    print(json_text(document), flush=True)  # noqa: T201
 
 
 def styled(text: str, style: Style | None, stream: Any) -> str:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from moot.errors import InvalidInput
+from moot.surfaces.http_server import MAX_BODY, HttpServer, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moot.config import ServerSettings
     from moot.surfaces.mcp.server import Server
 
 LOOPBACK = "127.0.0.1"
 _PATH = "/mcp"
 
 
-async def serve_http(server: Server, port: int, ready: Callable[[str], None]) -> None:
+async def serve_http(
+    server: Server, port: int, settings: ServerSettings, ready: Callable[[str], None]
+) -> None:
     """Serves until it is told to stop. `ready` is told the address, once it is open."""
-    listening = _listen(port)
+    listening = listen(LOOPBACK, port)
     port = listening.getsockname()[1]
     # Any page in the user's browser can reach loopback, also by a name of its own: only requests to this very
     # server are heard, and of pages only its own, of which there are none.
@@ -31,30 +32,8 @@ async def serve_http(server: Server, port: int, ready: Callable[[str], None]) ->
         allowed_hosts=names,
         allowed_origins=[f"http://{name}" for name in names],
     )
-    app = server.streamable_http_app(streamable_http_path=_PATH, transport_security=security)
-    config = uvicorn.Config(
-        app, log_level="warning", lifespan="on", server_header=False, timeout_graceful_shutdown=3
+    app = server.streamable_http_app(
+        streamable_http_path=_PATH, transport_security=security, max_request_body_size=MAX_BODY
     )
-    await _Announced(config, lambda: ready(f"http://{LOOPBACK}:{port}{_PATH}")).serve(sockets=[listening])
-
-
-class _Announced(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-
-def _listen(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((LOOPBACK, port))
-    except OSError as error:
-        listening.close()
-        raise InvalidInput("--port", f"{port} cannot be used: {error.strerror}; try --port 0") from error
-    return listening
+    opened = f"http://{LOOPBACK}:{port}{_PATH}"
+    await HttpServer(app, settings, lambda: ready(opened)).serve(sockets=[listening])

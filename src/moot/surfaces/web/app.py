@@ -16,6 +16,7 @@ from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, StoreFailed
 from moot.examination import BETTER_MODEL
 from moot.frames import usage
+from moot.surfaces.http_server import MAX_BODY
 from moot.surfaces.web import payloads, wire
 from moot.surfaces.web.guards import LOOPBACK, Guards
 from moot.surfaces.web.health import add_health
@@ -49,7 +50,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.add_middleware(Streams)
-    app.add_middleware(Guards, hosts=hosts, token=token, max_body=wire.MAX_BODY)
+    app.add_middleware(Guards, hosts=hosts, token=token, max_body=MAX_BODY)
     app.add_middleware(Watched)
     add_refusals(app)
     _board_routes(app, moot)

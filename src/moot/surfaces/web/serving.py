@@ -10,9 +10,8 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import uvicorn
-
-from moot.errors import ConfigInvalid, InvalidInput
+from moot.errors import ConfigInvalid
+from moot.surfaces.http_server import HttpServer, listen
 from moot.surfaces.web.app import create_app
 from moot.surfaces.web.guards import LOOPBACK
 from moot.surfaces.web.supervising import Supervised, supervise
@@ -50,20 +49,12 @@ async def serve(
     moot: Moot, served: Served, ready: Callable[[str], None], supervised: Supervised | None = None
 ) -> None:
     """Serves until it is told to stop. `ready` is told the address to open, once it is open."""
-    listening = supervised.listening if supervised else _listen(served.host, served.port)
+    listening = supervised.listening if supervised else listen(served.host, served.port)
     token, told = _token(served, moot.env)
     names = (*LOOPBACK, served.shown, socket.gethostname(), *served.names)
     app = create_app(moot, hosts=names, token=token, grace=served.grace, work=served.work)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level="warning",
-        lifespan="on",
-        server_header=False,
-        timeout_graceful_shutdown=3,
-    )
     opened = supervised.ready if supervised else lambda: ready(served.address(listening, told))
-    server = _Server(config, opened)
+    server = HttpServer(app, moot.config.user.server, opened)
     # What is wrong with the database is said in a sentence here; uvicorn would show a traceback.
     await moot.store()
     besides = [asyncio.create_task(_get_ready(moot))]
@@ -82,7 +73,7 @@ async def serve_several(
     moot: Moot, served: Served, count: int, arguments: Sequence[str], ready: Callable[[str], None]
 ) -> bool:
     """The same in so many processes, each of which is `moot` with these arguments. Whether they began."""
-    listening = _listen(served.host, served.port)
+    listening = listen(served.host, served.port)
     token, told = _token(served, moot.env)
     env = {**moot.env, "MOOT_TOKEN": token} if token else moot.env
     with listening:
@@ -90,7 +81,7 @@ async def serve_several(
         return await supervise(count, arguments, listening, env, lambda: ready(opened))
 
 
-async def _stop_when_alone(server: uvicorn.Server, supervised: Supervised) -> None:
+async def _stop_when_alone(server: HttpServer, supervised: Supervised) -> None:
     await supervised.alone()
     server.should_exit = True
 
@@ -131,29 +122,3 @@ def _allow_many_connections() -> None:
     wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named, because asyncio switches Nagle's algorithm off only where it sees that this is TCP.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise InvalidInput(
-            "--port", f"{host}:{port} cannot be used: {error.strerror}; try --port 0"
-        ) from error
-    return listening

@@ -23,7 +23,6 @@ from moot.flows.board_events import (
 from moot.flows.board_state import Step
 from moot.personas import Contribution
 
-MAX_BODY = 1 << 20
 MAX_CONTENT = 10_000
 
 _NO_NUL = r"^[^\x00]*$"
