@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from moot.flows.flow import Event, Flow
     from moot.gateway.gateway import Gateway
     from moot.gateway.names import ModelName, Speaker
+    from moot.gateway.prices import Pricing
     from moot.gateway.weights import Entry, Weights
+    from moot.meter import Meter
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
@@ -172,7 +174,9 @@ class Moot:
     def gateway(self) -> Gateway:
         from moot.gateway.gateway import Gateway
 
-        gateway = Gateway(self.config, self._env, cache=self.weights_folder, flag=self._options.model)
+        gateway = Gateway(
+            self.config, self._env, cache=self.weights_folder, flag=self._options.model, meter=self.meter
+        )
         self._stack.push_async_callback(gateway.close)
         return gateway
 
@@ -181,7 +185,23 @@ class Moot:
             from moot.store import open_store
 
             self._store = await self._stack.enter_async_context(open_store(self.database))
+            self._stack.push_async_callback(self.meter.close)
         return self._store
+
+    @cached_property
+    def meter(self) -> Meter:
+        """Counts what models cost, and stops at what the user allows to be spent."""
+        from moot.gateway import names
+        from moot.meter import Meter
+
+        def pricing(model: str) -> Pricing:
+            try:
+                return self.gateway.pricing(names.parse(model))
+            except ConfigInvalid:
+                # A program is known by its name alone.
+                return self.gateway.pricing(names.ModelName(model, ""))
+
+        return Meter(self.store, self.config.user.limits, pricing)
 
     def telemetry(self) -> AbstractAsyncContextManager[None]:
         """While it lasts, this process reports what it does, to whom the user's settings or the environment
@@ -314,23 +334,27 @@ class Moot:
     ) -> Conversation[S, E]:
         from moot.runner import Runner, StoredLog
 
-        speak = await self.speaking(model, part.prompts)
+        speak = await self.speaking(model, part.prompts, session.id)
         log = StoredLog(await self.store(), session.id, flow)
         runner = Runner(flow, log, speak=speak, person=part.person, listener=part.listener)
         await runner.resume()
         return Conversation(session, runner, str(model), self.gateway.named(model).small)
 
-    async def speaking(self, model: ModelName, prompts: Prompts) -> Speak:
-        """A performer of a session's model effects, which stops at what the user allows to be spent."""
-        from moot.speaking import speaking
+    async def speaking(self, model: ModelName, prompts: Prompts, session: str) -> Speak:
+        """A performer of the model effects of one session, on whose account they are."""
+        from moot.speaking import on_account, speaking
 
-        speak = speaking(self.library, self.gateway, model, prompts)
+        speak = on_account(session, speaking(self.library, self.gateway, model, prompts))
         limits = self.config.user.limits
-        if not limits.model_fields_set:
+        if not limits.model_calls:
             return speak
         from moot.engine.caps import Caps
 
-        return Caps(limits, await self.store(), None).around(speak, str(model))
+        return Caps(limits, None).around(speak, str(model))
+
+    def account(self, what: str) -> str:
+        """The name of what lives in this workspace's files, as a session that models are paid for."""
+        return f"{what} in {self.workspace.root}"
 
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener

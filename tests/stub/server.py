@@ -50,6 +50,8 @@ class StubServer:
         """Requests that got the error, cut or truncation they were scripted to get."""
         self.left_at: list[float] = []
         """time.monotonic() of each client's leaving before the end."""
+        self.exchanges: list[Exchange] = []
+        """Of the same order as the requests; each says what it would cost."""
         self.url = ""
         self._port = port
         self._lock = threading.RLock()
@@ -90,7 +92,7 @@ class StubServer:
         with self._lock:
             self._queue.clear()
             self._matchers.clear()
-            self.requests, self.probes, self.left_at = [], [], []
+            self.requests, self.probes, self.left_at, self.exchanges = [], [], [], []
             self.completed = self.faulted = 0
             self.max_open_streams = self.open_streams
 
@@ -196,7 +198,10 @@ class StubServer:
             self._handlers.add(task)
             whole = left = False
             try:
-                response, whole = await Exchange(http, request, wire, self._answer_to(request)).carry_out()
+                exchange = Exchange(http, request, wire, self._answer_to(request))
+                with self._lock:
+                    self.exchanges.append(exchange)
+                response, whole = await exchange.carry_out()
                 return response
             except (asyncio.CancelledError, ConnectionResetError):
                 left = True

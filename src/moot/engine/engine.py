@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +29,7 @@ from moot.frame_writers import SaidWord
 from moot.frames import Payload, missing, session_start
 from moot.runner import Speak, Speech, StoredLog
 from moot.sharing import Sharing
+from moot.speaking import on_account
 from moot.store import Frame, Session, Store
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class Engine:
         self._many: Many | None = None
         sharing = Sharing(store) if store.shared and work != "own" else None
         self.server = store.server if sharing else ""
-        self.caps = Caps(limits or Limits(), store, sharing)
+        self.caps = Caps(limits or Limits(), sharing)
         if sharing is not None:
             from moot.engine.many import Many
 
@@ -149,7 +151,7 @@ class Engine:
         live = Live(
             self,
             StoredLog(self.store, session.id, BOARD),
-            self._speaking(),
+            self._speaking(session.id),
             session,
         )
         await live.resume()
@@ -166,7 +168,7 @@ class Engine:
         live = Live(
             self,
             MemoryLog(events),
-            self._speaking(),
+            self._speaking(f"unstored-{secrets.token_hex(6)}"),
             None,
         )
         live.client = client
@@ -174,13 +176,15 @@ class Engine:
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self) -> Speak:
-        """A performer that is made when it is first needed: many who look at a session never drive it."""
+    def _speaking(self, session: str) -> Speak:
+        """A performer on a session's account, made when it is first needed: many who look at a session never
+        drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
-                made.append(self.caps.around(self._speak_for(state.model)[0], state.model))
+                speak = on_account(session, self._speak_for(state.model)[0])
+                made.append(self.caps.around(speak, state.model))
             return await made[0](effect, state, speech)
 
         return speak
