@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from moot.gateway.names import ModelName, Speaker
     from moot.gateway.prices import Pricing
     from moot.gateway.weights import Entry, Weights
+    from moot.ledger import Line
     from moot.meter import Meter
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
@@ -351,6 +352,18 @@ class Moot:
         from moot.engine.caps import Caps
 
         return Caps(limits, None).around(speak, str(model))
+
+    async def spending(self) -> dict[str, list[Line]]:
+        """What models have cost: by day, and of today by session and by model."""
+        from moot.ledger import Ledger, today
+
+        await self.meter.settle_abandoned()
+        ledger = Ledger(await self.store())
+        return {
+            "days": await ledger.report("day"),
+            "sessions": await ledger.report("session", today()),
+            "models": await ledger.report("model", today()),
+        }
 
     def account(self, what: str) -> str:
         """The name of what lives in this workspace's files, as a session that models are paid for."""
