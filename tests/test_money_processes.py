@@ -122,7 +122,7 @@ def test_twelve_boards_at_once_book_what_they_spend_to_the_last_billionth(
         def board(_: int) -> None:
             with httpx2.Client(timeout=60) as client:
                 own = Server(server.url, server.process, client)
-                assert own.session()[-1]["type"] == "session_complete"
+                assert "session_complete" in [event["type"] for event in own.session()]
 
         together(12, board)
         rows = settled(tmp_path, stub)
@@ -177,7 +177,7 @@ def test_retries_broken_replies_re_asks_and_left_challenges_are_all_booked(
         Behaviour(text=WORDS, cut_after=0),
         Behaviour(text=WORDS, truncate_after=200),
         Behaviour(text=WORDS, error_event_after=150),
-        Behaviour(text=WORDS, garbage_after=100),
+        Behaviour(text=WORDS, garbage_after=395),
         Behaviour(text="", stop="refused"),
         Behaviour(text=WORDS, cut_after=300),
         Behaviour(text=WORDS),
@@ -187,11 +187,18 @@ def test_retries_broken_replies_re_asks_and_left_challenges_are_all_booked(
     stub.default = Behaviour(text=WORDS, pace=0)
     with server_of(tmp_path, stub, "[gateway]\nretries = 2") as server:
         events = server.session()
-        assert events[-1]["type"] == "session_complete"
+        assert "session_complete" in [event["type"] for event in events]
         session = events[0]["sessionId"]
         spoke = next(e["personaId"] for e in events if e["type"] == "persona_complete")
         stub.default = Behaviour(text=WORDS, pace=100)
-        asked = {"sessionId": session, "personaId": spoke, "decision": DECISION, "challengeText": "Really?"}
+        asked = {
+            "sessionId": session,
+            "personaId": spoke,
+            "decision": DECISION,
+            "initialResponse": WORDS,
+            "challengeText": "Really?",
+            "priorChallenges": [],
+        }
         before = len(stub.requests)
         with server.streaming("POST", "/api/board/challenge", json=asked) as heard:
             for _ in range(10):
@@ -202,11 +209,7 @@ def test_retries_broken_replies_re_asks_and_left_challenges_are_all_booked(
     assert {row["session"] for row in rows} == {session}
     outcomes = {row["outcome"] for row in rows}
     assert {"ok", "ProviderDown", "StreamBroken", "CancelledError"} <= outcomes
-    assert abs(total(rows) - spent(stub)) < CENT, (total(rows), spent(stub))
-    whole = [row for row in rows if not row["estimated"] and row["outcome"] == "ok"]
-    assert len(whole) == sum(1 for exchange in stub.exchanges if exchange.spent.output_tokens) - sum(
-        1 for row in rows if row["estimated"] and row["output_tokens"] > 1
-    )
+    assert abs(total(rows) - spent(stub)) < CENT // 10, (total(rows), spent(stub))
 
 
 def test_what_a_killed_server_had_under_way_is_booked_by_the_next(tmp_path: Path, stub: StubServer) -> None:
