@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,36 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
 
 from moot import ledger, meter
+from moot.application import Moot, Options, opened
 from moot.config import Config, Limits, Price, Settings
-from moot.errors import ConfigInvalid, LimitReached, ProviderDown, StreamBroken
+from moot.errors import (
+    ConfigInvalid,
+    LimitReached,
+    ProviderDown,
+    ProviderFailed,
+    ReviewerCrashed,
+    StreamBroken,
+    Unreachable,
+)
 from moot.gateway.gateway import Gateway
 from moot.gateway.metering import charging
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import ModelName, parse
+from moot.gateway.openai_wire import OpenAIProvider
 from moot.gateway.prices import NANO, Pricing
 from moot.gateway.protocol import Call, Hear, Turn, Usage
 from moot.ledger import Ledger
 from moot.meter import Meter
+from moot.metered_programs import MeteredCoder, MeteredReviewer
+from moot.reviewers.coding import Order, Worked
+from moot.reviewers.protocol import Job, Outcome, Progress
 from moot.speech import Request, UserSaid
 from moot.store import Store, open_store, sqlite_url
 from moot.tables import attempts, spending
+from tests.gateway.wires import WIRES, Wire, talking
 from tests.postgres import running_postgresql
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
 
 NAME = ModelName("openai", "m")
 DOLLAR = Usage(1_000_000, 0)
@@ -411,3 +428,178 @@ def test_prices_are_exact_in_billionths_of_a_dollar() -> None:
     own = Pricing("m", own=Price(input=0.1, output=0.7, cache_read=0.01, cache_write=0.125))
     assert own.nano_usd(Usage(3, 0)) == 300
     assert own.nano_usd(Usage(10, 1, cache_read_tokens=4, cache_write_tokens=2)) == 400 + 40 + 250 + 700
+
+
+# -- what the wires know of a reply that did not end -----------------------------------------------
+
+WORDS = "yes" + " yes" * 399
+"""Four bytes a token, as they are estimated."""
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("fate", "tokens"),
+    [
+        (Behaviour(text=WORDS, truncate_after=100), 100),
+        (Behaviour(text=WORDS, error_event_after=60), 60),
+        (Behaviour(text=WORDS, stall_after=80), 80),
+        (Behaviour(tool_calls=(("look", '{"a": "' + "yes " * 50 + '"}'),), truncate_after=30), 30),
+        (Behaviour(status=500), 0),
+        (Behaviour(status=401), 0),
+    ],
+)
+def test_a_reply_that_breaks_off_costs_what_was_said_by_then(
+    wire: Wire, fate: Behaviour, tokens: int, tmp_path: Path, stub: StubServer
+) -> None:
+    stub.default = fate
+
+    async def main(store: Store) -> None:
+        priced = Pricing("m", own=Price(input=1, output=1))
+        async with (
+            metering(store) as by,
+            talking(
+                wire, stub, pricing=priced, meter=by, patience=Patience(retries=0), stall_seconds=0.5
+            ) as talk,
+        ):
+            with pytest.raises(ProviderFailed):
+                await talk.stream()
+        [row] = await rows(store)
+        [exchange] = stub.exchanges
+        assert abs(row.output_tokens - tokens) <= 1 + tokens // 10
+        if fate.status != 200:
+            assert (row.input_tokens, row.nano_usd) == (0, 0), "what was refused costs nothing"
+        elif wire == "anthropic":
+            assert row.input_tokens == exchange.spent.input_tokens
+        else:
+            assert row.input_tokens > 0
+        assert bool(row.estimated) is (fate.status == 200)
+
+    with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
+def test_a_server_that_does_not_count_is_counted_for(tmp_path: Path, stub: StubServer) -> None:
+    stub.default = Behaviour(text=WORDS, omit_usage=True)
+
+    async def main(store: Store) -> None:
+        async with metering(store) as by, talking("openai", stub, meter=by) as talk:
+            reply = await talk.stream()
+        assert (reply.usage.output_tokens, reply.usage.estimated) == (400, True)
+        [row] = await rows(store)
+        assert (row.output_tokens, row.estimated, row.outcome) == (400, 1, "ok")
+
+    with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
+def test_a_server_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
+    async def main(store: Store) -> None:
+        there = OpenAIProvider(base_url="http://127.0.0.1:9/v1", api_key="x", compatible=True)
+        async with metering(store) as by:
+            with pytest.raises(Unreachable):
+                await model(there, by).stream(ASKED)
+        await there.close()
+        [row] = await rows(store)
+        assert (row.nano_usd, row.outcome) == (0, "Unreachable")
+
+    with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
+# -- reviewers and coding agents -------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def at_work(folder: Path, toml: str) -> AsyncIterator[Moot]:
+    config = folder / "config.toml"
+    config.write_text(toml, encoding="utf-8")
+    options = Options(workspace=folder, database=sqlite_url(folder / "moot.db"))
+    async with opened(options, env={"PATH": "/usr/bin:/bin"}) as moot:
+        vars(moot).update(user_config_file=config)
+        yield moot
+
+
+@dataclass
+class Program:
+    """A reviewer and a coding agent at once, which reports what it is told to."""
+
+    name: str
+    tokens: tuple[int, int] = (0, 0)
+    cost_usd: float | None = None
+    failure: Exception | None = None
+    started: int = 0
+
+    async def review(self, job: Job, _: Progress) -> Outcome:
+        self._start()
+        return Outcome(None, job.model or "default", *self.tokens, self.cost_usd, 1, "It is fine.")
+
+    async def work(self, _order: Order, _: Progress) -> Worked:
+        self._start()
+        return Worked(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
+
+    def _start(self) -> None:
+        self.started += 1
+        if self.failure is not None:
+            raise self.failure
+
+
+def job(model: str | None, folder: Path) -> Job:
+    return Job(folder, folder, "feat", "Review it, please, all of it.", model, None, 10, ("moot",))
+
+
+def programs(folder: Path, toml: str, do: Callable[[Moot], Awaitable[None]]) -> list[Any]:
+    async def main() -> list[Any]:
+        async with at_work(folder, toml) as moot:
+            with charging("change feat"):
+                await do(moot)
+            return await rows(await moot.store())
+
+    return asyncio.run(main())
+
+
+def test_a_program_is_booked_by_what_it_reports_else_by_what_is_known(tmp_path: Path) -> None:
+    order = Order("Carry it out, please, all of it.", tmp_path, 10)
+
+    async def do(moot: Moot) -> None:
+        await MeteredReviewer(Program("claude", (5, 7), 0.25), moot).review(job(None, tmp_path), print)
+        await MeteredReviewer(Program("codex", (1000, 100)), moot).review(job("gpt-4o", tmp_path), print)
+        await MeteredCoder(Program("command"), moot).work(order, print)
+        broken = Program("claude", failure=ReviewerCrashed("claude", "it fell over"))
+        with pytest.raises(ReviewerCrashed):
+            await MeteredCoder(broken, moot).work(order, print)
+
+    found = programs(tmp_path, "[prices.command]\ninput = 1.0\noutput = 2.0\n", do)
+    # gpt-4o: 2.5 and 10 dollars a million; the command: 8 tokens in, 3 out.
+    assert [(row.model, row.nano_usd) for row in found] == [
+        ("claude", 250_000_000),
+        ("codex:gpt-4o", 2_500_000 + 1_000_000),
+        ("command", 8 * 1000 + 3 * 2000),
+        ("claude", None),
+    ]
+    assert [row.estimated for row in found] == [0, 0, 1, 1]
+    assert found[3].outcome == "ReviewerCrashed"
+    assert found[3].input_tokens == 8
+    assert {row.session for row in found} == {"change feat"}
+
+
+@pytest.mark.parametrize("name", ["codex", "command"])
+def test_a_program_whose_cost_nobody_knows_does_not_start_under_a_limit_in_dollars(
+    tmp_path: Path, name: str
+) -> None:
+    program = Program(name)
+
+    async def do(moot: Moot) -> None:
+        with pytest.raises(ConfigInvalid, match=rf"what {name} costs: set its price under \[prices"):
+            await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+
+    assert programs(tmp_path, "[limits]\nday_usd = 1.0\n", do) == []
+    assert program.started == 0
+
+
+def test_a_program_does_not_start_once_the_limit_is_reached(tmp_path: Path) -> None:
+    program = Program("claude", (5, 7), 2.0)
+
+    async def do(moot: Moot) -> None:
+        await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+        with pytest.raises(LimitReached, match=r"has cost \$2.00"):
+            await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+
+    assert len(programs(tmp_path, "[limits]\nsession_usd = 1.5\n", do)) == 1
+    assert program.started == 1
