@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -254,6 +255,30 @@ def test_of_eight_that_begin_together_only_as_many_begin_as_there_is_room_for(
             assert await booked(store) == NANO
 
     with_store(database, main)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 5_000), st.lists(st.integers(0, 1_000), min_size=1, max_size=10))
+def test_a_limit_is_never_passed_by_more_than_one_reply(
+    tmp_path_factory: pytest.TempPathFactory, cap: int, costs: list[int]
+) -> None:
+    """However many begin together, in two processes; and never is anything refused while there is room."""
+
+    async def one(by: Meter, tokens: int) -> None:
+        provider = Waiting(Usage(0, tokens))
+        provider.may_end.set()
+        with contextlib.suppress(LimitReached):
+            await model(provider, by).stream(ASKED)
+
+    async def main(store: Store) -> None:
+        limits = Limits(day_tokens=cap)
+        async with metering(store, limits) as here, metering(store, limits) as there:
+            await asyncio.gather(*(one((here, there)[i % 2], cost) for i, cost in enumerate(costs)))
+        used = [row.output_tokens for row in await rows(store)]
+        assert sum(used) < cap + max(used)
+        assert len(used) == len(costs) or sum(used) >= cap
+
+    with_store(sqlite_url(tmp_path_factory.mktemp("cap") / "moot.db"), main)
 
 
 def test_who_has_to_wait_for_room_goes_on_as_soon_as_there_is_some(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from moot.speech import Usage
 from moot.store import Store
 
 TRY_AGAIN_SECONDS = 5.0
-NOTE_SECONDS = 1.0
+NOTE_SECONDS = 2.0
 """How often what is known of requests under way is written: what a kill can lose of one."""
 _LOOK_AGAIN_SECONDS = 1.0
 

@@ -317,8 +317,9 @@ class Decoder:
             fresh = least_of(self._call).input_tokens
         output = counts.output_tokens or 0
         if not self._is_counted:
-            said = sum(tokens_of(*pieces) for pieces in self._pieces.values())
-            output = max(output, said)
+            # Joined first: this is asked of every reply every other second, and there are many pieces.
+            said = ["".join(pieces) for pieces in self._pieces.values()]
+            output = max(output, tokens_of(*said))
         return Usage(
             input_tokens=(fresh or 0) + read + written,
             output_tokens=output,

@@ -321,8 +321,9 @@ class Decoder:
         details = counts.prompt_tokens_details
         output = counts.completion_tokens
         if output is None:
-            arguments = (piece for _, _, pieces in self._calls.values() for piece in pieces)
-            output = tokens_of(*self._text, *self._refusal, *arguments)
+            # Joined first: this is asked of every reply every other second, and there are many pieces.
+            arguments = ["".join(pieces) for _, _, pieces in self._calls.values()]
+            output = tokens_of("".join(self._text), "".join(self._refusal), *arguments)
         return Usage(
             input_tokens=counts.prompt_tokens or least_of(self._call).input_tokens,
             output_tokens=output,

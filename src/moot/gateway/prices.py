@@ -7,7 +7,7 @@ user's own, from the configuration, or those in genai-prices; nothing is fetched
 from __future__ import annotations
 
 import asyncio
-import sys
+import threading
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -15,7 +15,9 @@ from moot.config import Price
 from moot.gateway.protocol import Usage
 
 NANO = 1_000_000_000
-"""Of these, a dollar has."""
+"""So many are a dollar."""
+
+_is_loaded = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Pricing:
 
     async def load(self) -> None:
         """Loads what `nano_usd` needs. Takes half a second of CPU the first time, hence in a thread."""
-        if self.listed_by and not (self.own or self.free) and "genai_prices" not in sys.modules:
+        if self.listed_by and not (self.own or self.free) and not _is_loaded.is_set():
             await asyncio.to_thread(warm_up)
 
     def nano_usd(self, usage: Usage) -> int | None:
@@ -87,3 +89,4 @@ def usd(nano: int | None) -> float | None:
 def warm_up() -> None:
     """Loads the price data, and makes the first look-up, which is slow."""
     listed_nano_usd("anthropic", "claude-sonnet-5-5", Usage(1, 1))
+    _is_loaded.set()
