@@ -169,12 +169,12 @@ def test_what_breaks_off_or_is_cancelled_is_booked_with_what_is_known(database: 
             talk.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await talk
-            assert [row.outcome for row in await rows(store)] == [
-                "StreamBroken",
-                "ProviderDown",
-                "CancelledError",
-            ]
-            assert await booked(store) == 3 * NANO
+        assert [row.outcome for row in await rows(store)] == [
+            "StreamBroken",
+            "ProviderDown",
+            "CancelledError",
+        ]
+        assert await booked(store) == 3 * NANO
 
     with_store(database, main)
 
@@ -202,9 +202,9 @@ def test_booked_is_always_the_sum_of_what_was_spent(
     async def main(store: Store) -> None:
         async with metering(store, Limits(day_tokens=10**12, day_usd=10**6)) as by:
             await asyncio.gather(*(one(by, fate, Usage(i, o)) for fate, i, o in fates))
-            # A dollar a million tokens is a thousand billionths for one.
-            assert await booked(store) == sum(i + o for _, i, o in fates) * 1000
-            assert len(await rows(store)) == len(fates)
+        # A dollar a million tokens is a thousand billionths for one.
+        assert await booked(store) == sum(i + o for _, i, o in fates) * 1000
+        assert len(await rows(store)) == len(fates)
 
     with_store(sqlite_url(tmp_path_factory.mktemp("sum") / "moot.db"), main)
 

@@ -70,7 +70,7 @@ class Meter:
                 await self._put([attempt])
         except asyncio.CancelledError:
             # It may have been noted by now, and will not be sent.
-            await attempt.end("CancelledError", Usage())
+            attempt.end("CancelledError", Usage())
             raise
         self._under_way[attempt.id] = attempt
         if self._heart is None or self._heart.done():
@@ -244,11 +244,11 @@ class _Attempt:
         if used is not None:
             self._usage = bounded(used)
 
-    async def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> int | None:
+    def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """`nano_usd` where whoever was asked says what it costs."""
         ending = asyncio.ensure_future(self._end(outcome, usage, nano_usd))
         self._meter.to_the_end(ending)
-        return await asyncio.shield(ending)
+        return asyncio.shield(ending)
 
     async def _end(self, outcome: str, usage: Usage, nano_usd: int | None) -> int | None:
         self._usage = bounded(usage)

@@ -6,6 +6,7 @@ is kept, and what may be spent, is for the meter to know (`moot.meter`).
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,9 +42,10 @@ def charging(session: str) -> Iterator[None]:
 class Attempt(Protocol):
     """One request that is under way."""
 
-    async def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> int | None:
+    def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """Books it, whatever became of it, and says what it cost in billionths of a dollar; None where no
-        price is known. `nano_usd` is for one who was told. Goes on to its end when it is cancelled."""
+        price is known. `nano_usd` is for one who was told. Begins at once, and goes on to its end whether or
+        not anybody waits for it: who was cancelled need not."""
 
 
 class Meter(Protocol):
@@ -66,7 +68,10 @@ class _Unnoted:
     def __init__(self, pricing: Pricing) -> None:
         self._pricing = pricing
 
-    async def end(self, _outcome: str, usage: Usage, nano_usd: int | None = None) -> int | None:
+    def end(self, _outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+        return asyncio.ensure_future(self._cost(usage, nano_usd))
+
+    async def _cost(self, usage: Usage, nano_usd: int | None) -> int | None:
         await self._pricing.load()
         return self._pricing.nano_usd(usage) if nano_usd is None else nano_usd
 

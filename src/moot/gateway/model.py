@@ -204,9 +204,12 @@ class Model:
                 usage = tally.so_far() or least
             raise
         finally:
-            cost = await attempt.end(outcome, usage)
-            talk.usage += usage
-            talk.nano_usd = None if talk.nano_usd is None or cost is None else talk.nano_usd + cost
+            ending = attempt.end(outcome, usage)
+            # Who was cancelled lets go at once; the meter sees to the rest.
+            if outcome != "CancelledError":
+                cost = await ending
+                talk.usage += usage
+                talk.nano_usd = None if talk.nano_usd is None or cost is None else talk.nano_usd + cost
 
     def _reply(self, talk: _Talk, turn: Turn) -> Reply:
         ended = time.monotonic()
