@@ -12,6 +12,7 @@ from moot.flows.ask import AskState, Step
 from moot.gateway.local import LocalProvider
 from moot.gateway.model import Model
 from moot.gateway.names import ModelName
+from moot.gateway.prices import FREE
 from moot.gateway.weights import find_weights
 from moot.personas import Persona, load_library
 from moot.prompting import ask
@@ -34,7 +35,7 @@ async def _measure() -> None:
     before = _memory_mb()
     weights = find_weights(None, Path("/nonexistent"))
     provider = LocalProvider(weights)
-    model = Model(ModelName("local", ""), provider, small=True, free=True)
+    model = Model(ModelName("local", ""), provider, small=True, pricing=FREE)
     library = load_library()
     board = library.members(library.panel("board"))
     print(f"\nThe built-in model ({weights.name})")

@@ -37,6 +37,7 @@ COMMANDS = (
     ("ask",),
     ("doctor",),
     ("sessions",),
+    ("spending",),
     ("proposal",),
     ("challenge",),
     ("reproposal",),

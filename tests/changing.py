@@ -11,8 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from moot.application import Moot, Options, opened
+from moot.gateway.metering import UNMETERED
 from moot.gateway.model import Model
 from moot.gateway.names import ModelName
+from moot.gateway.prices import FREE
 from moot.gateway.scripted import Line, ScriptedProvider
 from moot.review_shapes import IssueGiven, VerdictGiven
 from moot.review_tools import ReviewTools
@@ -43,7 +45,7 @@ class QuickDisk(writing.Disk):
 async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") -> AsyncIterator[Moot]:
     """moot in a workspace, whose model says these lines, and whose user has these settings."""
     async with opened(Options(workspace=root), env={"PATH": "/usr/bin:/bin"}) as moot:
-        model = Model(ModelName("openai", "scripted"), ScriptedProvider(lines), free=True)
+        model = Model(ModelName("openai", "scripted"), ScriptedProvider(lines), pricing=FREE)
 
         async def chosen(_: object) -> Model:
             return model
@@ -51,7 +53,10 @@ async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") ->
         config = root.parent / f"{root.name}.config.toml"
         if settings:
             config.write_text(settings, encoding="utf-8")
-        vars(moot).update(gateway=SimpleNamespace(model=chosen, named=lambda _: model))
+        vars(moot).update(
+            gateway=SimpleNamespace(model=chosen, named=lambda _: model, pricing=lambda _: FREE)
+        )
+        vars(moot).update(meter=UNMETERED)
         vars(moot).update(user_config_file=config)
         yield moot
 

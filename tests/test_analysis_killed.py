@@ -39,6 +39,7 @@ from moot.flows.flow import (
 )
 from moot.gateway.model import Model
 from moot.gateway.names import Choice, ModelName
+from moot.gateway.prices import FREE
 from moot.gateway.protocol import Call, Hear, Turn, Usage
 from moot.runner import Left
 from moot.steps import load_steps
@@ -184,7 +185,7 @@ class Watcher:
 
 def _with_model(moot: Moot, players: Players) -> None:
     name = ModelName("openai", "scripted")
-    model = Model(name, players, free=True)
+    model = Model(name, players, pricing=FREE)
 
     async def choice(_: object) -> Choice:
         return Choice(name, "the test says so")

@@ -225,17 +225,6 @@ def test_frames_can_be_read_a_few_at_a_time(database: str) -> None:
     with_store(database, main)
 
 
-def test_what_is_spent_on_a_day_adds_up(database: str) -> None:
-    async def main(store: Store) -> None:
-        assert await store.spent("2026-11-15") == 0
-        await store.spend("2026-11-15", 0.25)
-        await store.spend("2026-11-15", 0.5)
-        await store.spend("2026-11-16", 1)
-        assert await store.spent("2026-11-15") == 0.75
-
-    with_store(database, main)
-
-
 def test_a_file_that_is_no_database_is_reported_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "moot.db"
     file.write_text("dear diary\n" * 200, encoding="utf-8")

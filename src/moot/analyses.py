@@ -23,7 +23,7 @@ from moot.gateway.names import Speaker, parse
 from moot.prompting import roundtable as roundtable_prompts
 from moot.prompting.analysis import AnalysisPrompts
 from moot.runner import Runner
-from moot.speaking import Prompts
+from moot.speaking import Prompts, on_account
 from moot.steps import Steps, conditions_met, load_steps
 from moot.texts.depth import DEPTHS
 from moot.workspace import survey
@@ -128,8 +128,10 @@ class Analyses:
         except UserMistake as error:
             raise FileDamaged(str(item.path / "session.jsonl"), f"cannot be read: {error}") from error
         name = parse(self._moot.model_wished or state.model)
-        speak = await self._moot.speaking(name, self._prompts())
-        runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=work.carry_out)
+        account = self._moot.account(f"analysis {item.slug}")
+        speak = await self._moot.speaking(name, self._prompts(), account)
+        carry_out = on_account(account, work.carry_out)
+        runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=carry_out)
         await runner.resume()
         tiny = self._moot.gateway.named(name).small
         notes = (*state.warnings, *((_CUT_OFF,) if cut_off else ()))

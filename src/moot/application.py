@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from moot.flows.flow import Event, Flow
     from moot.gateway.gateway import Gateway
     from moot.gateway.names import ModelName, Speaker
+    from moot.gateway.prices import Pricing
     from moot.gateway.weights import Entry, Pulled, Weights
+    from moot.ledger import Line
+    from moot.meter import Meter
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
@@ -180,7 +183,9 @@ class Moot:
     def gateway(self) -> Gateway:
         from moot.gateway.gateway import Gateway
 
-        gateway = Gateway(self.config, self._env, cache=self.weights_folder, flag=self._options.model)
+        gateway = Gateway(
+            self.config, self._env, cache=self.weights_folder, flag=self._options.model, meter=self.meter
+        )
         self._stack.push_async_callback(gateway.close)
         return gateway
 
@@ -189,8 +194,24 @@ class Moot:
             from moot.store import open_store
 
             self._store = await self._stack.enter_async_context(open_store(self.database))
+            self._stack.push_async_callback(self.meter.close)
             self._stack.push_async_callback(self._give_back_leases)
         return self._store
+
+    @cached_property
+    def meter(self) -> Meter:
+        """Counts what models cost, and stops at what the user allows to be spent."""
+        from moot.gateway import names
+        from moot.meter import Meter
+
+        def pricing(model: str) -> Pricing:
+            try:
+                return self.gateway.pricing(names.parse(model))
+            except ConfigInvalid:
+                # A program is known by its name alone.
+                return self.gateway.pricing(names.ModelName(model, ""))
+
+        return Meter(self.store, self.config.user.limits, pricing)
 
     def telemetry(self) -> AbstractAsyncContextManager[None]:
         """While it lasts, this process reports what it does, to whom the user's settings or the environment
@@ -332,7 +353,7 @@ class Moot:
             await self.store(),
             session.id,
             flow,
-            speak=await self.speaking(model, part.prompts),
+            speak=await self.speaking(model, part.prompts, session.id),
             person=part.person,
             listener=part.listener,
             start=(lambda state: dict(start(session.id, state, tiny))) if start else None,
@@ -345,17 +366,33 @@ class Moot:
         for leased in list(self._leased):
             await leased.close()
 
-    async def speaking(self, model: ModelName, prompts: Prompts) -> Speak:
-        """A performer of a session's model effects, which stops at what the user allows to be spent."""
-        from moot.speaking import speaking
+    async def speaking(self, model: ModelName, prompts: Prompts, session: str) -> Speak:
+        """A performer of the model effects of one session, on whose account they are."""
+        from moot.speaking import on_account, speaking
 
-        speak = speaking(self.library, self.gateway, model, prompts)
+        speak = on_account(session, speaking(self.library, self.gateway, model, prompts))
         limits = self.config.user.limits
-        if not limits.model_fields_set:
+        if not limits.model_calls:
             return speak
         from moot.engine.caps import Caps
 
-        return Caps(limits, await self.store(), None).around(speak, str(model))
+        return Caps(limits, None).around(speak, str(model))
+
+    async def spending(self) -> dict[str, list[Line]]:
+        """What models have cost: by day, and of today by session and by model."""
+        from moot.ledger import Ledger, today
+
+        await self.meter.settle_abandoned()
+        ledger = Ledger(await self.store())
+        return {
+            "days": await ledger.report("day"),
+            "sessions": await ledger.report("session", today()),
+            "models": await ledger.report("model", today()),
+        }
+
+    def account(self, what: str) -> str:
+        """The name of what lives in this workspace's files, as a session that models are paid for."""
+        return f"{what} in {self.workspace.root}"
 
     async def new_ask(
         self, persona: str, question: str | None, person: Person, listener: Listener

@@ -25,7 +25,9 @@ from moot.errors import (
 )
 from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
 from moot.gateway import names, prices
+from moot.gateway.metering import charging
 from moot.gateway.names import Speaker
+from moot.metered_programs import MeteredReviewer
 from moot.model_reviewer import ModelReviewer
 from moot.prompting import change as prompts
 from moot.review_tools import ReviewTools
@@ -92,7 +94,7 @@ class Challenging:
 
     async def challenge(self, change_id: str, engine: str, tell: Tell) -> Challenged:
         folder = self._changes.folders.open(change_id)
-        with claimed(folder.path, "challenged"):
+        with claimed(folder.path, "challenged"), charging(self._changes.account(change_id)):
             waiting = folder.unrecorded_review()
             if waiting is not None:
                 tell(TAKEN_UP)
@@ -146,7 +148,7 @@ class Challenging:
         if cost is None and reviewer.name == "codex":
             # It says what it has used, but not what that costs.
             used = Usage(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
-            cost = await asyncio.to_thread(prices.cost_usd, "openai", model, used)
+            cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, used))
         return Call(
             "challenge", model, outcome.tokens_in, outcome.tokens_out, cost, outcome.duration_ms, "ok"
         )
@@ -209,7 +211,9 @@ class Challenging:
                 break
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
-        if reviewer is None:
+        if reviewer is not None:
+            reviewer = MeteredReviewer(reviewer, self._moot)
+        else:
             by_level = "" if self._moot.model_wished else settings.model.select_model(level)
             reviewer = await self._model_reviewer(folder, by_level, tell)
         state = folder.state()

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from moot.errors import AlreadyThere, InvalidInput, MootError, NotFound, ProposalInvalid
 from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
+from moot.gateway.metering import charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.texts import markdown, proposal, review_block, tasks
@@ -73,6 +74,10 @@ class Changes:
     def __init__(self, moot: Moot) -> None:
         self.moot = moot
         self.folders = ChangeFolders(moot.workspace)
+
+    def account(self, change_id: str) -> str:
+        """On which what models cost for a change is booked."""
+        return self.moot.account(f"change {change_id}")
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class Changes:
         valid_id(change_id, "change id")
         description = _described(description)
         folder = self._opened_or_created(change_id)
-        with claimed(folder.path, "proposed"):
+        with claimed(folder.path, "proposed"), charging(self.account(change_id)):
             self.settle(folder, tell)
             state, written = folder.state(), folder.proposal()
             if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
@@ -211,7 +216,7 @@ class Changes:
         """Revises a change from the open issues of its last review. Every review stays as it is."""
         folder = self.folders.open(change_id)
         wishes = _short(wishes.strip(), "wishes")
-        with claimed(folder.path, "revised"):
+        with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
             moved(Phase(folder.state().phase), Move.REPROPOSE)
             issues = self.open_issues(folder)

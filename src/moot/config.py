@@ -104,13 +104,36 @@ class ServerSettings(_Section):
 
 class Limits(_Section):
     """How much may happen at once, and cost. `model_calls` is how many calls to a provider may be under way,
-    over all servers. Without a number there is no limit."""
+    over all servers. The limits in dollars and tokens hold for each session and each day (UTC), over all
+    servers and commands on one database. Without a number there is no limit."""
 
     sessions: int | None = Field(default=None, ge=1)
     sessions_per_client: int | None = Field(default=None, ge=1)
     model_calls: dict[str, Annotated[int, Field(ge=1)]] = {}
     session_usd: float | None = Field(default=None, ge=0)
     day_usd: float | None = Field(default=None, ge=0)
+    session_tokens: int | None = Field(default=None, ge=0)
+    day_tokens: int | None = Field(default=None, ge=0)
+
+    @property
+    def usd(self) -> str:
+        """The limits in dollars that are set, by name; empty where there are none."""
+        names = ("session_usd", "day_usd")
+        return " and ".join(name for name in names if getattr(self, name) is not None)
+
+    @property
+    def cap_spending(self) -> bool:
+        caps = (self.session_usd, self.day_usd, self.session_tokens, self.day_tokens)
+        return any(cap is not None for cap in caps)
+
+
+class Price(_Section):
+    """What a model costs, in dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
 
 
 class Settings(_Section):
@@ -129,6 +152,7 @@ class Settings(_Section):
     telemetry: Telemetry = Telemetry()
     server: ServerSettings = ServerSettings()
     limits: Limits = Limits()
+    prices: dict[str, Price] = {}
 
 
 class Config(BaseModel):
@@ -147,7 +171,7 @@ class Config(BaseModel):
         return _over(self.user, self.workspace)
 
 
-_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits")
+_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits", "prices")
 
 
 _S = TypeVar("_S", bound=BaseModel)
@@ -216,5 +240,6 @@ def _known_settings(path: list[str]) -> list[str]:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind
         else:
-            return list(ProviderSettings.model_fields) if path[0] == "providers" else []
+            named: dict[str, type[BaseModel]] = {"providers": ProviderSettings, "prices": Price}
+            return list(named[path[0]].model_fields) if path[0] in named else []
     return list(section.model_fields)

@@ -131,7 +131,7 @@ class Consulting:
         runner: Runner[RoundtableState, RoundtableEvent] = Runner(
             ROUNDTABLE,
             log,
-            speak=await self._moot.speaking(self._model, _PROMPTS),
+            speak=await self._moot.speaking(self._model, _PROMPTS, self._moot.account("workflow")),
             person=self._company.person,
             listener=self._company.at_table(lambda: runner.state),
             work=work,

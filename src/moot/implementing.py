@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
+from moot.gateway.metering import charging
 from moot.masking import mask
+from moot.metered_programs import MeteredCoder
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
@@ -64,7 +66,7 @@ class Implementing:
 
     async def implement(self, change_id: str, tell: Tell) -> Built:
         folder = self._changes.folders.open(change_id)
-        with claimed(folder.path, "implemented"):
+        with claimed(folder.path, "implemented"), charging(self._changes.account(change_id)):
             self._changes.settle(folder, tell)
             phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
             if not _tasks(folder):
@@ -212,7 +214,7 @@ class Implementing:
                 else f"there is no program '{wanted}' on this machine"
             )
             raise AgentMissing(wanted, why)
-        return coder
+        return None if coder is None else MeteredCoder(coder, self._moot)
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()

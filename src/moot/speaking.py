@@ -5,13 +5,13 @@ A failure of the model or its provider is an outcome that the flow decides about
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from moot.errors import ModelMisbehaved, ProviderFailed
+from moot.errors import LimitReached, ModelMisbehaved, ProviderFailed
 from moot.flows.flow import (
     AskPersona,
     Drafted,
@@ -24,10 +24,16 @@ from moot.flows.flow import (
     Spoken,
 )
 from moot.gateway.gateway import Gateway
+from moot.gateway.metering import charging
 from moot.gateway.names import ModelName
 from moot.personas import Library, Persona
 from moot.runner import Speak, Speech
 from moot.speech import Reply, Request
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached)
 
 
 class Prompt(Protocol):
@@ -66,7 +72,7 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
             model = gateway.named(name)
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
-        except (ProviderFailed, ModelMisbehaved) as failed:
+        except _FAILURES as failed:
             return PersonaFailed(type(failed).__name__, str(failed), getattr(failed, "retry_after", None))
         return PersonaSpoke(reply.text.strip(), bill(reply))
 
@@ -75,13 +81,23 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
             model = gateway.named(name)
             request, shape = prompts.drafts[effect.prompt](state, small=model.small)
             drafted = await model.draft(request, shape, speech.waits)
-        except (ProviderFailed, ModelMisbehaved) as failed:
+        except _FAILURES as failed:
             raw, wait = getattr(failed, "raw", ""), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, str(failed), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
         return Drafted(value, bill(drafted.reply), drafted.returned)
 
     return speak
+
+
+def on_account(session: str, perform: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """The same performer, whose models are paid for by one session."""
+
+    async def charged(*given: P.args, **named: P.kwargs) -> T:
+        with charging(session):
+            return await perform(*given, **named)
+
+    return charged
 
 
 def bill(reply: Reply) -> Spoken:

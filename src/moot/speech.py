@@ -102,12 +102,13 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """`input_tokens` counts all input; the two cache fields say how much of it was read from or
-    written to the provider's prompt cache."""
+    written to the provider's prompt cache. `estimated`: the provider did not count all of it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    estimated: bool = False
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -115,13 +116,15 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
+            self.estimated or other.estimated,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A whole reply: the last turn's text, where tools were used; what was said between tool calls was heard,
-    but is no answer. `cost_usd` is None where no price is known; `cut_short` says that the reply
+    but is no answer. Usage and cost are those of all requests that led to it, the failed ones
+    included; `cost_usd` is None where no price is known; `cut_short` says that the reply
     ended at its token limit; `attempts` counts requests, retries and re-asks included."""
 
     text: str

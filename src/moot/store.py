@@ -143,6 +143,23 @@ class Store:
             await sql("SELECT pg_advisory_xact_lock(hashtext(:purpose))", purpose=purpose)
             yield sql
 
+    @asynccontextmanager
+    async def transaction(self, alone: str = "") -> AsyncIterator[AsyncConnection]:
+        """For those who keep tables of their own. With `alone`, nobody else is in one of the same name, so
+        that what was read still holds when it is written."""
+        async with self._writing() as connection:
+            if alone and self.shared:
+                lock = text("SELECT pg_advisory_xact_lock(hashtext(:purpose))")
+                await connection.execute(lock, {"purpose": alone})
+            elif alone:
+                await connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        async with self._reading() as connection:
+            yield connection
+
     async def _note(self, connection: AsyncConnection, kind: str, session_id: str) -> None:
         """Others hear of it when, and only when, the transaction is there."""
         if self.shared:
@@ -327,18 +344,6 @@ class Store:
                 self._watching = sqlite3.connect(file, check_same_thread=False)
         with _explained_by_sqlite(self._engine):
             return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
-
-    async def spent(self, day: str) -> float:
-        async with self._reading() as connection:
-            found = await connection.scalar(select(tables.spending.c.usd).where(tables.spending.c.day == day))
-        return float(found or 0.0)
-
-    async def spend(self, day: str, usd: float) -> None:
-        statement = (
-            "INSERT INTO spending (day, usd) VALUES (:day, :usd)"
-            " ON CONFLICT (day) DO UPDATE SET usd = spending.usd + excluded.usd"
-        )
-        await self.sql(statement, day=day, usd=usd)
 
     async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
         """Newest first."""

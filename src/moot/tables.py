@@ -8,7 +8,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Column, DateTime, Float, ForeignKey, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+)
 from sqlalchemy.types import TypeDecorator
 
 
@@ -114,4 +125,28 @@ spending = Table(
     Column("day", String(10), primary_key=True),
     Column("usd", Float, nullable=False),
 )
-"""What models have cost, by day in UTC."""
+"""What models had cost, by day in UTC, before `attempts` was there. Read, and no longer written."""
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("day", String(10), nullable=False, index=True),
+    Column("session", String, nullable=False, index=True),
+    Column("model", String, nullable=False),
+    Column("began_at", Instant, nullable=False),
+    Column("lease_until", Float, index=True),
+    Column("outcome", String(64), nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("estimated", Integer, nullable=False),
+    Column("nano_usd", BigInteger),
+    Column("reserved_tokens", BigInteger, nullable=False),
+    Column("reserved_nano_usd", BigInteger, nullable=False),
+)
+"""Every request to a model, noted before it is sent, and what it cost, in billionths of a dollar; null where
+nobody knows. While it is under way there is a lease, in seconds since 1970, which whoever sent it renews with
+what is known by then, and something is reserved: what it may cost. Outlives its session, because money that
+was spent stays spent; so `session` refers to no table, and names also what lives in files."""

@@ -24,7 +24,7 @@ from moot.flows.workflow_state import WorkflowState
 from moot.gateway.names import ModelName, Speaker, parse
 from moot.prompting.brainstorm import DRAFTS
 from moot.runner import Runner
-from moot.speaking import Prompts
+from moot.speaking import Prompts, on_account
 from moot.workflow_work import WorkflowWork, first_waiting
 from moot.workspace import change_state, git, writing
 from moot.workspace.claim import claimed
@@ -133,13 +133,14 @@ class Workflows:
         assert state is not None
         name = await self._model(state.config)
         work = WorkflowWork(self._moot, company, name)
+        account = self._moot.account(f"workflow {state.id}")
         runner: Runner[WorkflowState, WorkflowEvent] = Runner(
             WORKFLOW,
             self._log(),
-            speak=await self._moot.speaking(name, Prompts({}, DRAFTS)),
+            speak=await self._moot.speaking(name, Prompts({}, DRAFTS), account),
             person=company.person,
             listener=company.listener,
-            work=work.carry_out,
+            work=on_account(account, work.carry_out),
         )
         if (await runner.resume()).stopped:
             await runner.put(Resumed())

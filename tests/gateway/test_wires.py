@@ -27,6 +27,7 @@ from moot.gateway.anthropic_wire import AnthropicProvider
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import ModelName
 from moot.gateway.openai_wire import OpenAIProvider
+from moot.gateway.prices import Pricing
 from moot.speech import ModelSaid, Request, Tool, ToolFault, UserSaid
 from tests.gateway.wires import MODELS, WIRES, Wire, asked, run, talking
 from tests.stub.script import Behaviour, Spent
@@ -131,10 +132,10 @@ def test_the_cost_is_known_where_the_price_is(wire: Wire, stub: StubServer) -> N
     priced = {"anthropic": "claude-sonnet-4-6", "openai": "gpt-4o"}[wire]
 
     async def main() -> None:
-        async with talking(wire, stub, model=priced, priced_as=wire) as talk:
+        async with talking(wire, stub, model=priced, pricing=Pricing(priced, wire)) as talk:
             # 3 + 15 and 2.5 + 10 dollars per million tokens.
             assert (await talk.stream()).cost_usd == pytest.approx({"anthropic": 18.0, "openai": 12.5}[wire])
-        async with talking(wire, stub, model="no-such-model", priced_as=wire) as talk:
+        async with talking(wire, stub, model="no-such-model", pricing=Pricing("no-such-model", wire)) as talk:
             assert (await talk.stream()).cost_usd is None
         async with talking(wire, stub, model=priced) as talk:
             assert (await talk.stream()).cost_usd is None

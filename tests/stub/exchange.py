@@ -10,13 +10,14 @@ import json
 import socket
 import struct
 import zlib
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import ClientConnectionResetError, web
 
 from tests.stub.flood import pieces
 from tests.stub.reply import Plan, Sending, Wire, plan, refusal, weave, weave_whole
-from tests.stub.script import Behaviour, Recorded
+from tests.stub.script import Behaviour, Recorded, Spent
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _CLIENT_TURNS_TO_READING = 0.005
@@ -34,6 +35,9 @@ class Exchange:
         self._gzip = zlib.compressobj(wbits=31) if behaviour.gzip else None
         self.sent = 0
         """Bytes of the body, before compression."""
+        self.spent = Spent(0, 0)
+        """What a provider would bill for what was sent so far: nothing for an error, and of a reply that
+        broke off what had been said by then."""
 
     async def carry_out(self) -> tuple[web.StreamResponse, bool]:
         """The response, and whether it was a whole reply."""
@@ -45,11 +49,11 @@ class Exchange:
         if self._request.stream:
             frames = self._wire.frames(planned, self._request)
             return await self._send(
-                weave(frames, self._behaviour, self._wire), "text/event-stream; charset=utf-8"
+                weave(frames, self._behaviour, self._wire), "text/event-stream; charset=utf-8", planned
             )
         await self._let_time_pass(planned)
         body = json.dumps(self._wire.whole(planned, self._request), ensure_ascii=False).encode()
-        return await self._send(weave_whole(body, self._behaviour), "application/json")
+        return await self._send(weave_whole(body, self._behaviour), "application/json", planned)
 
     def _error(self, status: int, body: Any) -> web.Response:
         headers = {"request-id": f"req_stub_{self._request.number}"}
@@ -69,7 +73,10 @@ class Exchange:
         generating = tokens / self._behaviour.pace if self._behaviour.pace else 0
         await asyncio.sleep(self._behaviour.first_token_delay + generating)
 
-    async def _send(self, sending: Sending, content_type: str) -> tuple[web.StreamResponse, bool]:
+    async def _send(
+        self, sending: Sending, content_type: str, planned: Plan
+    ) -> tuple[web.StreamResponse, bool]:
+        self.spent = replace(planned.spent, output_tokens=0)
         headers = {
             "content-type": content_type,
             "cache-control": "no-cache",
@@ -86,6 +93,8 @@ class Exchange:
         await self._write_tokens(response, sending.frames.tokens)
         await self._write_flood(response)
         await self._write(response, sending.frames.tail)
+        if sending.whole:
+            self.spent = planned.spent
         if sending.then == "cut":
             self._drop_connection()
         elif sending.then == "stall":
@@ -98,6 +107,7 @@ class Exchange:
         pace = self._behaviour.pace if self._request.stream else 0
         if not pace:
             await self._write(response, b"".join(tokens))
+            self.spent = replace(self.spent, output_tokens=len(tokens))
             return
         clock = asyncio.get_running_loop().time
         started = clock()
@@ -107,6 +117,7 @@ class Exchange:
             due = max(sent + 1, int((clock() - started) * pace) + 1)
             await self._write(response, b"".join(tokens[sent:due]))
             sent = due
+            self.spent = replace(self.spent, output_tokens=min(sent, len(tokens)))
             if sent < len(tokens):
                 await asyncio.sleep(started + sent / pace - clock())
 

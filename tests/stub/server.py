@@ -52,6 +52,8 @@ class StubServer:
         """Bytes of each reply's body that were given to the network, before any compression."""
         self.left_at: list[float] = []
         """time.monotonic() of each client's leaving before the end."""
+        self.exchanges: list[Exchange] = []
+        """Of the same order as the requests; each says what it would cost."""
         self.url = ""
         self._port = port
         self._lock = threading.RLock()
@@ -93,6 +95,7 @@ class StubServer:
             self._queue.clear()
             self._matchers.clear()
             self.requests, self.probes, self.left_at, self.sent = [], [], [], []
+            self.exchanges = []
             self.completed = self.faulted = 0
             self.max_open_streams = self.open_streams
 
@@ -199,6 +202,8 @@ class StubServer:
             whole = left = False
             exchange = Exchange(http, request, wire, self._answer_to(request))
             try:
+                with self._lock:
+                    self.exchanges.append(exchange)
                 response, whole = await exchange.carry_out()
                 return response
             except (asyncio.CancelledError, ConnectionResetError):

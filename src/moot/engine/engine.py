@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -29,6 +30,7 @@ from moot.frame_writers import SaidWord
 from moot.frames import Payload, missing, session_start
 from moot.runner import Speak, Speech, StoredLog
 from moot.sharing import Sharing
+from moot.speaking import on_account
 from moot.store import Frame, Session, Store
 
 FRAME_SECONDS = 0.008, 0.05
@@ -86,7 +88,7 @@ class Engine:
         self._asked: dict[tuple[str, ModelEffect], int] = {}
         sharing = Sharing(store)
         self.server = store.server
-        self.caps = Caps(limits or Limits(), store, sharing if store.shared else None)
+        self.caps = Caps(limits or Limits(), sharing if store.shared else None)
         self._many = Many(self, sharing, work)
 
     async def start(self) -> None:
@@ -146,21 +148,22 @@ class Engine:
     async def detached(self, events: list[BoardEvent], client: str = "") -> Live:
         """A conversation that is not stored: the same flow, a log in memory."""
         await self.admit(client)
-        live = Live(self, MemoryLog(events), self._speaking(), None)
+        account = f"unstored-{secrets.token_hex(6)}"
+        live = Live(self, MemoryLog(events), self._speaking(account), None)
         live.client = client
         await live.resume()
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self, session_id: str = "") -> Speak:
-        """A performer that is made when it is first needed: many who look at a session never drive it."""
+    def _speaking(self, session_id: str) -> Speak:
+        """A performer on a session's account, made when it is first needed: many who look at a session never
+        drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
-                made.append(self.caps.around(self._speak_for(state.model)[0], state.model))
-            if not session_id:
-                return await made[0](effect, state, speech)
+                account = on_account(session_id, self._speak_for(state.model)[0])
+                made.append(self.caps.around(account, state.model))
             if (live := self.lives.get(session_id)) is not None:
                 await self._many.check_lease(live)
             if (loop := self._count(session_id, effect)) is not None:

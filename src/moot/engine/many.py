@@ -367,7 +367,7 @@ class Many:
             await self.sharing.listens(attended, tell=False)
         if lives:
             self._look_at_all()
-        if self._engine.caps.taken:
+        if self._engine.store.shared and self._engine.caps.taken:
             await self.sharing.renew_slots(self._engine.caps.taken)
         if self._is_settled() and self._works:
             await self._jobs.sweep()

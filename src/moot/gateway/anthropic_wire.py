@@ -10,6 +10,7 @@ import msgspec
 from moot.errors import KeyRefused, StreamBroken
 from moot.gateway import faults, wire
 from moot.gateway.claude_models import traits
+from moot.gateway.metering import least_of, tokens_of
 from moot.gateway.protocol import (
     Call,
     Hear,
@@ -52,6 +53,7 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
         said = wire.Gathering(hear, silent=call.schema is not None)
         room = wire.Room(call.model, body["max_tokens"])
         decoder = Decoder(call, said.add, room)
+        call.tally.used = decoder.used
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:
                 await wire.read_events(
@@ -64,11 +66,13 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
                     room,
                 )
         except anthropic.APIError as error:
+            call.tally.is_refused = wire.is_refused(error)
             raise wire.failure(error, call.model) from error
         except (anthropic.AnthropicError, TypeError) as error:
             # Raised before anything is sent, where no credential can be found.
             if "authentication" not in str(error).lower() and "credential" not in str(error).lower():
                 raise
+            call.tally.is_refused = True
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
 
@@ -227,6 +231,8 @@ class Decoder:
         self._blocks: dict[int, _Block] = {}
         self._pieces: dict[int, list[str]] = {}
         self._counts = _Counts()
+        self._is_counted = False
+        """Whether the output was counted to its end."""
         self._stop_reason: str | None = None
         self._explanation = ""
         self._ended = False
@@ -281,6 +287,7 @@ class Decoder:
                 told = getattr(counts, field)
                 if told is not None:
                     setattr(self._counts, field, told)
+            self._is_counted = counts.output_tokens is not None
 
     def turn(self) -> Turn:
         call = self._call
@@ -309,14 +316,27 @@ class Decoder:
             echo=[_echo(block, joined[i]) for i, block in self._blocks.items()] if calls else None,
         )
 
+    def used(self) -> Usage | None:
+        """So far. What was not counted by the provider is estimated from what was said."""
+        return self._usage() if self._pieces or self._counts.input_tokens is not None else None
+
     def _usage(self) -> Usage:
         counts = self._counts
         read, written = counts.cache_read_input_tokens or 0, counts.cache_creation_input_tokens or 0
+        fresh = counts.input_tokens
+        if fresh is None and not (read or written):
+            fresh = least_of(self._call).input_tokens
+        output = counts.output_tokens or 0
+        if not self._is_counted:
+            # Joined first: this is asked of every reply every other second, and there are many pieces.
+            said = ["".join(pieces) for pieces in self._pieces.values()]
+            output = max(output, tokens_of(*said))
         return Usage(
-            input_tokens=(counts.input_tokens or 0) + read + written,
-            output_tokens=counts.output_tokens or 0,
+            input_tokens=(fresh or 0) + read + written,
+            output_tokens=output,
             cache_read_tokens=read,
             cache_write_tokens=written,
+            estimated=counts.input_tokens is None or not self._is_counted,
         )
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from moot.config import Config
 from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
 from moot.gateway import names, prices
+from moot.gateway.metering import UNMETERED, Meter
 from moot.gateway.model import Model, Patience
 from moot.gateway.names import Choice, ModelName, Speaker, Wishes
+from moot.gateway.prices import Pricing
 from moot.gateway.protocol import Provider
 from moot.masking import protect_environment
 from moot.telemetry import watching
@@ -27,17 +29,28 @@ _NO_KEY = "none"
 """Sent to servers that want no key, because the SDK wants one."""
 
 
+_PROGRAMS = {"codex": "openai", "claude": "anthropic", "command": None}
+"""Reviewers and coding agents, and whose models they use."""
+
+
 class Gateway:
     """`flag` is what --model said; `cache` is where pulled weights lie."""
 
     def __init__(
-        self, config: Config, env: Mapping[str, str], *, cache: Path, flag: str | None = None
+        self,
+        config: Config,
+        env: Mapping[str, str],
+        *,
+        cache: Path,
+        flag: str | None = None,
+        meter: Meter = UNMETERED,
     ) -> None:
         protect_environment(env)
         self._config = config
         self._env = env
         self._flag = flag
         self._cache = cache
+        self._meter = meter
         self._providers: dict[str, Provider] = {}
         self._ollama: list[str] | None = None
         self._prices: asyncio.Future[None] | None = None
@@ -64,25 +77,47 @@ class Gateway:
         return self.named((await self.choice(speaker)).name)
 
     def named(self, name: ModelName) -> Model:
+        """The one door to a model, so that what it costs is counted. Raises where that cannot be known and a
+        limit in dollars is set."""
         settings = self._config.user.gateway
         provider = self._provider(name)
-        if self._priced_as(name) and self._prices is None:
+        pricing = self.pricing(name)
+        if self._config.user.limits.usd and not pricing.is_known:
+            raise self.not_priced(str(name))
+        if pricing.listed_by and self._prices is None:
             # Loading prices takes half a second of CPU: begun now, while the model thinks.
             self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
         return _model_class()(
             name,
             provider,
             small=name.is_local and self.weights(name).tiny,
-            priced_as=self._priced_as(name),
-            free=name.provider in (names.LOCAL, "ollama"),
+            pricing=pricing,
+            meter=self._meter,
             patience=Patience(retries=settings.retries),
         )
 
-    def _priced_as(self, name: ModelName) -> str | None:
-        """The provider whose price list holds. A server of one's own has its own prices."""
+    def pricing(self, name: ModelName) -> Pricing:
+        """The user's own price first; a server of one's own has prices that nobody else knows. A reviewer or
+        a coding agent stands in a provider's place."""
+        own_prices = self._config.user.prices
+        if name.provider in _PROGRAMS:
+            own = own_prices.get(str(name)) or own_prices.get(name.provider)
+            return Pricing(name.model, _PROGRAMS[name.provider] if name.model else None, own)
+        own = own_prices.get(str(name))
         bases = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
         variable = bases.get(name.provider)
-        return name.provider if variable and not self._env.get(variable) else None
+        listed_by = name.provider if variable and not self._env.get(variable) else None
+        on_loopback = name.provider == "ollama" and names.is_loopback(names.ollama_url(self._env))
+        return Pricing(name.model, listed_by, own, free=name.is_local or on_loopback)
+
+    def not_priced(self, what: str) -> ConfigInvalid:
+        config = self._config
+        return ConfigInvalid(
+            config.user_file,
+            f"[limits] {config.user.limits.usd} cannot be kept, because nobody knows what {what} costs: "
+            f'set its price under [prices."{what}"], as input = and output =, in dollars for a million '
+            "tokens, or limit tokens instead, with session_tokens and day_tokens",
+        )
 
     def _provider(self, name: ModelName) -> Provider:
         key = str(name) if name.is_local else name.provider

@@ -11,14 +11,16 @@ import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from moot.errors import DraftInvalid, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.gateway import prices
+from moot.gateway.metering import UNMETERED, Meter, least_of, most_of
 from moot.gateway.names import ModelName
+from moot.gateway.prices import UNKNOWN, Pricing
 from moot.gateway.protocol import (
     Call,
     Draft,
@@ -29,6 +31,7 @@ from moot.gateway.protocol import (
     Reply,
     Request,
     Schema,
+    Tally,
     Tool,
     ToolAnswered,
     ToolCall,
@@ -76,6 +79,7 @@ class _Talk:
     on_wait: OnWait | None
     started: float = field(default_factory=time.monotonic)
     usage: Usage = field(default_factory=Usage)
+    nano_usd: int | None = 0
     attempts: int = 0
     first_text: float | None = None
 
@@ -102,8 +106,8 @@ class Model:
         provider: Provider,
         *,
         small: bool = False,
-        priced_as: str | None = None,
-        free: bool = False,
+        pricing: Pricing = UNKNOWN,
+        meter: Meter = UNMETERED,
         patience: Patience | None = None,
         tool_rounds: int = 40,
         tool_calls: int = 200,
@@ -112,8 +116,8 @@ class Model:
         self.name = name
         self.small = small
         self._provider = provider
-        self._priced_as = priced_as
-        self._free = free
+        self._pricing = pricing
+        self._meter = meter
         self._patience = patience or Patience()
         self._tool_rounds = tool_rounds
         self._tool_calls = tool_calls
@@ -125,7 +129,7 @@ class Model:
         turn, _ = await self._converse(talk, request.messages)
         if not turn.text.strip():
             raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
-        return await self._reply(talk, turn)
+        return self._reply(talk, turn)
 
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
         """A typed reply. One that does not validate is returned to the model once, with the reason, unless
@@ -142,7 +146,7 @@ class Model:
             answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
             turn, _ = await self._converse(talk, answered)
             value = _validated(shape, turn, request.max_tokens)
-        return Draft(value, await self._reply(talk, turn), returned)
+        return Draft(value, self._reply(talk, turn), returned)
 
     async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
         """Turns until one that calls no tool. Returns it, and the messages that led to it."""
@@ -177,7 +181,7 @@ class Model:
         while True:
             talk.attempts += 1
             try:
-                turn = await self._provider.exchange(call, listen)
+                return await self._attempt(talk, call, listen)
             except ProviderFailed as failed:
                 retry += 1
                 wait = None if heard else self._patience.wait_before(retry, failed)
@@ -186,31 +190,46 @@ class Model:
                 if talk.on_wait is not None:
                     talk.on_wait(wait, failed)
                 await self._sleep(wait)
-            else:
-                talk.usage += turn.usage
-                return turn
 
-    async def _reply(self, talk: _Talk, turn: Turn) -> Reply:
+    async def _attempt(self, talk: _Talk, call: Call, hear: Hear) -> Turn:
+        """One request. It is booked when it ends, however it ends: what breaks off or is cancelled has cost
+        something, too."""
+        tally = Tally()
+        least = least_of(call)
+        attempt = await self._meter.begin(
+            str(self.name), self._pricing, least, most_of(call, least), tally.so_far
+        )
+        outcome, usage = "ok", Usage()
+        try:
+            turn = await self._provider.exchange(replace(call, tally=tally), hear)
+            usage = turn.usage
+            return turn
+        except BaseException as failed:
+            outcome = type(failed).__name__
+            if not tally.is_refused:
+                usage = tally.so_far() or least
+            raise
+        finally:
+            ending = attempt.end(outcome, usage)
+            # Who was cancelled lets go at once; the meter sees to the rest.
+            if outcome != "CancelledError":
+                cost = await ending
+                talk.usage += usage
+                talk.nano_usd = None if talk.nano_usd is None or cost is None else talk.nano_usd + cost
+
+    def _reply(self, talk: _Talk, turn: Turn) -> Reply:
         ended = time.monotonic()
         first = talk.first_text
         return Reply(
             text=turn.text,
             model=str(self.name),
             usage=talk.usage,
-            cost_usd=await self._cost(talk.usage),
+            cost_usd=prices.usd(talk.nano_usd),
             duration_ms=round((ended - talk.started) * 1000),
             first_text_ms=None if first is None else round((first - talk.started) * 1000),
             attempts=talk.attempts,
             cut_short=turn.stop == "limit",
         )
-
-    async def _cost(self, usage: Usage) -> float | None:
-        if self._free:
-            return 0.0
-        if self._priced_as is None:
-            return None
-        # In a thread, because the first look-up loads the price data.
-        return await asyncio.to_thread(prices.cost_usd, self._priced_as, self.name.model, usage)
 
 
 @functools.lru_cache(maxsize=32)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from moot.errors import ConfigInvalid
 
@@ -156,3 +158,11 @@ def ollama_url(env: Mapping[str, str]) -> str:
     scheme, _, address = host.partition("://")
     address = address.replace("0.0.0.0", "127.0.0.1")
     return f"{scheme}://{address}" if ":" in address.rsplit("]", 1)[-1] else f"{scheme}://{address}:11434"
+
+
+def is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -11,6 +11,7 @@ import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
 from moot.gateway import faults, wire
+from moot.gateway.metering import least_of, tokens_of
 from moot.gateway.protocol import (
     Call,
     Hear,
@@ -68,6 +69,7 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
         said = wire.Gathering(hear, silent=call.schema is not None)
         room = wire.Room(call.model, body.get("max_tokens") or body["max_completion_tokens"])
         decoder = Decoder(call, said.add, room)
+        call.tally.used = decoder.used
         try:
             client = self._client()
             async with client.chat.completions.with_streaming_response.create(**body) as response:
@@ -81,8 +83,10 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
                     room,
                 )
         except openai.APIError as error:
+            call.tally.is_refused = wire.is_refused(error)
             raise wire.failure(error, call.model) from error
         except openai.OpenAIError as error:
+            call.tally.is_refused = True
             raise KeyRefused(call.model, "no API key was found") from error
         return decoder.turn()
 
@@ -243,6 +247,7 @@ class Decoder:
         self._refusal: list[str] = []
         self._calls: dict[int, tuple[str, str, list[str]]] = {}
         self._counts = _Counts()
+        self._has_begun = False
         self._finish_reason: str | None = None
 
     def take(self, data: bytes) -> bool:
@@ -257,6 +262,7 @@ class Decoder:
             told = chunk.error if isinstance(chunk.error, _Error) else _Error(chunk.error)
             kind = told.type or str(told.code or "")
             raise faults.from_stream_error(self._call.model, kind, told.message or "")
+        self._has_begun = True
         if chunk.usage is not None:
             self._counts = chunk.usage
         if chunk.choices:
@@ -313,14 +319,23 @@ class Decoder:
         elif calls and stop == "end":
             # Ollama and others finish a turn that called tools with "stop".
             stop = "tools"
-        details = self._counts.prompt_tokens_details
-        return Turn(
-            text=text,
-            usage=Usage(
-                input_tokens=self._counts.prompt_tokens or 0,
-                output_tokens=self._counts.completion_tokens or 0,
-                cache_read_tokens=(details.cached_tokens or 0) if details else 0,
-            ),
-            stop=stop,
-            tool_calls=calls,
+        return Turn(text=text, usage=self._usage(), stop=stop, tool_calls=calls)
+
+    def used(self) -> Usage | None:
+        """So far. Servers count in the last chunk, and some never do: until then this is an estimate."""
+        return self._usage() if self._has_begun else None
+
+    def _usage(self) -> Usage:
+        counts = self._counts
+        details = counts.prompt_tokens_details
+        output = counts.completion_tokens
+        if output is None:
+            # Joined first: this is asked of every reply every other second, and there are many pieces.
+            arguments = ["".join(pieces) for _, _, pieces in self._calls.values()]
+            output = tokens_of("".join(self._text), "".join(self._refusal), *arguments)
+        return Usage(
+            input_tokens=counts.prompt_tokens or least_of(self._call).input_tokens,
+            output_tokens=output,
+            cache_read_tokens=(details.cached_tokens or 0) if details else 0,
+            estimated=not counts.prompt_tokens or counts.completion_tokens is None,
         )

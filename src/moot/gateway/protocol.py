@@ -7,8 +7,8 @@ whatever stops in the middle raises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from moot.speech import (
@@ -39,6 +39,7 @@ __all__ = [
     "Request",
     "Schema",
     "Stop",
+    "Tally",
     "Tool",
     "ToolAnswered",
     "ToolCall",
@@ -59,6 +60,20 @@ class Schema:
     json_schema: Mapping[str, Any]
 
 
+@dataclass(slots=True)
+class Tally:
+    """What is known of a request's usage before its end. Kept up by the provider, because a reply that breaks
+    off or is cancelled has cost something all the same."""
+
+    used: Callable[[], Usage | None] = lambda: None
+    """None while nothing has come back."""
+    is_refused: bool = False
+    """The server did not take the request, or never got it: it costs nothing."""
+
+    def so_far(self) -> Usage | None:
+        return self.used()
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     model: str
@@ -69,6 +84,7 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     schema: Schema | None = None
     openers: tuple[str, ...] = ()
+    tally: Tally = field(default_factory=Tally, compare=False, repr=False)
 
 
 Stop = Literal["end", "limit", "tools", "refused"]

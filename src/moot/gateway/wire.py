@@ -229,6 +229,15 @@ def failure(error: Exception, model: str) -> ProviderFailed:
     return Unreachable(model, f"no connection ({cause or error})")
 
 
+def is_refused(error: Exception) -> bool:
+    """Whether a request that failed before its stream began costs nothing: the server answered with an error,
+    or was never reached."""
+    import httpx2
+
+    never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol)
+    return isinstance(getattr(error, "status_code", None), int) or isinstance(error.__cause__, never_sent)
+
+
 def _message(error: Exception) -> str:
     body: Any = getattr(error, "body", None)
     said: Any = getattr(error, "message", error)

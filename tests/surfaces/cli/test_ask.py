@@ -60,7 +60,8 @@ def test_json_is_one_document(stub: StubServer, tmp_path: Path) -> None:
 def test_what_may_be_spent_in_a_day_holds_in_the_terminal_too(stub: StubServer, tmp_path: Path) -> None:
     settings = tmp_path / "config" / "moot" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text("[limits]\nday_usd = 0.0\n", encoding="utf-8")
+    priced = '[prices."openai:gpt-5.6"]\ninput = 1.0\noutput = 1.0\n'
+    settings.write_text(f"[limits]\nday_usd = 0.0\n{priced}", encoding="utf-8")
     ended = moot("ask", "the-strategist", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
     assert ended.code == 1
     assert "[limits] day_usd stops them at $0.00" in ended.err

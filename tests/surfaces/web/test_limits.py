@@ -71,6 +71,8 @@ def test_a_client_who_does_not_read_slows_nobody_and_misses_nothing(tmp_path: Pa
                 host, _, port = address.partition(":")
                 slow.connect((host, int(port)))
                 slow.sendall(f"GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n".encode())
+                # By then the server has loaded all that it needs to ask a model.
+                stub.wait(lambda s: s.open_streams == 8, 30)
                 before = memory(server)
                 heard.extend(events)
                 assert sum(len(e.get("token", "")) for e in heard) > 1_200_000

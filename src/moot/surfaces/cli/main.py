@@ -23,6 +23,7 @@ from moot.surfaces.cli.proposal import proposal, reproposal
 from moot.surfaces.cli.running import call_as
 from moot.surfaces.cli.serve import serve
 from moot.surfaces.cli.sessions import sessions
+from moot.surfaces.cli.spending import spending
 from moot.surfaces.cli.validate import validate_challenge, validate_proposal
 from moot.surfaces.cli.worker import worker
 from moot.surfaces.cli.workflow import workflow
@@ -64,6 +65,7 @@ app.command()(board)
 app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)
+app.command()(spending)
 app.command()(brainstorm)
 app.command()(analyze)
 app.command()(items)

@@ -1,0 +1,110 @@
+"""How each request to a model is accounted for: noted before it is sent, settled when it has ended.
+
+Knows what is asked of a meter, and how tokens are estimated where nobody has counted them. Where the account
+is kept, and what may be spent, is for the meter to know (`moot.meter`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+from moot.gateway.prices import Pricing
+from moot.gateway.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
+
+_BYTES_PER_TOKEN = 4
+"""Of English prose and of JSON; other scripts have more bytes a character, and more tokens."""
+
+_charged_to: ContextVar[str] = ContextVar("charged_to", default="")
+
+
+def charged_to() -> str:
+    """The session on whose account models are asked here; empty where there is none."""
+    return _charged_to.get()
+
+
+@contextmanager
+def charging(session: str) -> Iterator[None]:
+    """While this lasts, what models cost is the session's. A session is anything that `session_usd` limits:
+    its stored id, or a name for what lives in files. What a session begins in its turn, such as the board
+    that a workflow consults, is on its account, too."""
+    token = _charged_to.set(charged_to() or session)
+    try:
+        yield
+    finally:
+        _charged_to.reset(token)
+
+
+class Attempt(Protocol):
+    """One request that is under way."""
+
+    def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+        """Books it, whatever became of it, and says what it cost in billionths of a dollar; None where no
+        price is known. `nano_usd` is for one who was told. Begins at once, and goes on to its end whether or
+        not anybody waits for it: who was cancelled need not."""
+
+
+class Meter(Protocol):
+    async def begin(
+        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage | None]
+    ) -> Attempt:
+        """Notes a request before it is sent. `least` is what it costs if nothing comes back, `most` what it
+        may cost; `used` says what is known while it is under way. Raises LimitReached where it may not be
+        sent."""
+
+
+class _Unmetered:
+    """For a model that nobody keeps accounts of."""
+
+    async def begin(self, _model: str, pricing: Pricing, *_: object) -> Attempt:
+        return _Unnoted(pricing)
+
+
+class _Unnoted:
+    def __init__(self, pricing: Pricing) -> None:
+        self._pricing = pricing
+
+    def end(self, _outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+        return asyncio.ensure_future(self._cost(usage, nano_usd))
+
+    async def _cost(self, usage: Usage, nano_usd: int | None) -> int | None:
+        await self._pricing.load()
+        return self._pricing.nano_usd(usage) if nano_usd is None else nano_usd
+
+
+UNMETERED: Meter = _Unmetered()
+
+
+# -- estimates -----------------------------------------------------------------------------------
+
+
+def tokens_of(*texts: str) -> int:
+    """About how many tokens a text has."""
+    size = sum(len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts)
+    return -(-size // _BYTES_PER_TOKEN)
+
+
+def least_of(call: Call) -> Usage:
+    """What a request has cost once it was read, if nothing more is known."""
+    texts = [call.system]
+    for message in call.messages:
+        match message:
+            case UserSaid(text) | ToolAnswered(text=text):
+                texts.append(text)
+            case ModelSaid(text, tool_calls):
+                texts.append(text)
+                texts.extend(used.arguments for used in tool_calls)
+    texts.extend(json.dumps(dict(tool.schema)) + tool.description for tool in call.tools)
+    if call.schema is not None:
+        texts.append(json.dumps(dict(call.schema.json_schema)))
+    return Usage(input_tokens=tokens_of(*texts), estimated=True)
+
+
+def most_of(call: Call, least: Usage) -> Usage:
+    """What it may cost: all that it may say. The room that some models get to think in is left out: most of
+    them use little of it, and it is several times what is said."""
+    return Usage(least.input_tokens, call.max_tokens, estimated=True)
