@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
+from moot.processes import environment
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
@@ -186,7 +187,7 @@ class Implementing:
             command,
             text="",
             cwd=self._moot.workspace.root,
-            env=self._moot.env,
+            env=environment.for_own_program(self._moot.env, self._moot.config.user.implement.test_pass_env),
             timeout=self._settings.workflow.timeout_secs,
             hear=lambda _: None,
         )
@@ -202,7 +203,8 @@ class Implementing:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
-        found = (find_coder(name, settings.command, self._moot.env) for name in names)
+        passed = self._moot.config.user.implement.pass_env
+        found = (find_coder(name, settings.command, self._moot.env, passed) for name in names)
         coder = next((one for one in found if one is not None), None)
         if coder is None and wanted != "auto":
             why = (

@@ -118,7 +118,8 @@ def test_claude_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: P
         "mcp__moot_review__append_review",
         "--model": "opus",
     }
-    assert noted["env"]["OWN"] == "kept"
+    assert noted["env"]["CLAUDE_X"] == "claude"
+    assert {"CODEX_X", "OWN"}.isdisjoint(noted["env"])
     assert noted["env"]["MCP_CONNECTION_NONBLOCKING"] == "0"
 
 

@@ -6,13 +6,13 @@ it, is for others to know.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from moot.errors import NotFound, ReviewerCrashed
+from moot.processes import environment, find_program
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import Event, Progress, count, failure, part, parts, shown
 
@@ -46,15 +46,21 @@ class Coder(Protocol):
     async def work(self, order: Order, progress: Progress) -> Worked: ...
 
 
-def find_coder(name: str, command: Sequence[str], env: Mapping[str, str]) -> Coder | None:
-    """`command` is the user's own, for the name "command". None: the program is not on the path."""
+def find_coder(
+    name: str, command: Sequence[str], env: Mapping[str, str], pass_env: Iterable[str] = ()
+) -> Coder | None:
+    """`command` is the user's own, for the name "command". None: the program is not on the path. It gets of
+    `env` what it needs, and what `pass_env` names."""
     if name == "command":
-        return _Command(command, env) if command else None
-    makers: dict[str, Callable[[str, Mapping[str, str]], Coder]] = {"codex": _Codex, "claude": _Claude}
-    if name not in makers:
+        return _Command(command, environment.for_own_program(env, pass_env)) if command else None
+    if name not in ("codex", "claude"):
         raise NotFound("coding agent", name, ("codex", "claude", "command"))
-    program = shutil.which(name, path=env.get("PATH"))
-    return None if program is None else makers[name](program, env)
+    program = find_program(name, env)
+    if program is None:
+        return None
+    if name == "codex":
+        return _Codex(program, environment.for_codex(env, pass_env, codes=True))
+    return _Claude(program, environment.for_claude(env, pass_env, codes=True))
 
 
 class _Command:
