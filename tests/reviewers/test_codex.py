@@ -101,6 +101,8 @@ def test_codex_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: Pa
     settings = "\n".join(value for option, value in itertools.pairwise(arguments) if option == "-c")
     assert tomllib.loads(settings) == {
         "approval_policy": "never",
+        "features": {"shell_tool": False, "unified_exec": False, "view_image": False},
+        "projects": {str(tmp_path): {"trust_level": "untrusted"}},
         "mcp_servers": {
             "moot_review": {
                 "command": "/opt/py thon",

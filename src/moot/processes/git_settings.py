@@ -18,6 +18,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from moot.processes import find_program
+
 _FIXED = {
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
@@ -37,7 +39,7 @@ _OF_A_FILTER = {"clean": "", "smudge": "", "process": "", "required": "false"}
 _SECONDS = 20
 
 
-def harmless(root: Path, env: Mapping[str, str], git: str = "git") -> dict[str, str]:
+def harmless(root: Path, env: Mapping[str, str], git: str) -> dict[str, str]:
     """Variables for a git that looks at this repository. `env` is the environment of that git."""
     fixed = as_variables(_FIXED)
     listed = subprocess.run(
@@ -52,6 +54,12 @@ def harmless(root: Path, env: Mapping[str, str], git: str = "git") -> dict[str, 
     drivers = dict.fromkeys(key.rpartition(".")[0] for key in keys if key.count(".") > 1)
     filters = {f"{driver}.{way}": value for driver in drivers for way, value in _OF_A_FILTER.items()}
     return as_variables({**_FIXED, **filters})
+
+
+def with_harmless_git(env: Mapping[str, str], root: Path) -> dict[str, str]:
+    """The environment, for a program that asks git about a repository by itself."""
+    program = find_program("git", env)
+    return {**env, **(harmless(root, env, program) if program else as_variables(_FIXED))}
 
 
 def as_variables(settings: Mapping[str, str]) -> dict[str, str]:

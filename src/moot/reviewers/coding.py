@@ -13,6 +13,8 @@ from typing import Protocol
 
 from moot.errors import NotFound, ReviewerCrashed
 from moot.processes import environment, find_program
+from moot.reviewers.claude import USERS_SETTINGS
+from moot.reviewers.codex import untrusted
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import Event, Progress, count, failure, part, parts, shown
 
@@ -109,7 +111,8 @@ class _Codex:
                     done, used = True, (count(usage, "input_tokens"), count(usage, "output_tokens"))
 
         arguments = ["exec", "--json", "--skip-git-repo-check", "--sandbox=workspace-write"]
-        arguments += ["--cd", str(order.root), "-c", 'approval_policy="never"', "-"]
+        arguments += ["--cd", str(order.root), "-c", 'approval_policy="never"']
+        arguments += ["-c", untrusted(order.root), "-"]
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if problem or not done:
             raise failure(self.name, problem or ended.last_words)
@@ -136,7 +139,8 @@ class _Claude:
                     what = given.get("file_path") or given.get("command") or given.get("pattern") or ""
                     progress(shown(f"{block.get('name')} {what}"))
 
-        arguments = ["-p", "--output-format=stream-json", "--verbose", "--permission-mode=acceptEdits"]
+        arguments = ["-p", "--output-format=stream-json", "--verbose", USERS_SETTINGS]
+        arguments.append("--permission-mode=acceptEdits")
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if result.get("is_error") is not False:
             raise failure(self.name, str(result.get("result", "")) or ended.last_words)
