@@ -4,6 +4,7 @@ asked to be run: its tests, and the commit."""
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from moot.workspace import git
+from tests.postgres import running_postgresql
 from tests.processes.hostile import CHANGE, Hostile, Reviewer
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
@@ -120,3 +122,73 @@ def test_a_submodule_has_settings_of_its_own_and_they_count_as_little(hostile: H
         config.write(f"[core]\n\tfsmonitor = {hostile.root}/.git/traps/program\n")
     assert git.changed(hostile.root)
     assert hostile.sprung == []
+
+
+def test_several_servers_are_started_inside_it_and_run_nothing_of_it(
+    hostile: Hostile, tmp_path: Path, stub: StubServer
+) -> None:
+    """What is inherited does not help the repository either: PYTHONPATH names it."""
+    with running_postgresql(tmp_path / "postgresql") as database:
+        env = environment(tmp_path, stub)
+        marker = tmp_path / "loaded"
+        marker.mkdir()
+        (marker / "sitecustomize.py").write_text(
+            "import sys; supervised = '--supervised' in sys.orig_argv; "
+            f"open({str(hostile.marks)!r} + f'/inherited-{{supervised}}', 'w')",
+            encoding="utf-8",
+        )
+        env |= {"PYTHONPATH": str(marker), "PYTHONSTARTUP": str(hostile.root / "json.py")}
+        command = [MOOT, "serve", "--port", "0", "--no-open", "--workers", "2", "--database", database]
+        with subprocess.Popen(
+            command, env=env, cwd=hostile.root, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process:
+            try:
+                assert process.stderr is not None
+                said = process.stderr.readline()
+                assert said.startswith("moot is at http://"), said + process.stderr.read()
+            finally:
+                process.terminate()
+                process.wait(60)
+    assert hostile.sprung == ["inherited-False"], "the first process is the person's own business"
+
+
+def test_a_coding_agent_and_the_tests_get_no_keys_but_those_that_the_person_names(
+    tmp_path: Path, stub: StubServer
+) -> None:
+    hostile = Hostile(tmp_path)
+    reviewer = Reviewer(tmp_path, "codex")
+    env = environment(tmp_path, stub, PATH=path(reviewer.folder)) | SECRETS | {"OWN": "kept"}
+    assert moot(hostile, env, "challenge", CHANGE, "--engine", "codex").code == 0
+    noting = "import json, os, sys; sys.stdin.read(); json.dump(dict(os.environ), open(sys.argv[1], 'w'))"
+    agent = [
+        sys.executable,
+        "-ISc",
+        f"{noting}; open('app.py', 'a').write('#')",
+        str(tmp_path / "agent.json"),
+    ]
+    settings = tmp_path / "config" / "moot" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        f"[implement]\ncommand = {json.dumps(agent)}\n"
+        'pass_env = ["MISTRAL_API_KEY"]\ntest_pass_env = ["GITHUB_TOKEN"]\n',
+        encoding="utf-8",
+    )
+    test = shlex.join([sys.executable, "-ISc", noting, str(tmp_path / "test.json")])
+    ended = moot(hostile, env, "implement", CHANGE, "--test", test)
+    assert ended.code == 0, ended.err
+    for name, passed in (("agent", "MISTRAL_API_KEY"), ("test", "GITHUB_TOKEN")):
+        seen = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+        kept = {"DATABASE_URL", "PYTHONSTARTUP", passed}
+        assert seen["OWN"] == "kept"
+        assert SECRETS.keys() & seen.keys() == kept
+    assert hostile.sprung == []
+
+
+@pytest.mark.parametrize("setting", ["review.pass_env", "implement.pass_env", "implement.test_pass_env"])
+def test_a_repository_names_no_variables(hostile: Hostile, tmp_path: Path, setting: str) -> None:
+    section, name = setting.split(".")
+    text = f'[{section}]\n{name} = ["GITHUB_TOKEN"]\n'
+    (hostile.root / "moot.toml").write_text(text, encoding="utf-8")
+    ended = moot(hostile, environment(tmp_path), "implement", CHANGE)
+    assert ended.code == 1
+    assert f"{setting} belongs into your own configuration" in ended.err

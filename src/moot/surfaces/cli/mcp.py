@@ -65,7 +65,8 @@ def mcp(
         else:
             # The package waits for stdin in a thread, which only the client can end. So Ctrl-C ends the
             # process at once: what was complete is saved, and every model's stream ends with it.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             await server.run_stdio_async()
         return 0
 
