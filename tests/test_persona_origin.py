@@ -17,8 +17,8 @@ from moot.personas import SHIPPED, load_library, scaffold
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.cli.test_board import DECISION, a_board
 from tests.surfaces.mcp.client import over_stdio
+from tests.surfaces.web.server import DECISION, a_board
 
 SHOWN = "The Mentor (moot/personas/the-mentor.md)"
 
@@ -78,7 +78,9 @@ def test_an_mcp_client_is_told(workspace: Path, stub: StubServer) -> None:
     async def ask() -> object:
         async with over_stdio(workspace, stub=stub) as client:
             stub.script(Behaviour(text="Sleep on it."))
-            result = await client.call_tool("ask_persona", {"persona": "the-mentor", "question": "Should we?"})
+            result = await client.call_tool(
+                "ask_persona", {"persona": "the-mentor", "question": "Should we?"}
+            )
             assert result.structured_content is not None
             return result.structured_content["name"]
 

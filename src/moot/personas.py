@@ -109,8 +109,8 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """`openers` are beginnings of sentences for a model too small to begin its own. `origin` is the file of the
-    workspace that has taken a shipped persona's place: it is named wherever that persona speaks."""
+    """`openers` are beginnings of sentences for a model too small to begin its own. `origin` is the file of
+    the workspace that has taken a shipped persona's place: it is named wherever that persona speaks."""
 
     id: str
     name: str

@@ -138,7 +138,7 @@ def test_several_servers_are_started_inside_it_and_run_nothing_of_it(
             encoding="utf-8",
         )
         env |= {"PYTHONPATH": str(marker), "PYTHONSTARTUP": str(hostile.root / "json.py")}
-        command = [MOOT, "serve", "--port", "0", "--no-open", "--workers", "2", "--database", database]
+        command = [str(MOOT), "serve", "--port", "0", "--no-open", "--workers", "2", "--database", database]
         with subprocess.Popen(
             command, env=env, cwd=hostile.root, stderr=subprocess.PIPE, text=True, encoding="utf-8"
         ) as process:

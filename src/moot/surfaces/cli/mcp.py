@@ -35,7 +35,7 @@ def mcp(
 ) -> None:
     """Serve moot's tools to other agents, over MCP.
 
-    claude mcp add moot -- moot mcp
+    claude mcp add --scope user moot -- /path/to/moot mcp
     """
     if port is not None and not http:
         raise typer.BadParameter("is for --http; stdin and stdout have no port", param_hint="--port")

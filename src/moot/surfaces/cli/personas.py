@@ -42,7 +42,9 @@ def list_personas(
             return 0
         widest = max(len(persona.id) for persona in library.personas)
         for persona in library.personas:
-            screen.show(f"{persona.id:<{widest}}  {persona.contribution:<13}  {persona.shown}: {persona.role}")
+            screen.show(
+                f"{persona.id:<{widest}}  {persona.contribution:<13}  {persona.shown}: {persona.role}"
+            )
         screen.show()
         for panel in library.panels:
             screen.show(f"panel {panel.id}: {', '.join(panel.members)}")
