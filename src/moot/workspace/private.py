@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 _NAMES = (
     # Folders and files of programs that keep logins in them.
     ".git", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker", ".terraform", ".netrc",
-    "_netrc", ".npmrc", ".yarnrc", ".pypirc", ".dockercfg", ".git-credentials", ".pgpass", ".my.cnf", ".boto", ".s3cfg",
-    ".htpasswd", ".vault-token", ".vault_pass*", "kubeconfig", "*.kubeconfig", "wp-config.php",
+    "_netrc", ".npmrc", ".yarnrc", ".pypirc", ".dockercfg", ".git-credentials", ".pgpass", ".my.cnf", ".boto",
+    ".s3cfg", ".htpasswd", ".vault-token", ".vault_pass*", "kubeconfig", "*.kubeconfig", "wp-config.php",
     # Variables and variables' values.
     ".env", ".env.*", "*.env", ".envrc", "*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*",
     # Keys, and what they are kept in.
