@@ -83,9 +83,9 @@ class FakeReviewer:
         tools.append_review(self.verdict, list(self.issues), self.summary)
         return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")
 
-    def found(self, name: str, env: object) -> FakeReviewer | None:
+    def found(self, name: str, env: object, pass_env: object = ()) -> FakeReviewer | None:
         """In place of `find`: it is the one program on the machine."""
-        del env
+        del env, pass_env
         return self if name == self.name else None
 
 
@@ -100,7 +100,7 @@ class FakeCoder:
         del progress
         return Worked("fake-1", self.does(order), 7, 10, 5, 0.5)
 
-    def found(self, name: str, command: object, env: object) -> FakeCoder | None:
+    def found(self, name: str, command: object, env: object, pass_env: object = ()) -> FakeCoder | None:
         """In place of `find_coder`."""
-        del command, env
+        del command, env, pass_env
         return self if name == "command" else None

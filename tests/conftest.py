@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,12 @@ _FOREIGN_NAMES = (
     "PAGER",
 )
 _HOME = Path(tempfile.mkdtemp(prefix="moot-tests-"))
+_GUARD = str(Path(netguard.__file__).parent)
+_GUARD_LINE = (
+    f"import os; any(f == {_GUARD!r} and os.path.isdir(f) and "
+    "exec(open(f + '/sitecustomize.py').read(), {'__name__': 'netguard'}) "
+    "for f in os.environ.get('PATH', '').split(os.pathsep))\n"
+)
 
 
 def _is_foreign(name: str) -> bool:
@@ -49,14 +56,22 @@ def _settle_environment() -> None:
         folder = _HOME / name.lower()
         folder.mkdir()
         os.environ[f"XDG_{name}_HOME"] = str(folder)
-    guard = str(Path(netguard.__file__).parent)
-    inherited = [
-        path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", guard)
-    ]
-    os.environ["PYTHONPATH"] = os.pathsep.join([guard, *inherited])
+    for name, first in (("PYTHONPATH", True), ("PATH", False)):
+        inherited = [path for path in os.environ.get(name, "").split(os.pathsep) if path not in ("", _GUARD)]
+        os.environ[name] = os.pathsep.join([_GUARD, *inherited] if first else [*inherited, _GUARD])
+
+
+def _guard_children_of_children() -> None:
+    """moot starts Python without PYTHONPATH: this line of the environment's own sees the guard on PATH."""
+    line = Path(sysconfig.get_path("purelib")) / "moot-netguard.pth"
+    if not line.exists() or line.read_text(encoding="utf-8") != _GUARD_LINE:
+        new = line.with_name(f".{line.name}.{os.getpid()}")
+        new.write_text(_GUARD_LINE, encoding="utf-8")
+        new.replace(line)
 
 
 _settle_environment()
+_guard_children_of_children()
 # A shell that runs tests in the background has Ctrl-C ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

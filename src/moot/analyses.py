@@ -170,7 +170,7 @@ class Analyses:
 
     def _voice(self, persona: str) -> Voice:
         found = self._moot.library.persona(persona)
-        return Voice(found.id, found.name, found.role)
+        return Voice(found.id, found.name, found.role, found.origin)
 
     def _prompts(self) -> Prompts:
         own = AnalysisPrompts({step.id: step for step in self.steps.steps})
@@ -206,7 +206,7 @@ def greeting(state: AnalysisState, meta: ItemMeta) -> str:
         return "Welcome back. The analysis is complete."
     titles = {ref.id: ref.title for ref in state.steps}
     done = [titles[step] for step in state.completed if step in titles][-2:]
-    parts = [f"{state.voice(at.persona).name}: Welcome back."]
+    parts = [f"{state.voice(at.persona).shown}: Welcome back."]
     if done:
         parts.append(f"Last time we completed {' and '.join(done)}.")
     phase = {ref.id for ref in state.steps if ref.phase == at.phase}

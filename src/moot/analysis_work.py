@@ -137,7 +137,7 @@ class Work:
             table.synthesis,
             step_id=opened.step_id,
             step_title=opened.step_title,
-            participants=[(one.name, one.short_role) for one in opened.speakers],
+            participants=[(one.shown, one.short_role) for one in opened.speakers],
             turns=table.turns,
             exit_type=table.exit_type,
         )
@@ -252,4 +252,5 @@ def as_speaker(persona: Persona) -> Mapping[str, Any]:
         "short_role": persona.short_role,
         "lens": persona.voice.lens,
         "forbidden_words": list(persona.voice.forbidden.words),
+        "origin": persona.origin,
     }

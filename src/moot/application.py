@@ -155,7 +155,7 @@ class Moot:
     def library(self) -> Library:
         from moot.personas import load_library
 
-        return load_library(self.workspace.personas.parent)
+        return load_library(self.workspace.library)
 
     @cached_property
     def weights_folder(self) -> Path:

@@ -215,7 +215,7 @@ def _first_frame(session_id: str, state: BoardState, tiny: bool) -> Payload:
 
 
 def _member(persona: Persona) -> Member:
-    return Member(persona.id, persona.name, persona.role, str(persona.contribution))
+    return Member(persona.id, persona.name, persona.role, str(persona.contribution), persona.origin)
 
 
 @asynccontextmanager
@@ -278,9 +278,9 @@ async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) 
 def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:
     match frame:
         case {"type": "persona_complete", "personaId": persona}:
-            tell(f"{live.state.advisor(persona).member.name} has spoken")
+            tell(f"{live.state.advisor(persona).member.shown} has spoken")
         case {"type": "persona_error", "personaId": persona}:
-            tell(f"{live.state.advisor(persona).member.name} did not answer")
+            tell(f"{live.state.advisor(persona).member.shown} did not answer")
         case {"type": "brief_complete" | "brief_error"}:
             tell("The brief is written" if live.state.brief else "The brief could not be written")
         case {"type": "error", "message": message}:

@@ -8,7 +8,6 @@ for twice: the next one takes that review up.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from moot.gateway.metering import charging
 from moot.gateway.names import Speaker
 from moot.metered_programs import MeteredReviewer
 from moot.model_reviewer import ModelReviewer
+from moot.processes import environment, moot_command, only_with
 from moot.prompting import change as prompts
 from moot.review_tools import ReviewTools
 from moot.reviewers import find
@@ -206,8 +206,9 @@ class Challenging:
             # Who names a model on the command line wants that one to review.
             wanted = "model" if self._moot.model_wished else settings.review.engine
         reviewer: Reviewer | None = None
+        passed = self._moot.config.user.review.pass_env
         for name in ("codex", "claude") if wanted == "auto" else (wanted,):
-            if name != "model" and (reviewer := find(name, self._moot.env)) is not None:
+            if name != "model" and (reviewer := find(name, self._moot.env, passed)) is not None:
                 break
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
@@ -235,7 +236,8 @@ class Challenging:
     def _mcp_command(self, folder: ChangeFolder) -> tuple[str, ...]:
         agentd = ("--agentd",) if self._moot.agentd else ()
         root = str(self._moot.workspace.root)
-        return (sys.executable, "-m", "moot", "mcp", "--workspace", root, "--change", folder.id, *agentd)
+        command = moot_command("mcp", "--workspace", root, "--change", folder.id, *agentd)
+        return only_with(environment.for_review_server(self._moot.env), command)
 
     async def _model_reviewer(self, folder: ChangeFolder, wanted: str, tell: Tell) -> ModelReviewer:
         gateway = self._moot.gateway

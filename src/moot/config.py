@@ -53,9 +53,11 @@ class Telemetry(_Section):
 
 
 class ReviewSettings(_Section):
-    """Who reviews changes."""
+    """Who reviews changes. `pass_env` names variables that Codex and Claude Code get besides what they
+    need."""
 
     engine: Literal["auto", "codex", "claude", "model"] = "auto"
+    pass_env: list[str] = []
 
 
 class Workflow(_Section):
@@ -81,11 +83,14 @@ class ModelsByComplexity(_Section):
 
 class Implementing(_Section):
     """Who carries out tasks, and what shows that they were. `command` is a program with its arguments: the
-    task comes on its standard input."""
+    task comes on its standard input. `pass_env` names variables that a coding agent gets besides what it
+    needs, and `test_pass_env` keys and tokens that the tests get."""
 
     agent: Literal["auto", "codex", "claude", "command"] = "auto"
     command: list[str] = []
     test: str = ""
+    pass_env: list[str] = []
+    test_pass_env: list[str] = []
 
 
 class ServerSettings(_Section):
@@ -202,6 +207,14 @@ def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
             f"implement.command belongs into your own configuration, {user_file}: "
             "a repository may not choose which program runs",
         )
+    for name, said in (("review", settings.review), ("implement", settings.implement)):
+        for field in ("pass_env", "test_pass_env"):
+            if getattr(said, field, None):
+                raise ConfigInvalid(
+                    workspace_file,
+                    f"{name}.{field} belongs into your own configuration, {user_file}: "
+                    "a repository may not choose which of your keys a program gets",
+                )
     return Config(
         workspace=settings,
         user=parse(user_text, user_file),

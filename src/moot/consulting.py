@@ -179,7 +179,7 @@ def minutes(table: RoundtableState) -> str:
         table.synthesis,
         step_id=table.opened.step_id,
         step_title=table.opened.step_title,
-        participants=[(one.name, one.short_role) for one in table.opened.speakers],
+        participants=[(one.shown, one.short_role) for one in table.opened.speakers],
         turns=table.turns,
         exit_type=table.exit_type,
     )

@@ -57,7 +57,7 @@ class Outbox:
         if isinstance(effect, AskPersona) and effect.prompt == ADVISOR:
             member = state.advisor(effect.persona).member
             self._open.pop(member.id, None)
-            self.tell("persona_start", personaId=member.id, personaName=member.name, role=member.role)
+            self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
         elif effect.prompt == BRIEF:
             self.tell("brief_start")
 
@@ -74,7 +74,7 @@ class Outbox:
     def tell_whole(self, member: Member, text: str, spoken: Spoken) -> None:
         """What an advisor said out of hearing."""
         self._open.pop(member.id, None)
-        self.tell("persona_start", personaId=member.id, personaName=member.name, role=member.role)
+        self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
         self.tell("persona_token", personaId=member.id, token=text)
         self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
 

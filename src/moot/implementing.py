@@ -21,6 +21,7 @@ from moot.flows.change import Move, Phase, moved
 from moot.gateway.metering import charging
 from moot.masking import mask
 from moot.metered_programs import MeteredCoder
+from moot.processes import environment
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
@@ -189,7 +190,7 @@ class Implementing:
             command,
             text="",
             cwd=self._moot.workspace.root,
-            env=self._moot.env,
+            env=environment.for_own_program(self._moot.env, self._moot.config.user.implement.test_pass_env),
             timeout=self._settings.workflow.timeout_secs,
             hear=lambda _: None,
         )
@@ -205,7 +206,8 @@ class Implementing:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
-        found = (find_coder(name, settings.command, self._moot.env) for name in names)
+        passed = self._moot.config.user.implement.pass_env
+        found = (find_coder(name, settings.command, self._moot.env, passed) for name in names)
         coder = next((one for one in found if one is not None), None)
         if coder is None and wanted != "auto":
             why = (

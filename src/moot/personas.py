@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from string import Template
@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from pydantic import Field
 
+from moot.conversation import shown_as
 from moot.errors import InvalidId, InvalidInput, NotFound
 from moot.persona_file import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
 from moot.texts.voice_words import words_used
@@ -108,7 +109,8 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """`openers` are beginnings of sentences for a model too small to begin its own."""
+    """`openers` are beginnings of sentences for a model too small to begin its own. `origin` is the file of
+    the workspace that has taken a shipped persona's place: it is named wherever that persona speaks."""
 
     id: str
     name: str
@@ -125,6 +127,11 @@ class Persona:
     openers: tuple[str, ...]
     model: str | None
     source: Path
+    origin: str = ""
+
+    @property
+    def shown(self) -> str:
+        return shown_as(self.name, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +297,12 @@ def load_library(*folders: Path) -> Library:
     """The shipped library, then that of each folder (its `personas/` and `panels/`, as far as they are
     there). A later file replaces an earlier one of the same id and keeps its place in the order."""
     roots = (SHIPPED, *folders)
-    personas = {persona.id: persona for root in roots for persona in _load(root / "personas", parse_persona)}
+    personas: dict[str, Persona] = {}
+    for root in roots:
+        for persona in _load(root / "personas", parse_persona):
+            replaces = persona.id in personas and root is not SHIPPED
+            origin = f"{root.name}/personas/{persona.source.name}" if replaces else ""
+            personas[persona.id] = replace(persona, origin=origin)
 
     def parse(text: str, source: Path) -> Panel:
         return parse_panel(text, source, personas)

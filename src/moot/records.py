@@ -147,7 +147,7 @@ def _why_silent(advisor: Advisor) -> str:
 
 
 def _name(advisor: Advisor) -> str:
-    return _one_line(advisor.member.name) or advisor.member.id
+    return _one_line(advisor.member.shown) or advisor.member.id
 
 
 def _advisor(advisor: Advisor) -> Iterator[_Block]:
@@ -353,7 +353,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime) -> dict[st
         "personas": [
             {
                 "id": member.id,
-                "name": member.name,
+                "name": member.shown,
                 "role": member.role,
                 "contributionType": member.contribution,
             }
@@ -374,7 +374,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime) -> dict[st
 def _response(advisor: Advisor) -> dict[str, Any]:
     return {
         "personaId": advisor.member.id,
-        "personaName": advisor.member.name,
+        "personaName": advisor.member.shown,
         "content": advisor.text or "",
         "isComplete": advisor.text is not None,
         "error": None if advisor.failure is None else advisor.failure.message,

@@ -1,9 +1,11 @@
 """Makes calls to anything but this machine impossible in a Python process that loads this module.
 
 conftest.py loads it into the test process and puts its folder on PYTHONPATH, so that every Python process
-started by a test loads it too, by its name. The audit hook cannot be removed again. It does not reach
-programs that are not Python, interpreters started with -I or -E, or the look-up of a host *name* that is
-given straight to socket.connect (the connection itself is still refused).
+started by a test loads it too, by its name. moot starts its own children without PYTHONPATH; for these, the
+folder is on PATH as well, and a line in the environment's site-packages, which conftest.py writes, loads
+the guard where it finds it there. That reaches interpreters with -I and -E, too. The audit hook cannot be
+removed again. It does not reach programs that are not Python, interpreters started with -S, or the look-up
+of a host *name* that is given straight to socket.connect (the connection itself is still refused).
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Fake:
         self.program.chmod(0o755)
         made = [{name: getattr(run, name) for name in Run.__slots__} for run in runs]
         (self._folder / "runs.json").write_text(json.dumps(made), encoding="utf-8")
-        self.env = {"PATH": str(self._folder), "OWN": "kept"}
+        self.env = {"PATH": str(self._folder), "CODEX_X": "codex", "CLAUDE_X": "claude", "OWN": "x"}
 
     @property
     def child(self) -> int:

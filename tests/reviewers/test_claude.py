@@ -82,7 +82,6 @@ def test_a_recorded_review_gives_its_outcome_and_its_progress(tmp_path: Path) ->
     assert progress == [
         "reads proposal.md",
         "lists specs",
-        "searches for Hello",
         "reads none.md",
         "read_file failed",
         "appends its review",
@@ -112,13 +111,15 @@ def test_claude_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: P
     }
     assert options == {
         "--output-format": "stream-json",
-        "--tools": "Read,Grep,Glob",
+        "--setting-sources": "user",
+        "--tools": "",
         "--permission-mode": "dontAsk",
         "--allowedTools": "mcp__moot_review__read_file,mcp__moot_review__list_directory,"
         "mcp__moot_review__append_review",
         "--model": "opus",
     }
-    assert noted["env"]["OWN"] == "kept"
+    assert noted["env"]["CLAUDE_X"] == "claude"
+    assert {"CODEX_X", "OWN"}.isdisjoint(noted["env"])
     assert noted["env"]["MCP_CONNECTION_NONBLOCKING"] == "0"
 
 

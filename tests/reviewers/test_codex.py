@@ -92,7 +92,8 @@ def test_codex_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: Pa
     noted = fake.started()
     arguments = noted["arguments"]
     assert noted["stdin"] == "--review\nthe “change”."
-    assert noted["env"]["OWN"] == "kept"
+    assert noted["env"]["CODEX_X"] == "codex"
+    assert {"CLAUDE_X", "OWN"}.isdisjoint(noted["env"])
     assert noted["cwd"] == str(tmp_path)
     assert arguments[:4] == ["exec", "--json", "--skip-git-repo-check", "--sandbox=read-only"]
     assert arguments[4:6] == ["--cd", str(tmp_path)]
@@ -100,6 +101,8 @@ def test_codex_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: Pa
     settings = "\n".join(value for option, value in itertools.pairwise(arguments) if option == "-c")
     assert tomllib.loads(settings) == {
         "approval_policy": "never",
+        "features": {"shell_tool": False, "unified_exec": False, "view_image": False},
+        "projects": {str(tmp_path): {"trust_level": "untrusted"}},
         "mcp_servers": {
             "moot_review": {
                 "command": "/opt/py thon",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.processes import environment
 from tests.netguard.sitecustomize import refuse_live_calls
 
 REFUSED = "tests may not reach the network"
@@ -63,6 +64,33 @@ def test_live_calls_are_refused_in_this_process(call: Callable[[str], object], h
 def test_live_calls_are_refused_in_processes_that_tests_start(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 1
+    assert REFUSED in done.stderr
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        environment.for_moot(os.environ),
+        environment.for_review_server(os.environ),
+        environment.for_git(os.environ),
+    ],
+    ids=["server", "reviewer's server", "git"],
+)
+@pytest.mark.parametrize("options", [("-P",), ("-I",), ()])
+def test_live_calls_are_refused_in_processes_that_moot_starts(
+    env: dict[str, str], options: tuple[str, ...]
+) -> None:
+    assert "PYTHONPATH" not in env
+    code = "import socket; socket.socket().connect(('192.0.2.1', 9))"
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code],
+        env=env,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     assert done.returncode == 1
     assert REFUSED in done.stderr

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from moot.conversation import shown_as
 from moot.flows.flow import Event, Spoken
 from moot.flows.roundtable_events import RoundtableEvent
 from moot.texts.depth import Depth
@@ -32,6 +33,11 @@ class Voice(msgspec.Struct, frozen=True):
     id: str
     name: str
     role: str
+    origin: str = ""
+
+    @property
+    def shown(self) -> str:
+        return shown_as(self.name, self.origin)
 
 
 class AnalysisOpened(Event, frozen=True):

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from moot.conversation import shown_as
 from moot.flows.flow import Event, Spoken
 
 MAX_DECISION = 5_000
@@ -60,6 +61,11 @@ class Member(msgspec.Struct, frozen=True):
     name: str
     role: str
     contribution: str
+    origin: str = ""
+
+    @property
+    def shown(self) -> str:
+        return shown_as(self.name, self.origin)
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from moot.conversation import shown_as
 from moot.flows.flow import Event, Spoken
 from moot.texts.insights import Synthesis
 
@@ -28,6 +29,11 @@ class Speaker(msgspec.Struct, frozen=True):
     short_role: str
     lens: str
     forbidden_words: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def shown(self) -> str:
+        return shown_as(self.name, self.origin)
 
 
 # -- opening -------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class RoundtableState:
         if said.speaker in (USER, PROGRAM):
             return said.text
         speaker = self.speakers[said.speaker]
-        return lines.prefix(speaker.name, speaker.role) + said.text
+        return lines.prefix(speaker.shown, speaker.role) + said.text
 
     def heard_by(self, persona: str) -> str:
         """Everything that somebody else brought up, the topic included."""

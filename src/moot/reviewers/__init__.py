@@ -6,10 +6,10 @@ they write it through moot's MCP server.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from moot.errors import NotFound
+from moot.processes import environment, find_program
 from moot.reviewers.claude import Claude
 from moot.reviewers.codex import Codex
 from moot.reviewers.protocol import Job, Outcome, Progress, Reviewer, Tokens
@@ -21,9 +21,13 @@ ENGINES = tuple(_MAKERS)
 """In the order in which they are looked for."""
 
 
-def find(name: str, env: Mapping[str, str]) -> Reviewer | None:
-    """The reviewer of that name, or None if its program is not on the path. It runs with `env`."""
+_ENVIRONMENTS = {"codex": environment.for_codex, "claude": environment.for_claude}
+
+
+def find(name: str, env: Mapping[str, str], pass_env: Iterable[str] = ()) -> Reviewer | None:
+    """The reviewer of that name, or None if its program is not on the path. It gets of `env` what it needs,
+    and what `pass_env` names."""
     if name not in _MAKERS:
         raise NotFound("reviewer", name, ENGINES)
-    program = shutil.which(name, path=env.get("PATH"))
-    return None if program is None else _MAKERS[name](program, env)
+    program = find_program(name, env)
+    return None if program is None else _MAKERS[name](program, _ENVIRONMENTS[name](env, pass_env))

@@ -1,14 +1,16 @@
 """Claude Code as a reviewer: `claude -p --output-format stream-json` with moot's MCP server.
 
-Knows Claude Code's options and events. The person's own login and configuration hold; set here are the MCP
-server (and no other), what may be used without asking, that nothing else may, and, if given, the model.
+Knows Claude Code's options and events. The person's own login and configuration hold, and the repository's do
+not; set here are the MCP server (and no other), that its tools are all there is, and, if given, the model.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 
+from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
     BEGINS_ANEW,
@@ -29,8 +31,8 @@ from moot.reviewers.protocol import (
 )
 
 _PREFIX = f"mcp__{SERVER}__"
-_OWN_TOOLS = ("Read", "Grep", "Glob")
-"""Of Claude Code's own: the code is to be looked at and searched, and nothing is to be written or run."""
+USERS_SETTINGS = "--setting-sources=user"
+"""Not the repository's, which can name programs to run: asked by nobody, Claude Code would trust them."""
 _SERVER_STARTS_WITHIN_MS = "60000"
 _STATUSES = {"authentication_failed": 401, "rate_limit": 429}
 
@@ -73,7 +75,7 @@ class Claude:
             (self._program, *_arguments(job, session)),
             text=job.instructions,
             cwd=job.workspace_root,
-            env=self._env,
+            env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),
             timeout=job.timeout,
             hear=heard.hear,
         )
@@ -84,7 +86,8 @@ def _arguments(job: Job, session: str | None) -> list[str]:
     server = {"type": "stdio", "command": job.mcp_command[0], "args": list(job.mcp_command[1:])}
     arguments = ["-p", "--output-format=stream-json", "--verbose"]
     arguments += ["--strict-mcp-config", f"--mcp-config={json.dumps({'mcpServers': {SERVER: server}})}"]
-    arguments += [f"--tools={','.join(_OWN_TOOLS)}", "--permission-mode=dontAsk"]
+    # Claude Code's own tools would read private files, which moot's do not.
+    arguments += [USERS_SETTINGS, "--tools=", "--permission-mode=dontAsk"]
     arguments.append(f"--allowedTools={','.join(_PREFIX + tool for tool in TOOLS)}")
     if job.model is not None:
         arguments.append(f"--model={job.model}")
@@ -133,10 +136,6 @@ class _Heard:
             ours = tool.removeprefix(_PREFIX)
             self._used_by_id[block.get("id")] = ours
             self._progress(doing(ours, given))
-        elif tool == "Read":
-            self._progress(doing("read_file", {"path": given.get("file_path", "a file")}))
-        elif tool in _OWN_TOOLS:
-            self._progress(f"searches for {shown(given.get('pattern', 'something'))}")
 
     def _hear_answer(self, block: Event) -> None:
         tool = self._used_by_id.get(block.get("tool_use_id"))

@@ -1,15 +1,19 @@
 """Codex as a reviewer: `codex exec --json` with moot's MCP server.
 
-Knows Codex's options and events. The person's own login and configuration hold; set here are the MCP server,
-the approval of its tools, the read-only sandbox and, if given, the model.
+Knows Codex's options and events. The person's own login and configuration hold, and the repository's do not;
+set here are the MCP server, the approval of its tools, that Codex has none of its own by which it could read
+files, the read-only sandbox and, if given, the model.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
+from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
     BEGINS_ANEW,
@@ -30,6 +34,8 @@ from moot.reviewers.protocol import (
 _STATUS = re.compile(r"unexpected status (\d{3})\b")
 _SERVER_STARTS_WITHIN = 60
 _TOOL_ANSWERS_WITHIN = 120
+_OWN_WAYS_TO_READ = ("shell_tool", "unified_exec", "view_image")
+"""They would read private files, which moot's tools do not."""
 
 
 class Codex:
@@ -68,7 +74,7 @@ class Codex:
             (self._program, *_arguments(job, thread)),
             text=job.instructions,
             cwd=job.workspace_root,
-            env=self._env,
+            env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),
             timeout=job.timeout,
             hear=heard.hear,
         )
@@ -88,6 +94,10 @@ def _arguments(job: Job, thread: str | None) -> list[str]:
     }
     arguments = ["exec", "--json", "--skip-git-repo-check", "--sandbox=read-only"]
     arguments += ["--cd", str(job.workspace_root), "-c", 'approval_policy="never"']
+    for feature in _OWN_WAYS_TO_READ:
+        # Not --disable, with which a Codex that does not know one of them would not start.
+        arguments += ["-c", f"features.{feature}=false"]
+    arguments += ["-c", untrusted(job.workspace_root)]
     for key, value in server.items():
         # What JSON writes is TOML, too, as long as no characters are escaped as pairs.
         arguments += ["-c", f"mcp_servers.{SERVER}.{key}={json.dumps(value, ensure_ascii=False)}"]
@@ -96,6 +106,12 @@ def _arguments(job: Job, thread: str | None) -> list[str]:
     if thread is not None:
         arguments += ["resume", thread]
     return [*arguments, "-"]
+
+
+def untrusted(root: Path) -> str:
+    """The setting that keeps Codex from those of a repository, which can name programs to run, also where the
+    person has once said that they trust it."""
+    return f'projects={{{json.dumps(str(root), ensure_ascii=False)}={{trust_level="untrusted"}}}}'
 
 
 class _Heard:

@@ -6,13 +6,15 @@ it, is for others to know.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from moot.errors import NotFound, ReviewerCrashed
+from moot.processes import environment, find_program
+from moot.reviewers.claude import USERS_SETTINGS
+from moot.reviewers.codex import untrusted
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import Event, Progress, count, failure, part, parts, shown
 
@@ -46,15 +48,21 @@ class Coder(Protocol):
     async def work(self, order: Order, progress: Progress) -> Worked: ...
 
 
-def find_coder(name: str, command: Sequence[str], env: Mapping[str, str]) -> Coder | None:
-    """`command` is the user's own, for the name "command". None: the program is not on the path."""
+def find_coder(
+    name: str, command: Sequence[str], env: Mapping[str, str], pass_env: Iterable[str] = ()
+) -> Coder | None:
+    """`command` is the user's own, for the name "command". None: the program is not on the path. It gets of
+    `env` what it needs, and what `pass_env` names."""
     if name == "command":
-        return _Command(command, env) if command else None
-    makers: dict[str, Callable[[str, Mapping[str, str]], Coder]] = {"codex": _Codex, "claude": _Claude}
-    if name not in makers:
+        return _Command(command, environment.for_own_program(env, pass_env)) if command else None
+    if name not in ("codex", "claude"):
         raise NotFound("coding agent", name, ("codex", "claude", "command"))
-    program = shutil.which(name, path=env.get("PATH"))
-    return None if program is None else makers[name](program, env)
+    program = find_program(name, env)
+    if program is None:
+        return None
+    if name == "codex":
+        return _Codex(program, environment.for_codex(env, pass_env, codes=True))
+    return _Claude(program, environment.for_claude(env, pass_env, codes=True))
 
 
 class _Command:
@@ -103,7 +111,8 @@ class _Codex:
                     done, used = True, (count(usage, "input_tokens"), count(usage, "output_tokens"))
 
         arguments = ["exec", "--json", "--skip-git-repo-check", "--sandbox=workspace-write"]
-        arguments += ["--cd", str(order.root), "-c", 'approval_policy="never"', "-"]
+        arguments += ["--cd", str(order.root), "-c", 'approval_policy="never"']
+        arguments += ["-c", untrusted(order.root), "-"]
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if problem or not done:
             raise failure(self.name, problem or ended.last_words)
@@ -130,7 +139,8 @@ class _Claude:
                     what = given.get("file_path") or given.get("command") or given.get("pattern") or ""
                     progress(shown(f"{block.get('name')} {what}"))
 
-        arguments = ["-p", "--output-format=stream-json", "--verbose", "--permission-mode=acceptEdits"]
+        arguments = ["-p", "--output-format=stream-json", "--verbose", USERS_SETTINGS]
+        arguments.append("--permission-mode=acceptEdits")
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if result.get("is_error") is not False:
             raise failure(self.name, str(result.get("result", "")) or ended.last_words)

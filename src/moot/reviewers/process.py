@@ -1,8 +1,10 @@
 """One program run to its end: text in, JSON lines out, and nothing of it left behind.
 
-Knows processes, pipes and signals. Knows nothing of what the lines mean. The program leads a process group of
-its own, and however the run ends (well, badly, too late, cancelled), that group is gone afterwards. What left
-the group by itself is not followed.
+Knows processes, pipes and signals. Knows nothing of what the lines mean. The program leads a process group
+of its own, and however the run ends (well, badly, too late, cancelled, or because moot was killed), that
+group is gone afterwards: `processes.lifeline` is between the two. What left the group by itself ends with a
+run that is broken off, where the system lists processes, and is not followed after one that ended by
+itself.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -20,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
+from moot.processes import tied_command
 from moot.reviewers.protocol import Event
 
 _CHUNK = 2**16
@@ -84,8 +88,13 @@ async def _run(
             hear(event)
 
     # Pipes of our own: with asyncio's, waiting for the program is waiting for whoever else holds them, too.
+    line, their_line = socket.socketpair()
     async with _pipe() as (out, out_end), _pipe() as (err, err_end):
-        process = await _start(name, command, text, cwd, env, out_end, err_end)
+        try:
+            process = await _start(name, command, text, cwd, env, out_end, err_end, their_line)
+        except BaseException:
+            line.close()
+            raise
         ended = asyncio.ensure_future(process.wait())
         lines = asyncio.ensure_future(_read_lines(name, out, take))
         words = asyncio.ensure_future(_read_words(err, tail))
@@ -96,11 +105,16 @@ async def _run(
             await asyncio.wait({ended})
         finally:
             try:
-                await _end_group(process.pid, {ended, lines, words})
+                problem = line.recv(1000) if ended.done() else b""
+                # The lifeline, if it is still there, takes this for the order to end everything.
+                line.close()
+                await _end_group(process.pid, ended, {ended, lines, words})
                 await asyncio.wait({ended, lines, words}, timeout=_POLITE)
             finally:
                 lines.cancel()
                 words.cancel()
+        if problem:
+            raise ReviewerMissing(name, f"it cannot be started: {problem.decode(errors='replace')}")
         if lines.done():
             lines.result()
         return ended.result()
@@ -114,19 +128,21 @@ async def _start(
     env: Mapping[str, str],
     out_end: _End,
     err_end: _End,
+    line: socket.socket,
 ) -> asyncio.subprocess.Process:
     # The text is a file and not a pipe, so that nobody has to feed it and its end is there from the start.
-    with tempfile.TemporaryFile() as stdin, out_end, err_end:
+    with tempfile.TemporaryFile() as stdin, out_end, err_end, line:
         stdin.write(text.encode())
         stdin.seek(0)
         try:
             return await asyncio.create_subprocess_exec(
-                *command,
+                *tied_command(line.fileno(), _POLITE, command),
                 stdin=stdin,
                 stdout=out_end,
                 stderr=err_end,
                 cwd=cwd,
                 env=env,
+                pass_fds=(line.fileno(),),
                 start_new_session=True,
             )
         except OSError as problem:
@@ -173,15 +189,18 @@ def _object(line: bytes) -> Event | None:
     return value if isinstance(value, dict) else None
 
 
-async def _end_group(group: int, signs_of_life: set[asyncio.Future[Any]]) -> None:
+async def _end_group(group: int, ended: asyncio.Future[int], signs_of_life: set[asyncio.Future[Any]]) -> None:
     """Politely, then not. That the program has ended and nobody holds its pipes is taken for the end of all;
     asking the system would count the dead that nobody has buried yet, which in a container may stay."""
-    if not _signalled(group, signal.SIGTERM):
+    # While the lifeline is there, it does this, and first: some programs take a second signal for an order.
+    if ended.done() and not _signalled(group, signal.SIGTERM):
         return
     try:
-        await asyncio.wait(signs_of_life, timeout=_POLITE)
+        await asyncio.wait(signs_of_life, timeout=_POLITE + 1)
     finally:
         _signalled(group, signal.SIGKILL)
+        # Also where somebody has lost patience: a loop that is closed before would never hear of the end.
+        await asyncio.wait({ended}, timeout=_POLITE)
 
 
 def _signalled(group: int, number: int) -> bool:

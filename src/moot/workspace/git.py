@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from moot.errors import GitRefused
+from moot.processes import environment, find_program, git_settings
 
 _MOST_BYTES = 64_000_000
 _SECONDS = 20
@@ -42,13 +43,12 @@ def subjects(root: Path, count: int) -> tuple[str, ...]:
 
 def changed(root: Path) -> bool:
     """Whether anything is not committed. Without a repository, nothing is."""
-    return bool(_output(root, "status", "--porcelain", "-z"))
+    return bool(_status(root))
 
 
 def uncommitted(root: Path) -> tuple[str, ...]:
     """The names of what is not committed, relative to the repository's top. Without a repository, none."""
-    listed = _output(root, "status", "--porcelain", "-z") or b""
-    entries = iter(os.fsdecode(listed).split("\0"))
+    entries = iter(os.fsdecode(_status(root)).split("\0"))
     names = []
     for entry in entries:
         if entry:
@@ -60,11 +60,13 @@ def uncommitted(root: Path) -> tuple[str, ...]:
 
 
 def commit(root: Path, message: str) -> None:
-    """Commits everything. What git has against it is an error."""
+    """Commits everything, with the person's own settings and hooks. What git has against it is an error."""
+    env = environment.for_own_program(os.environ)
     for arguments in (("add", "--all"), ("commit", "--quiet", "--message", message)):
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],
-            env=_environment(),
+            # In a git hook, variables of that name name another repository.
+            env={name: value for name, value in env.items() if not name.startswith("GIT_")},
             capture_output=True,
             text=True,
             check=False,
@@ -74,31 +76,31 @@ def commit(root: Path, message: str) -> None:
             raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
 
 
+def _status(root: Path) -> bytes:
+    # Not into submodules: git would look there with their own settings.
+    return _output(root, "status", "--porcelain", "-z", "--ignore-submodules=dirty") or b""
+
+
 def _is_ignored_from_outside(root: Path) -> bool:
     """Whether the repository is that of a folder further up, which wants nothing to do with this one."""
     below_its_top = bool((_output(root, "rev-parse", "--show-prefix") or b"").strip())
     return below_its_top and _output(root, "check-ignore", "-q", ".") is not None
 
 
-def _environment() -> dict[str, str]:
-    """In a git hook, variables of that name name another repository."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-
-
 def _output(root: Path, *arguments: str) -> bytes | None:
-    environment = _environment() | {
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
-    command = ["git", "-C", str(root), "--no-pager", "-c", "core.fsmonitor=false", *arguments]
+    program = find_program("git", os.environ)
+    if program is None:
+        return None
+    command = [program, "-C", str(root), "--no-pager", *arguments]
+    env = environment.for_git(os.environ)
     try:
+        env |= git_settings.harmless(root, env, program)
         # Through a file, so that no more than the limit is ever in memory.
         with tempfile.TemporaryFile() as output:
             subprocess.run(
                 command,
                 check=True,
-                env=environment,
+                env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.DEVNULL,

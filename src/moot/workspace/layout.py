@@ -16,7 +16,8 @@ from moot.workspace.paths import Root, valid_id
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The places of one workspace. None of them needs to exist.
+    """The places of one workspace, free of links: one that leads out of it is refused whenever a place is
+    asked for. None of them needs to exist.
 
     A place that another tool has made is used as it is, unless moot's own is there too. That is decided
     for each place and not once for all, because moot's folder comes to be by anything that is put in it: a
@@ -24,10 +25,10 @@ class Workspace:
     """
 
     root: Path
-    changes: Path
-    items: Path
-    workflow_file: Path
-    queue_file: Path
+    _changes: Path
+    _items: Path
+    _workflow_file: Path
+    _queue_file: Path
 
     @classmethod
     def at(cls, root: Path, *, agentd: bool = False) -> Workspace:
@@ -52,24 +53,46 @@ class Workspace:
         return self.root / "moot.toml"
 
     @property
+    def changes(self) -> Path:
+        return self._place(self._changes)
+
+    @property
+    def items(self) -> Path:
+        return self._place(self._items)
+
+    @property
+    def workflow_file(self) -> Path:
+        return self._place(self._workflow_file)
+
+    @property
+    def queue_file(self) -> Path:
+        return self._place(self._queue_file)
+
+    @property
     def designs(self) -> Path:
-        return self.root / "moot" / "designs"
+        return self._place(self.root / "moot" / "designs")
+
+    @property
+    def library(self) -> Path:
+        """Where `personas` and `panels` are."""
+        _ = self.personas, self.panels
+        return self._place(self.root / "moot")
 
     @property
     def personas(self) -> Path:
-        return self.root / "moot" / "personas"
+        return self._definitions("personas")
 
     @property
     def panels(self) -> Path:
-        return self.root / "moot" / "panels"
+        return self._definitions("panels")
 
     @property
     def steps(self) -> Path:
-        return self.root / "moot" / "steps"
+        return self._definitions("steps")
 
     @property
     def archive(self) -> Path:
-        return self.root / "moot" / "archive"
+        return self._place(self.root / "moot" / "archive")
 
     def change_dir(self, change_id: str) -> Path:
         return self._below(self.changes, valid_id(change_id, "change id"))
@@ -77,8 +100,19 @@ class Workspace:
     def item_dir(self, slug: str) -> Path:
         return self._below(self.items, valid_id(slug, "item"))
 
+    def _definitions(self, name: str) -> Path:
+        """A folder of files that say who speaks and what is asked: each of them could be a link."""
+        folder = self._place(self.root / "moot" / name)
+        for file in sorted(folder.glob("*.md")):
+            if file.is_symlink():
+                self._place(file)
+        return folder
+
     def _below(self, place: Path, name: str) -> Path:
-        return Root(self.root).resolve((place / name).relative_to(self.root).as_posix())
+        return self._place(place / name)
+
+    def _place(self, path: Path) -> Path:
+        return Root(self.root).resolve(path.relative_to(self.root).as_posix())
 
 
 def find_workspace(start: Path, explicit: Path | None = None, *, agentd: bool = False) -> Workspace:

@@ -63,7 +63,7 @@ class Root:
         # realpath, because Path.resolve raises RuntimeError on a loop of links in Python 3.11 and 3.12.
         real = Path(os.path.realpath(self.real.joinpath(*_parts(relative))))
         if not real.is_relative_to(self.real):
-            raise UnsafePath(relative, "it leads outside the folder it has to stay in")
+            raise UnsafePath(relative, f"it leads outside the folder it has to stay in{self._link(relative)}")
         try:
             mode = real.stat().st_mode
         except FileNotFoundError:
@@ -75,6 +75,16 @@ class Root:
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise UnsafePath(relative, "it is neither a file nor a folder")
         return real
+
+    def _link(self, relative: str) -> str:
+        """Which link it is that leads out, and what to do about it."""
+        at = self.real
+        for part in _parts(relative):
+            at /= part
+            if at.is_symlink() and not Path(os.path.realpath(at)).is_relative_to(self.real):
+                name = at.relative_to(self.real).as_posix()
+                return f": the link '{name}' leads out of it; remove it, or put a real folder or file there"
+        return ""
 
     def read_text(self, relative: str, limit_bytes: int) -> str:
         """A whole file of at most `limit_bytes`; bytes that are no UTF-8 are damage."""
@@ -136,6 +146,14 @@ class Root:
             yield handle
         finally:
             os.close(handle)
+
+
+def unlinked(path: Path) -> Path:
+    """`path`, which was free of links when it was found, if it still is: whoever works in a folder
+    meanwhile may have put one there."""
+    if Path(os.path.realpath(path)) != path:
+        raise UnsafePath(path.name, "a link was put in its way; remove it and put back what was there")
+    return path
 
 
 def _parts(relative: str) -> list[str]:

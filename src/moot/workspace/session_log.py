@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 from moot.errors import FileDamaged, SessionMoved
 from moot.workspace import writing
+from moot.workspace.paths import unlinked
 
 E = TypeVar("E")
 
@@ -30,12 +31,16 @@ class FileLog(Generic[E]):
     """
 
     def __init__(self, path: Path, encode: Callable[[E], bytes], decode: Callable[[bytes], E]) -> None:
-        self._path = path
+        self._real = path
         self._encode = encode
         self._decode = decode
         self._known = ""
         self.cut_off = False
         """Whether the file, when last looked at, ended in the middle of an event."""
+
+    @property
+    def _path(self) -> Path:
+        return unlinked(self._real)
 
     async def read(self) -> list[E]:
         return await asyncio.to_thread(self._read)

@@ -13,10 +13,15 @@ from pathlib import Path
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, UnsafePath
 from moot.workspace import writing
-from moot.workspace.paths import Root
+from moot.workspace.paths import Root, unlinked
 
 LARGEST_FILE = 5_000_000
-_TOO_LARGE = f"larger than {LARGEST_FILE // 1_000_000} MB"
+"""Of a file that is only passed on."""
+LARGEST_DOCUMENT = 1_000_000
+MOST_LINES = 20_000
+"""Of a file that is also taken apart, which costs about a second for so many lines."""
+_TOO_LARGE = f"larger than {LARGEST_DOCUMENT // 1_000_000} MB"
+_TOO_LONG = f"more than {MOST_LINES:,} lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class TextFolder:
         """The text with its line ends and byte order mark as they are; None if there is no file."""
         self.place(file)
         try:
-            return Root(self.path).read_text(file, LARGEST_FILE)
+            text = Root(self.path).read_text(file, LARGEST_DOCUMENT)
         except NotFound:
             return None
         except FileDamaged as error:
@@ -40,6 +45,9 @@ class TextFolder:
             raise self.damaged(file, error.problem) from None
         except InvalidInput:
             raise self.damaged(file, f"it is {_TOO_LARGE}") from None
+        if text.count("\n") > MOST_LINES:
+            raise self.damaged(file, f"it has {_TOO_LONG}")
+        return text
 
     def update(self, file: str, change: Callable[[str | None], str]) -> str:
         """Rewrites the file, under its lock, as `change` of its text, and returns the new text."""
@@ -70,7 +78,7 @@ class TextFolder:
         if not self.path.is_dir():
             raise NotFound(self.kind, self.name)
         try:
-            return Root(self.path).resolve(file)
+            return Root(unlinked(self.path)).resolve(file)
         except UnsafePath as error:
             raise self.damaged(file, error.problem) from None
 
@@ -79,6 +87,8 @@ class TextFolder:
 
     def _replace(self, file: str, path: Path, text: str) -> None:
         # A lone surrogate is refused by the write itself, in better words.
-        if len(text.encode("utf-8", "surrogatepass")) > LARGEST_FILE:
+        if len(text.encode("utf-8", "surrogatepass")) > LARGEST_DOCUMENT:
             raise InvalidInput(file, f"it would be {_TOO_LARGE}")
+        if text.count("\n") > MOST_LINES:
+            raise InvalidInput(file, f"it would have {_TOO_LONG}")
         writing.write_atomic(path, text)

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
 from moot.workspace import writing
 from moot.workspace.documents import JsonDocument
+from moot.workspace.paths import unlinked
 from moot.workspace.spelling import line_at
 
 S = TypeVar("S")
@@ -50,13 +51,17 @@ class SnapshotLog(Generic[S, E]):
         restored: Callable[[Snapshot], E],
         brings: Callable[[E], Snapshot | None] = lambda _: None,
     ) -> None:
-        self._path = path
+        self._real = path
         self._initial = self._state = initial
         self._advance = advance
         self._snapshot = snapshot
         self._restored = restored
         self._brings = brings
         self._known: str | None = None
+
+    @property
+    def _path(self) -> Path:
+        return unlinked(self._real)
 
     async def read(self) -> list[E]:
         return await asyncio.to_thread(self._read)
@@ -109,7 +114,11 @@ class Queue:
     """The workflows that wait, in order, each with its whole state."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._real = path
+
+    @property
+    def _path(self) -> Path:
+        return unlinked(self._real)
 
     def list(self) -> tuple[dict[str, Any], ...]:
         text = writing.read(self._path)

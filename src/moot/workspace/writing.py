@@ -28,6 +28,7 @@ from filelock import FileLock, Timeout
 from moot.errors import FileDamaged, InvalidInput, LockTimeout, UnsafePath
 
 LOCK_SECONDS = 10.0
+LARGEST_TEXT = 20_000_000
 _POLL_SECONDS = 0.01
 _LONGEST_STEM = 200
 
@@ -109,6 +110,9 @@ def append_line(path: Path, line: str, *, timeout: float = LOCK_SECONDS) -> None
 
 def read(path: Path) -> str | None:
     """The text of a file with its line ends as they are; None if there is no file."""
+    target = _real(path)
+    if _mode(target) is not None and target.stat().st_size > LARGEST_TEXT:
+        raise FileDamaged(str(path), f"it is larger than {LARGEST_TEXT // 1_000_000} MB")
     data = read_bytes(path)
     return None if data is None else decode(data, str(path))
 

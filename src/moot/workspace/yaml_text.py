@@ -3,10 +3,10 @@
 Each top-level entry is a piece of text of its own, and only a piece that says something else than before
 is written anew. ruamel, which writes it, would keep comments by itself, but it hangs those above a key on
 the last value before that key, where replacing the value loses them; and what it keeps in meaning it may
-still spell differently. A text that does not come apart (anchors, a flow mapping) is a single piece.
+still spell differently. A text that does not come apart (a flow mapping) is a single piece.
 
 Timestamps are read as the text that they are: whoever writes nanoseconds gets them back. Refuses a key that
-is there twice, a second document, and anything but a mapping at the top.
+is there twice, a second document, anchors and aliases, and anything but a mapping at the top.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode
@@ -25,6 +26,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
+from moot.texts.plain_yaml import DEEPEST, LARGEST, make_plain
 from moot.workspace.spelling import KeptFloat, NotParsed, kept_float, line_at
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
@@ -46,6 +48,8 @@ class _Piece:
 
 class YamlText:
     def __init__(self, text: str) -> None:
+        if len(text) > LARGEST:
+            raise NotParsed(f"it is larger than {LARGEST // 1024} KB")
         self._yaml = _yaml(text)
         self._ends_open = bool(text) and not text.endswith("\n")
         whole = self._load(text)
@@ -112,6 +116,10 @@ class YamlText:
     def _load(self, text: str) -> CommentedMap:
         try:
             data = self._yaml.load(text)
+        except MaxDepthExceededError as error:
+            raise NotParsed(
+                f"it is nested more than {DEEPEST} levels deep", error.problem_mark.line + 1
+            ) from None
         except MarkedYAMLError as error:
             mark = error.problem_mark
             raise NotParsed(error.problem or str(error), mark.line + 1 if mark else None) from None
@@ -128,7 +136,7 @@ class YamlText:
 
 
 def _yaml(text: str) -> YAML:
-    yaml = YAML()
+    yaml = make_plain(YAML())
     yaml.preserve_quotes = True
     yaml.Resolver, yaml.Constructor, yaml.Representer = _Resolver, _Constructor, _Representer
     # Long lines stay as long as somebody has made them.

@@ -15,7 +15,7 @@ from moot.texts import review_block
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import DRAFT, HIGH
-from tests.surfaces.cli.command import Ended, environment, moot
+from tests.surfaces.cli.command import Ended, environment, moot, path
 
 IDEA = "Strip ANSI codes in the review parser"
 STRAIGHT = {"level": "straightforward", "reasoning": "A focused change.", "suggestedSkips": ["questions"]}
@@ -143,7 +143,7 @@ class Shop:
     def __init__(self, folder: Path, stub: StubServer | None, *, agent: bool = True) -> None:
         self.root = folder / "shop"
         self._folder = folder
-        self.env = environment(folder, stub, PATH=str(folder / "bin"))
+        self.env = environment(folder, stub, PATH=path(folder / "bin"))
         if not self.root.exists():
             self._prepare(agent=agent)
 

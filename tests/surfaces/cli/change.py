@@ -13,7 +13,7 @@ from typing import Any
 from moot.workspace.documents import YamlDocument
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import Ended, environment
+from tests.surfaces.cli.command import Ended, environment, path
 
 PROPOSAL = """\
 # Passkeys
@@ -102,7 +102,7 @@ class Change:
         tools = folder / "bin"
         tools.mkdir()
         (tools / "git").symlink_to("/usr/bin/git")
-        self.env = environment(folder, stub, PATH=str(tools))
+        self.env = environment(folder, stub, PATH=path(tools))
         write_change(self.path)
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tests.netguard.sitecustomize as netguard
 from tests.stub.server import StubServer
 
 MOOT = (sys.executable, "-m", "moot")
@@ -25,6 +26,11 @@ class Ended:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+def path(*folders: Path) -> str:
+    """A PATH of these folders alone, and that by which the guard of the network is found."""
+    return os.pathsep.join([*map(str, folders), str(Path(netguard.__file__).parent)])
 
 
 def environment(folder: Path, stub: StubServer | None = None, **more: str) -> dict[str, str]:

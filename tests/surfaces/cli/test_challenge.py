@@ -240,7 +240,8 @@ def test_a_verdict_can_be_made_to_count(moot_change: Change, verdict: str, fail_
 # -- what may go wrong ---------------------------------------------------------------------------
 
 
-def test_two_challenges_at_once(moot_change: Change) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_two_challenges_at_once(how: signal.Signals, code: int, moot_change: Change) -> None:
     moot_change.stub.script(Behaviour(text="…", first_token_delay=600))
     first = subprocess.Popen(
         moot_change.command("challenge", "feat-auth"),
@@ -255,9 +256,9 @@ def test_two_challenges_at_once(moot_change: Change) -> None:
         assert second.code == 1
         assert f"Change 'feat-auth' is being challenged by process {first.pid}" in second.err
     finally:
-        first.send_signal(signal.SIGINT)
+        first.send_signal(how)
         _, err = first.communicate(timeout=30)
-    assert first.returncode == 130, err
+    assert first.returncode == code, err
     assert moot_change.state["telemetry"]["calls"][0]["outcome"] == "interrupted"
     moot_change.reviewer_says("APPROVED")
     assert moot_change.run("challenge", "feat-auth").code == 0

@@ -195,7 +195,12 @@ def over(pid: int) -> bool:
     return not is_running(pid)
 
 
-def test_ctrl_c_ends_the_agent_and_what_it_started(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_whoever_stops_it_ends_the_agent_and_what_it_started(
+    how: signal.Signals, code: int, project: Project
+) -> None:
     project.agent_does(
         "import os, subprocess, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
@@ -214,14 +219,15 @@ def test_ctrl_c_ends_the_agent_and_what_it_started(project: Project) -> None:
     )
     try:
         until(pids.exists)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130, err
+    assert process.returncode == code, err
     for pid in pids.read_text(encoding="utf-8").split():
         until(partial(over, int(pid)))
-    assert project.change.state["telemetry"]["calls"][-1]["outcome"] == "interrupted"
+    if how != signal.SIGKILL:
+        assert project.change.state["telemetry"]["calls"][-1]["outcome"] == "interrupted"
     project.agent_does(WORKS)
     again = project.change.run("implement", "feat-auth")
     assert again.code == 0, again.err

@@ -146,7 +146,8 @@ def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
             )
             assert await read(path="/etc/passwd") == "path '/etc/passwd' is not allowed: it is absolute."
             assert await read(path="outside.md") == (
-                "path 'outside.md' is not allowed: it leads outside the folder it has to stay in."
+                "path 'outside.md' is not allowed: it leads outside the folder it has to stay in: "
+                "the link 'outside.md' leads out of it; remove it, or put a real folder or file there."
             )
             assert "control characters" in await read(path="proposal.md\0")
             assert await read(path="big.md") == "'big.md' is larger than 5 MB and cannot be read."

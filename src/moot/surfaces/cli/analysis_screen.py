@@ -183,7 +183,7 @@ class AnalysisNarrator(Narrator):
     def _tell_said(self, table: RoundtableState, said: Said) -> None:
         if said.speaker in table.speakers:
             speaker = table.speakers[said.speaker]
-            self._line(f"\n{table.line(said)}", f"{speaker.name} ({speaker.role}):")
+            self._line(f"\n{table.line(said)}", f"{speaker.shown} ({speaker.role}):")
         else:
             self._line(f"\n{'You: ' if said.speaker == USER else ''}{said.text}")
 
@@ -197,13 +197,13 @@ class AnalysisNarrator(Narrator):
         if state is None:
             return "The model"
         if state.roundtable is not None and state.roundtable.table is not None:
-            return state.roundtable.lead.name
-        return state.voice(state.current.ref.persona).name if state.current else "The model"
+            return state.roundtable.lead.shown
+        return state.voice(state.current.ref.persona).shown if state.current else "The model"
 
     def _voice(self, state: AnalysisState) -> str:
         assert state.current is not None
         voice = state.voice(state.current.ref.persona)
-        return f"{voice.name} ({voice.role})"
+        return f"{voice.shown} ({voice.role})"
 
     def _line(self, text: str, speaker: str = "") -> None:
         """On a terminal broken between words, with whoever speaks set off."""
@@ -223,7 +223,7 @@ def _rendered(table: RoundtableState, synthesis: insights.Synthesis) -> str:
         synthesis,
         step_id=opened.step_id,
         step_title=opened.step_title,
-        participants=[(one.name, one.short_role) for one in opened.speakers],
+        participants=[(one.shown, one.short_role) for one in opened.speakers],
         turns=table.turns,
         exit_type=table.exit_type,
     )

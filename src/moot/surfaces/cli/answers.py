@@ -32,8 +32,12 @@ def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+    from moot.texts.plain_yaml import LARGEST, make_plain
+
     try:
-        listed = YAML(typ="safe", pure=True).load(text)
+        if len(text) > LARGEST:
+            raise FileDamaged(file, f"is larger than {LARGEST // 1024} KB")
+        listed = make_plain(YAML(typ="safe", pure=True)).load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise FileDamaged(file, f"is no valid YAML: {error.problem}", line) from error

@@ -96,7 +96,7 @@ def recount(moot: Moot, state: AskState) -> None:
     from moot.surfaces.cli import screen
 
     for entry in state.conversation:
-        who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).name
+        who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).shown
         screen.say(f"{who}:", "bold")
         screen.say(f"{entry.content}\n")
 

@@ -149,7 +149,7 @@ class BoardNarrator:
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
         if isinstance(effect, AskPersona):
-            self._waiting.begin(effect, self._state().advisor(effect.persona).member.name, self._model)
+            self._waiting.begin(effect, self._state().advisor(effect.persona).member.shown, self._model)
         else:
             self._waiting.begin(effect, DRAFTS[effect.prompt], self._model)
 
@@ -213,7 +213,7 @@ class BoardNarrator:
     def _begin_words(self, advisor: Advisor) -> None:
         self._waiting.hide()
         self._wrapping = Wrapping(screen.columns() if self._out.isatty() else UNWRAPPED)
-        name = screen.styled(advisor.member.name, "bold", self._out)
+        name = screen.styled(advisor.member.shown, "bold", self._out)
         self._write(f"\n{name} · {visible(advisor.member.role)}\n\n")
 
     def _speak(self, text: str) -> None:
@@ -242,7 +242,7 @@ class BoardNarrator:
     def _tell(self, advisor: Advisor, *, was_heard: bool) -> None:
         failure = advisor.failure
         if failure is not None:
-            told = f"{advisor.member.name} did not answer. {failure.message}"
+            told = f"{advisor.member.shown} did not answer. {failure.message}"
             self._tell_failure(failure.kind, told, failure.retry_after)
             return
         assert advisor.text is not None
@@ -283,7 +283,7 @@ def _settles(event: Event, effect: ModelEffect) -> bool:
 
 def recounted(advisor: Advisor) -> Iterator[str]:
     """What an advisor said before, and what was said to them."""
-    name = advisor.member.name
+    name = advisor.member.shown
     yield f"{name}:"
     yield advisor.text if advisor.text is not None else "did not answer."
     for exchange in advisor.replied:
@@ -315,7 +315,7 @@ def brief_lines(state: BoardState, brief: Brief, columns: int) -> Iterator[str]:
     silent = [a for a in state.advisors if a.failure is not None]
     if silent:
         yield "\nWho did not answer"
-        yield from _points(tuple(a.member.name for a in silent), columns)
+        yield from _points(tuple(a.member.shown for a in silent), columns)
 
 
 def _points(items: tuple[str, ...], columns: int) -> Iterator[str]:

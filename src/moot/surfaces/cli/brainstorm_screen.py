@@ -224,7 +224,7 @@ class TableNarrator(Narrator):
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
         self._stop_spinning()
         if isinstance(effect, AskPersona):
-            self._spin(f"{self._library.persona(effect.persona).name} thinks")
+            self._spin(f"{self._library.persona(effect.persona).shown} thinks")
         else:
             self._spin(f"{self._table().lead.name} {_AT_WORK.get(effect.prompt, 'thinks')}")
 

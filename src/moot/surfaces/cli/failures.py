@@ -14,7 +14,7 @@ from moot.errors import (
 )
 from moot.surfaces.cli.running import called_as
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _ANOTHER = "choose another with --model, or see `moot doctor`"
 

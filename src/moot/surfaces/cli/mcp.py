@@ -35,7 +35,7 @@ def mcp(
 ) -> None:
     """Serve moot's tools to other agents, over MCP.
 
-    claude mcp add moot -- moot mcp
+    claude mcp add --scope user moot -- /path/to/moot mcp
     """
     if port is not None and not http:
         raise typer.BadParameter("is for --http; stdin and stdout have no port", param_hint="--port")
@@ -66,7 +66,8 @@ def mcp(
         else:
             # The package waits for stdin in a thread, which only the client can end. So Ctrl-C ends the
             # process at once: what was complete is saved, and every model's stream ends with it.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             await server.run_stdio_async()
         return 0
 

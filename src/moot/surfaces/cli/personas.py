@@ -42,7 +42,9 @@ def list_personas(
             return 0
         widest = max(len(persona.id) for persona in library.personas)
         for persona in library.personas:
-            screen.show(f"{persona.id:<{widest}}  {persona.contribution:<13}  {persona.name}: {persona.role}")
+            screen.show(
+                f"{persona.id:<{widest}}  {persona.contribution:<13}  {persona.shown}: {persona.role}"
+            )
         screen.show()
         for panel in library.panels:
             screen.show(f"panel {panel.id}: {', '.join(panel.members)}")
@@ -104,4 +106,5 @@ def _brief(persona: Persona) -> dict[str, Any]:
         "rubric": {name: dimension.score for name, dimension in persona.rubric.dimensions()},
         "model": persona.model,
         "file": str(persona.source),
+        "replacesShipped": bool(persona.origin),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -74,7 +75,18 @@ def run(
     from moot.errors import MootError
     from moot.surfaces.cli import failures, screen
 
+    terminated = False
+
+    def terminate(task: asyncio.Task[int]) -> None:
+        nonlocal terminated
+        terminated = True
+        task.cancel()
+
     async def whole() -> int:
+        main = asyncio.current_task()
+        assert main is not None
+        # As Ctrl-C: what is under way is recorded, and what was started ends. Servers have their own way.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate, main)
         options = Options(workspace, model, database, agentd=called_as() == "agentd")
         async with opened(options) as moot:
             return await command(moot)
@@ -92,8 +104,8 @@ def run(
         if as_json:
             screen.show_json({"error": error_document(error)})
         code = failures.exit_code(error)
-    except KeyboardInterrupt:
-        screen.say("Interrupted. Everything that was complete is saved.")
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        screen.say(f"{'Stopped' if terminated else 'Interrupted'}. Everything that was complete is saved.")
         code = failures.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone; nothing more can be said to them.
@@ -103,7 +115,7 @@ def run(
         screen.say(f"{error.filename or 'The system'}: {error.strerror or error}.")
         screen.say("Nothing that was there before was changed. Mend that, then try again.")
         code = failures.FAILED
-    raise typer.Exit(code)
+    raise typer.Exit(failures.TERMINATED if terminated and code == failures.INTERRUPTED else code)
 
 
 def error_document(error: MootError) -> dict[str, str]:

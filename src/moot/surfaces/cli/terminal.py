@@ -87,8 +87,8 @@ class Narrator:
         assert isinstance(effect, AskPersona)
         persona = self._library.persona(effect.persona)
         self._wrapping = None
-        self._spin(f"{persona.name} is thinking ({self._model})")
-        self._header = f"{screen.styled(persona.name, 'bold', self._out)} · {visible(persona.role)}"
+        self._spin(f"{persona.shown} is thinking ({self._model})")
+        self._header = f"{screen.styled(persona.shown, 'bold', self._out)} · {visible(persona.role)}"
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
         if self._wrapping is None:

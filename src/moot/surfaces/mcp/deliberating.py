@@ -51,6 +51,7 @@ class BoardOut(BaseModel):
 class AnswerOut(BaseModel):
     session_id: str = Field(description="`moot ask --resume ID` goes on with it.")
     persona: str
+    name: str
     model: str
     answer: str
 
@@ -127,7 +128,7 @@ def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -
 def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:
     return AdvisorOut(
         persona=advisor.member.id,
-        name=advisor.member.name,
+        name=advisor.member.shown,
         view=advisor.text if views else None,
         error=None if advisor.failure is None else without_paths(advisor.failure.message, root),
     )
@@ -161,5 +162,9 @@ async def _answer(moot: Moot, persona: str, question: str) -> AnswerOut:
         raise ToolError(f"{state.failure.message}. The session is {session_id}.")
     *_, said = state.conversation
     return AnswerOut(
-        session_id=session_id, persona=state.persona, model=conversation.model, answer=said.content
+        session_id=session_id,
+        persona=state.persona,
+        name=moot.library.persona(state.persona).shown,
+        model=conversation.model,
+        answer=said.content,
     )

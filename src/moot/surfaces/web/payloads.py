@@ -42,14 +42,14 @@ def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]
 
 def member(advisor: Member) -> wire.MemberOut:
     return wire.MemberOut(
-        id=advisor.id, name=advisor.name, role=advisor.role, contribution_type=advisor.contribution
+        id=advisor.id, name=advisor.shown, role=advisor.role, contribution_type=advisor.contribution
     )
 
 
 def response(advisor: Advisor) -> wire.ResponseOut:
     return wire.ResponseOut(
         persona_id=advisor.member.id,
-        persona_name=advisor.member.name,
+        persona_name=advisor.member.shown,
         content=advisor.text or "",
         is_complete=advisor.text is not None,
         error=advisor.failure.message if advisor.failure else None,
@@ -78,7 +78,7 @@ def brief_body(state: BoardState) -> wire.BriefBody | None:
 def persona(known: Persona) -> wire.PersonaOut:
     return wire.PersonaOut(
         id=known.id,
-        name=known.name,
+        name=known.shown,
         role=known.role,
         contribution_type=known.contribution,
         rubric={

@@ -11,8 +11,9 @@ import asyncio
 import contextlib
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping, Sequence
+
+from moot.processes import environment, moot_command
 
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 10.0
@@ -62,11 +63,9 @@ async def _keep(
         with ours:
             with theirs:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    *("-m", "moot", *arguments),
-                    *("--supervised", f"{listening.fileno()}:{theirs.fileno()}"),
+                    *moot_command(*arguments, "--supervised", f"{listening.fileno()}:{theirs.fileno()}"),
                     pass_fds=(listening.fileno(), theirs.fileno()),
-                    env=dict(env),
+                    env=environment.for_moot(env),
                 )
             try:
                 if await asyncio.get_running_loop().sock_recv(ours, 1):
