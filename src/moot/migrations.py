@@ -28,7 +28,13 @@ def _frames_written_together(_: Connection) -> None:
     in both versions, so there is nothing to rewrite; but an earlier program would take several for one."""
 
 
-STEPS: tuple[Step, ...] = (_frames_written_together,)
+def _sessions_have_a_workspace_and_an_owner(connection: Connection) -> None:
+    """Of sessions that are there, neither is known."""
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN workspace VARCHAR NOT NULL DEFAULT ''"))
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN owner VARCHAR(64) NOT NULL DEFAULT ''"))
+
+
+STEPS: tuple[Step, ...] = (_frames_written_together, _sessions_have_a_workspace_and_an_owner)
 """The first leads from version 1 to version 2, and so on."""
 
 NEWEST = 1 + len(STEPS)

@@ -35,6 +35,8 @@ sessions = Table(
     Column("title", String, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False, index=True),
+    Column("workspace", String, nullable=False, server_default=""),
+    Column("owner", String(64), nullable=False, server_default=""),
 )
 
 events = Table(
@@ -106,3 +108,48 @@ spending = Table(
     Column("usd", Float, nullable=False),
 )
 """What models have cost, by day in UTC."""
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("owner", String(64), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("session", String(64), nullable=False, index=True),
+    Column("at", Instant, nullable=False),
+)
+"""Which session a client's key was given for, so that a request that is sent again begins no second one."""
+
+heartbeat = Table(
+    "heartbeat", metadata, Column("id", Integer, primary_key=True), Column("at", Instant, nullable=False)
+)
+"""Written to find out whether the database can be written."""
+
+people = Table(
+    "people",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("added_at", Instant, nullable=False),
+)
+"""Who may sign in. The token itself is nowhere."""
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("cookie_hash", String(64), primary_key=True),
+    Column("token_hash", String(64), nullable=False, index=True),
+    Column("until", Instant, nullable=False),
+)
+"""Browsers that are signed in, and with which token: as long as that opens, the cookie does."""
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("person", String(64), nullable=False),
+    Column("action", String(100), nullable=False),
+    Column("session", String(64), nullable=False, server_default=""),
+)
+"""Who did what. Nothing that was said is in it."""

@@ -28,7 +28,7 @@ from moot.frame_writers import SaidWord
 from moot.frames import Payload, missing, session_start
 from moot.runner import Speak, Speech, StoredLog
 from moot.sharing import Sharing
-from moot.store import Frame, Session, Store
+from moot.store import Frame, Key, Session, Store
 
 if TYPE_CHECKING:
     from moot.engine.many import Many
@@ -117,14 +117,16 @@ class Engine:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def convene(self, opening: list[BoardEvent], client: str = "") -> Live:
-        """A new, stored session."""
+    async def convene(
+        self, opening: list[BoardEvent], client: str = "", owner: str = "", key: Key | None = None
+    ) -> Live:
+        """A new, stored session; with a key that came before, the one that it came with."""
         state = BOARD.fold(opening)
         await self.admit(client)
         self._speak_for(state.model)
         bodies = [BOARD.encode(event) for event in opening]
-        session = await self.store.create(BOARD.name, state.decision, bodies)
-        return await self.live(session, client, new=True)
+        session = await self.store.create(BOARD.name, state.decision, bodies, owner=owner, key=key)
+        return await self.live(session, client, new=key is None)
 
     async def live(self, session: Session, client: str = "", *, new: bool = False) -> Live:
         """A stored session, as its log has it."""

@@ -46,7 +46,6 @@ def mcp(
 
     async def command(moot: Moot) -> int:
         import logging
-        import signal
 
         from moot.surfaces.cli import screen
         from moot.surfaces.mcp.server import create_server
@@ -63,10 +62,9 @@ def mcp(
                 lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
             )
         else:
-            # The package waits for stdin in a thread, which only the client can end. So Ctrl-C ends the
-            # process at once: what was complete is saved, and every model's stream ends with it.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            await server.run_stdio_async()
+            from moot.surfaces.mcp.serving import serve_stdio
+
+            await serve_stdio(server)
         return 0
 
-    run(command, workspace=workspace, model=model, database=database)
+    run(command, workspace=workspace, model=model, database=database, serves=True)

@@ -80,14 +80,15 @@ async def serve(
 
 async def serve_several(
     moot: Moot, served: Served, count: int, arguments: Sequence[str], ready: Callable[[str], None]
-) -> bool:
-    """The same in so many processes, each of which is `moot` with these arguments. Whether they began."""
+) -> None:
+    """The same in so many processes, each of which is `moot` with these arguments. Returns where one could
+    not begin."""
     listening = _listen(served.host, served.port)
     token, told = _token(served, moot.env)
     env = {**moot.env, "MOOT_TOKEN": token} if token else moot.env
     with listening:
         opened = served.address(listening, told)
-        return await supervise(count, arguments, listening, env, lambda: ready(opened))
+        await supervise(count, arguments, listening, env, lambda: ready(opened))
 
 
 async def _stop_when_alone(server: uvicorn.Server, supervised: Supervised) -> None:
