@@ -187,10 +187,10 @@ class Moot:
             self._store = await self._stack.enter_async_context(open_store(self.database, workspace))
         return self._store
 
-    async def people(self) -> People:
+    async def people(self, admin_token: str | None = None) -> People:
         from moot.people import People
 
-        return People(await self.store())
+        return People(await self.store(), admin_token)
 
     def back_up(self, target: Path, *, force: bool) -> None:
         """Copies the database to a file, while others use it."""

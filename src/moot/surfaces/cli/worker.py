@@ -38,6 +38,7 @@ def worker(
             else:
                 screen.say(f"{ready}  (Ctrl-C to stop)")
             await moot.warm_up()
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+        return 0
 
     run(command, workspace=workspace, model=model, database=database, loop=fast_loop(), serves=True)
