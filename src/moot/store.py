@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import (
     Executable,
+    bindparam,
     delete,
     event,
     func,
@@ -446,12 +447,12 @@ class Store:
             await connection.run_sync(check_version)
         if self._damaged:
             await self.check_file()
-        beat = (
-            "INSERT INTO heartbeat (id, at) VALUES (1, CURRENT_TIMESTAMP)"
-            " ON CONFLICT (id) DO UPDATE SET at = CURRENT_TIMESTAMP"
-        )
+        # Something new each time: what is the same already, SQLite does not write.
+        beat = text(
+            "INSERT INTO heartbeat (id, at) VALUES (1, :at) ON CONFLICT (id) DO UPDATE SET at = excluded.at"
+        ).bindparams(bindparam("at", datetime.now(UTC), tables.Instant))
         async with self._writing() as connection:
-            await connection.execute(text(beat))
+            await connection.execute(beat)
 
     async def check_file(self) -> None:
         """Raises where the database is a file that is damaged. Reads all of it."""

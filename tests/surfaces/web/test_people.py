@@ -241,10 +241,7 @@ def test_who_is_revoked_is_out_at_once(stub: StubServer, tmp_path: Path) -> None
         assert ask(team.url, "GET", ME, Cookie=cookie).status == 401, "a new token, and nothing of the old"
 
 
-def test_a_stream_that_is_open_ends_when_its_listener_is_revoked(
-    stub: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del monkeypatch
+def test_a_stream_that_is_open_ends_when_its_listener_is_revoked(stub: StubServer, tmp_path: Path) -> None:
     with a_team(tmp_path, stub) as team:
         stub.default = Behaviour(text="word " * 5000, pace=50)
         bearer = {"Authorization": f"Bearer {team.tokens['ada']}"}
