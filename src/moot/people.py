@@ -1,4 +1,4 @@
-"""Who may use a server that others reach: people, their tokens, the browsers that are signed in, what was done.
+"""Who may use a server that others reach: people, their tokens, browsers that are signed in, what was done.
 
 Knows tokens and cookies only as hashes. Refuses to know HTTP, and what a session is about.
 """
@@ -149,9 +149,7 @@ class People:
         return person, cookie
 
     async def sign_out(self, cookie: str) -> None:
-        await self._store.run(
-            delete(tables.sign_ins).where(tables.sign_ins.c.cookie_hash == _hash(cookie))
-        )
+        await self._store.run(delete(tables.sign_ins).where(tables.sign_ins.c.cookie_hash == _hash(cookie)))
 
     # -- who did what ------------------------------------------------------------------------
 

@@ -441,8 +441,8 @@ class Store:
             return [Session(*row) for row in await connection.execute(query)]
 
     async def check(self) -> None:
-        """Raises where the database is away, is damaged, cannot be written, or is of a schema that this program
-        does not know. Really writes: a full disk, or one that may only be read, answers every question."""
+        """Raises where the database is away, is damaged, cannot be written, or is of a schema that this
+        program does not know. Really writes: a full disk, or one that may only be read, answers every question."""
         async with self._reading() as connection:
             await connection.run_sync(check_version)
         if self._damaged:

@@ -53,9 +53,7 @@ def test_who_signs_in_is_named_and_can_sign_out(
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_a_token_does_not_stay_in_the_address(
-    new_board: NewBoard, stub: StubServer, tmp_path: Path
-) -> None:
+def test_a_token_does_not_stay_in_the_address(new_board: NewBoard, stub: StubServer, tmp_path: Path) -> None:
     with a_team(tmp_path, stub) as team:
         page = new_board(team.url).page
         page.goto(f"/new?token={team.tokens['ada']}")

@@ -68,9 +68,7 @@ def test_a_server_sends_what_it_has_to_report(
     assert collector.points("gen_ai.client.token.usage")
 
 
-def test_several_servers_and_a_worker_stop_cleanly(
-    postgresql: str, stub: StubServer, tmp_path: Path
-) -> None:
+def test_several_servers_and_a_worker_stop_cleanly(postgresql: str, stub: StubServer, tmp_path: Path) -> None:
     a_board(stub, pace=20, words="word " * 40)
     several = Several(tmp_path, stub, new_database(postgresql, "stopping"))
     with several.worker() as worker, several.server("--workers", "2") as server:
@@ -103,9 +101,7 @@ def test_an_mcp_server_stops_while_a_board_is_at_work(how: str, stub: StubServer
     assert left_in_the_wal(file) == 0
 
 
-def test_a_command_that_is_told_to_stop_keeps_what_was_complete(
-    stub: StubServer, tmp_path: Path
-) -> None:
+def test_a_command_that_is_told_to_stop_keeps_what_was_complete(stub: StubServer, tmp_path: Path) -> None:
     stub.default = Behaviour(text="word " * 400, pace=20)
     process = subprocess.Popen(
         [*MOOT, "ask", "the-strategist", DECISION],

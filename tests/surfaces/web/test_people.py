@@ -1,4 +1,4 @@
-"""The door of a server for a team: who is let in, whose sessions they see, and what is kept of what they did."""
+"""The door of a server for a team: who is let in, whose sessions they see, what is kept of what they did."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Team:
         return ask(self.url, "POST", path, body, Authorization=f"Bearer {self.tokens[who]}", **headers)
 
     def session(self, who: str) -> str:
-        return told(self.post(who, SESSION, {"decision": DECISION}))[0]["sessionId"]
+        return str(told(self.post(who, SESSION, {"decision": DECISION}))[0]["sessionId"])
 
     def listed(self, who: str) -> list[str]:
         return [one["id"] for one in json.loads(self.get(who, SESSIONS).body)["sessions"]]
@@ -245,9 +245,7 @@ def test_a_stream_that_is_open_ends_when_its_listener_is_revoked(stub: StubServe
     with a_team(tmp_path, stub) as team:
         stub.default = Behaviour(text="word " * 5000, pace=50)
         bearer = {"Authorization": f"Bearer {team.tokens['ada']}"}
-        with team.server.streaming(
-            "POST", SESSION, json={"decision": DECISION}, headers=bearer
-        ) as events:
+        with team.server.streaming("POST", SESSION, json={"decision": DECISION}, headers=bearer) as events:
             next(event for event in events if event["type"] == "persona_token")
             assert team.people("revoke", "ada").code == 0
             assert [event["type"] for event in events if event["type"] in ("idle", "session_complete")] == []

@@ -30,8 +30,8 @@ PERSON = "moot.person"
 
 class Door:
     def __init__(self, moot: Moot, token: str, identity_header: str = "") -> None:
-        """`token` is the server's own, the admin's. The header is believed: it reaches this server from trusted
-        proxies alone."""
+        """`token` is the server's own, the admin's. The header is believed: it gets here from trusted proxies
+        alone."""
         self._moot = moot
         self._token = token
         self._identity = identity_header.lower()
@@ -120,4 +120,3 @@ def _me(person: Person | None) -> wire.MeOut:
     if person is None:
         return wire.MeOut(name="", admin=True, signs_in=False)
     return wire.MeOut(name=person.name, admin=person.admin, signs_in=True)
-

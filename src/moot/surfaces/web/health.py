@@ -1,7 +1,8 @@
 """Whether this server can do its work, for load balancers and those who restart what is broken.
 
 `/healthz` says that the process answers, and no more: what is wrong elsewhere is no reason to restart it.
-`/readyz` says whether it can take sessions now, and writes to find out. Models are not asked: each costs, and none is the server's.
+`/readyz` says whether it can take sessions now, and writes to find out. Models are not asked: each costs, and
+none is the server's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What proxies say of a client: its address, whether it came by TLS, which name it used, who it is.
 
-Anybody can send such headers. They are believed of the proxies that the settings name, and of nobody else, not
-of loopback either. Plain ASGI.
+Anybody can send such headers. They are believed of the proxies that the settings name, and of nobody else,
+not of loopback either. Plain ASGI.
 """
 
 from __future__ import annotations

@@ -108,8 +108,9 @@ async def _stop_when_alone(server: uvicorn.Server, supervised: Supervised) -> No
 
 
 def _token(served: Served, moot: Moot) -> tuple[str | None, str]:
-    """The token that opens everything, and what is told of it. None for this machine alone, where nobody signs
-    in. Several servers under one name have to want the same, which comes from outside then, and is not told."""
+    """The token that opens everything, and what is told of it. None for this machine alone, where nobody
+    signs in. Several servers under one name have to want the same, which comes from outside then, and is not
+    told."""
     others = served.names or moot.config.user.server.identity_header
     if served.host in ("127.0.0.1", "localhost", "::1") and not others:
         return None, ""
