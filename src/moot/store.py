@@ -442,7 +442,8 @@ class Store:
 
     async def check(self) -> None:
         """Raises where the database is away, is damaged, cannot be written, or is of a schema that this
-        program does not know. Really writes: a full disk, or one that may only be read, answers every question."""
+        program does not know. Really writes: a full disk, or one that may only be read, answers every
+        question."""
         async with self._reading() as connection:
             await connection.run_sync(check_version)
         if self._damaged:

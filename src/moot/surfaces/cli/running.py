@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -137,9 +138,11 @@ def _stop_on_sigterm(stopping: Callable[[], None]) -> None:
         task.cancel()
 
     def told(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        # Wakes the loop, too.
-        loop.call_soon_threadsafe(cancel)
+        # Not SIG_IGN, which a program that is started meanwhile would inherit.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        # Wakes the loop, too; where it is closed already, everything is.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(cancel)
 
     signal.signal(signal.SIGTERM, told)
 

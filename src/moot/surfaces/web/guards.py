@@ -76,7 +76,7 @@ class Guards:
                     if person is None:
                         await _answer(send, 401, NOT_KNOWN)
                         return
-                    scope = {**scope, PERSON: person}
+                    scope[PERSON] = person
                     send = _while_known(send, self._door, headers)
             except MootError as error:
                 await _answer(send, 503, str(error))
@@ -135,12 +135,20 @@ def _while_known(send: Send, door: Door, headers: Mapping[str, str]) -> Send:
         nonlocal looked
         if message.get("more_body") and loop.time() - looked > LOOK_AGAIN_SECONDS:
             looked = loop.time()
-            if await door.who(headers) is None:
+            if not await _is_still_known(door, headers):
                 await send({"type": "http.response.body", "body": b""})
                 raise ClientLeft
         await send(message)
 
     return sending
+
+
+async def _is_still_known(door: Door, headers: Mapping[str, str]) -> bool:
+    try:
+        return await door.who(headers) is not None
+    except MootError:
+        # A database that is away says nothing about anybody; it is asked again.
+        return True
 
 
 class TooLarge(HTTPException):
