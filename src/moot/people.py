@@ -96,7 +96,7 @@ class People:
 
     async def listed(self) -> list[Added]:
         kept = tables.people.c
-        rows = await self._store.run(select(kept.name, kept.added_at).order_by(kept.name))
+        rows = await self._store.read(select(kept.name, kept.added_at).order_by(kept.name))
         return [Added(*row) for row in rows]
 
     async def revoke(self, name: str) -> None:
@@ -124,14 +124,14 @@ class People:
         query = select(kept.token_hash).where(
             kept.cookie_hash == _hash(cookie), kept.until > datetime.now(UTC)
         )
-        rows = await self._store.run(query)
+        rows = await self._store.read(query)
         return await self._whose(rows[0].token_hash) if rows else None
 
     async def _whose(self, token_hash: str) -> Person | None:
         if self._admin is not None and hmac.compare_digest(token_hash, self._admin):
             return THE_ADMIN
         kept = tables.people.c
-        rows = await self._store.run(select(kept.name).where(kept.token_hash == token_hash))
+        rows = await self._store.read(select(kept.name).where(kept.token_hash == token_hash))
         return Person(rows[0].name) if rows else None
 
     async def sign_in(self, token: str) -> tuple[Person, str] | None:
@@ -163,7 +163,7 @@ class People:
         """Newest first."""
         kept = tables.actions.c
         query = select(kept.at, kept.person, kept.action, kept.session).order_by(kept.id.desc()).limit(limit)
-        return [Action(*row) for row in await self._store.run(query)]
+        return [Action(*row) for row in await self._store.read(query)]
 
 
 def _hash(secret: str) -> str:

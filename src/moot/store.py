@@ -167,6 +167,11 @@ class Store:
                 result = await connection.execute(statement, values)
                 return list(result.all()) if result.returns_rows else []
 
+    async def read(self, query: Executable) -> list[Any]:
+        """What a query finds. Waits for nobody who writes."""
+        async with self._reading() as connection:
+            return list((await connection.execute(query)).all())
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """The database in use: where it is a file, still the one that was opened. What it says is put in a
