@@ -35,10 +35,11 @@ def test_a_client_cannot_be_somebody_else_by_saying_so(stub: StubServer, tmp_pat
 
 
 def seen(
-    peer: str | None, headers: dict[str, str], *trusted: str, identity: str = ""
+    peer: str | None, said: dict[str, str] | list[tuple[str, str]], *trusted: str, identity: str = ""
 ) -> tuple[str | None, str, dict[str, str]]:
     """The client, the scheme and the headers that the application is told of."""
     told: list[Any] = []
+    headers = said.items() if isinstance(said, dict) else said
 
     async def app(scope: Any, _receive: Any, _send: Any) -> None:
         told.append(scope)
@@ -48,7 +49,7 @@ def seen(
             "type": "http",
             "scheme": "http",
             "client": (peer, 1234) if peer is not None else None,
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers.items()],
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
         }
         await Proxies(app, trusted=trusted, identity_header=identity)(scope, None, None)  # type: ignore[arg-type]
 
@@ -94,6 +95,11 @@ def test_who_it_is_reaches_the_server_from_a_trusted_proxy_alone() -> None:
     said = {"x-remote-user": "ada"}
     assert seen("10.0.0.1", said, "10.0.0.1", identity="X-Remote-User")[2] == said
     assert seen("10.0.0.2", said, "10.0.0.1", identity="X-Remote-User")[2] == {}
+
+
+def test_of_two_names_neither_is_believed() -> None:
+    said = [("x-remote-user", "ada"), ("x-remote-user", "bob")]
+    assert seen("10.0.0.1", said, "10.0.0.1", identity="X-Remote-User")[2] == {}
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60))

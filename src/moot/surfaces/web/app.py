@@ -107,6 +107,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
+        await _note(request, "asked for questions", None)
         state = await while_there(
             request.receive, _boards(request).questions(asked.decision, _client(request))
         )

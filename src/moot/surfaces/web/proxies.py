@@ -24,10 +24,13 @@ class Proxies:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             peer = scope["client"][0] if scope.get("client") else ""
-            if self._trusts(peer):
-                scope = self._as_said(scope, peer)
-            elif self._identity:
+            said = [one for one in scope["headers"] if one[0] == self._identity]
+            trusted = self._trusts(peer)
+            if said and not (trusted and len(said) == 1):
+                # Of two, one may be the client's own.
                 scope = {**scope, "headers": [one for one in scope["headers"] if one[0] != self._identity]}
+            if trusted:
+                scope = self._as_said(scope, peer)
         await self._app(scope, receive, send)
 
     def _trusts(self, address: str) -> bool:
