@@ -66,7 +66,7 @@ def test_the_log_is_read_from_its_end(database: str) -> None:  # noqa: F811
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_a_name_never_has_a_space_a_control_character_or_the_admin_s_look(name: str) -> None:
     try:
         person = named(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.surfaces.web.proxies import Proxies
@@ -103,6 +103,7 @@ def test_of_two_names_neither_is_believed() -> None:
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60))
+@settings(deadline=None)
 def test_whatever_a_stranger_says_changes_nothing(said: str) -> None:
     headers = dict.fromkeys(SAID, said) | {"host": "here"}
     client, scheme, passed = seen("192.0.2.1", headers, "10.0.0.0/8")
@@ -110,6 +111,7 @@ def test_whatever_a_stranger_says_changes_nothing(said: str) -> None:
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60))
+@settings(deadline=None)
 def test_whatever_a_trusted_proxy_says_is_borne(said: str) -> None:
     client, scheme, _ = seen("10.0.0.1", dict.fromkeys(SAID, said), "10.0.0.0/8")
     assert client
