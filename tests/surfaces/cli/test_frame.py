@@ -211,5 +211,6 @@ def test_no_sessions_yet(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (0, "")
     assert "Begin one" in ended.err
     assert json.loads(moot("sessions", "--json", env=environment(tmp_path), cwd=tmp_path).out) == {
-        "sessions": []
+        "sessions": [],
+        "more": False,
     }
