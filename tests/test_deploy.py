@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -116,5 +117,67 @@ def test_probes_ask_for_what_there_is() -> None:
 
 def test_settings_in_the_guide_are_settings() -> None:
     guide = (DEPLOY.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
-    (settings,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
-    assert parse(settings, "config.toml").limits.day_usd == 50.0
+    blocks = [textwrap.dedent(block) for block in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
+    trusting, limiting = (parse(block, "config.toml") for block in blocks)
+    assert limiting.limits.day_usd == 50.0
+    assert trusting.server.identity_header == "X-Remote-User"
+
+
+# -- the files and the guide say the same ----------------------------------------------------------
+
+
+def test_the_proxy_overwrites_every_header_that_moot_believes() -> None:
+    nginx = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    passed = dict(re.findall(r"^\s*proxy_set_header (\S+) (.*);$", nginx, re.MULTILINE))
+    settings = (DEPLOY / "config.toml").read_text(encoding="utf-8")
+    (identity,) = re.findall(r'^#identity_header = "(.*)"$', settings, re.MULTILINE)
+    assert passed == {
+        "Host": "$http_host",
+        "Connection": '""',
+        "X-Forwarded-For": "$remote_addr",
+        "X-Forwarded-Proto": "$scheme",
+        "X-Forwarded-Host": "$http_host",
+        identity: '""',
+    }
+
+
+def test_only_the_proxy_of_each_deployment_is_trusted() -> None:
+    from ipaddress import ip_network
+
+    settings = parse((DEPLOY / "config.toml").read_text(encoding="utf-8"), "config.toml").server
+    (subnet,) = documents("compose.yaml")[0]["networks"]["default"]["ipam"]["config"]
+    assert settings.trusted_proxies == ["127.0.0.1", subnet["subnet"]]
+    (mapped,) = (d for d in documents("kubernetes.yaml") if d["kind"] == "ConfigMap")
+    kubernetes = parse(mapped["data"]["config.toml"], "config.toml").server
+    assert all(ip_network(one).prefixlen >= 8 for one in kubernetes.trusted_proxies)
+    assert kubernetes.trusted_proxies
+
+
+def test_every_file_is_in_the_guide_and_every_link_leads_to_one() -> None:
+    guide = (DEPLOY.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"deploy/([\w@.-]+)", guide))
+    assert {file.name for file in DEPLOY.iterdir()} - {"environment"} == named
+
+
+def test_a_stop_has_more_time_than_it_needs() -> None:
+    """Streams are given three seconds, telemetry a few more."""
+    assert all(int(unit(file)["Service"]["TimeoutStopSec"]) >= 15 for file in UNITS)
+    assert documents("compose.yaml")[0]["services"]["moot"]["stop_grace_period"] == "15s"
+    for document in documents("kubernetes.yaml"):
+        if document["kind"] == "Deployment":
+            assert document["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 15
+    # What ends by itself with an error is started again; what was stopped is not an error.
+    assert all(unit(file)["Service"]["Restart"] == "always" for file in UNITS)
+
+
+def test_the_variables_in_the_example_are_those_that_moot_reads() -> None:
+    example = (DEPLOY / "environment.example").read_text(encoding="utf-8")
+    names = re.findall(r"^#?([A-Z_]+)=", example, re.MULTILINE)
+    assert names == ["MOOT_TOKEN", "ANTHROPIC_API_KEY", "OTEL_EXPORTER_OTLP_ENDPOINT"]
+    (secret,) = (d for d in documents("kubernetes.yaml") if d["kind"] == "Secret")
+    assert list(secret["stringData"]) == ["MOOT_DATABASE", "MOOT_TOKEN", "ANTHROPIC_API_KEY"]
+
+
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: file.name)
+def test_sessions_are_the_service_s_alone(file: Path) -> None:
+    assert unit(file)["Service"]["StateDirectoryMode"] == "0700"

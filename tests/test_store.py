@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
+from moot.errors import ConfigInvalid, KeyReused, NotFound, SessionMoved, StoreFailed
 from moot.sharing import Sharing
-from moot.store import Frame, Store, open_store, sqlite_url
+from moot.store import Frame, Key, Store, open_store, sqlite_url
 from tests.postgres import running_postgresql
 
 
@@ -294,3 +294,211 @@ def test_two_processes_open_and_append_at_once(database: str) -> None:
             assert len(await store.events(session.id)) == 50
 
     with_store(database, read)
+
+
+# -- the file ------------------------------------------------------------------------------------
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+async def _write_something(store: Store) -> None:
+    await store.create("ask", "t")
+
+
+def test_the_file_is_its_user_s_alone(tmp_path: Path) -> None:
+    os.umask(0o022)
+    file = tmp_path / "new" / "folder" / "moot.db"
+
+    async def look(store: Store) -> None:
+        await _write_something(store)
+        written = sorted(path.name for path in file.parent.iterdir())
+        assert written == ["moot.db", "moot.db-shm", "moot.db-wal"]
+        assert {mode(path) for path in file.parent.iterdir()} == {0o600}
+
+    with_store(file, look)
+    assert mode(file) == 0o600
+    assert (mode(file.parent), mode(file.parent.parent)) == (0o700, 0o700)
+
+
+def test_a_file_that_others_can_read_is_narrowed_with_a_note(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "moot.db"
+    files = [tmp_path / name for name in ("moot.db", "moot.db-wal", "moot.db-shm")]
+    with_store(file, _write_something)
+
+    async def widen(store: Store) -> None:
+        await _write_something(store)
+        for path in files:
+            path.chmod(0o644)
+        async with open_store(sqlite_url(file)):
+            assert {mode(path) for path in files} == {0o600}
+
+    with_store(file, widen)
+    assert [record.getMessage() for record in caplog.records if str(file) in record.getMessage()] == [
+        f"Others could read {name}: now only its owner can" for name in (file, f"{file}-wal", f"{file}-shm")
+    ]
+    assert mode(tmp_path) == 0o755, "a folder that was there is left alone"
+    caplog.clear()
+    with_store(file, _write_something)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_file_that_is_gone_is_said_and_not_written_to(how: str, tmp_path: Path) -> None:
+    file, away = tmp_path / "moot.db", tmp_path / "away"
+
+    async def main(store: Store) -> None:
+        session = await store.create("board", "t")
+        file.rename(away)
+        if how == "replaced":
+            file.write_bytes(away.read_bytes())
+        for write in (
+            lambda: store.create("board", "lost"),
+            lambda: store.append(session.id, 1, b"{}"),
+            lambda: store.append_frames([Frame(session.id, 1, b"a")]),
+            lambda: store.sql("DELETE FROM spending"),
+            lambda: store.delete(session.id),
+            store.check,
+        ):
+            with pytest.raises(StoreFailed, match=f"was {how} while moot was using it") as failed:
+                await write()
+            assert "put it back, or restart moot" in str(failed.value)
+        assert file.exists() is (how == "replaced")
+        # Put back, everything goes on.
+        away.rename(file)
+        await store.append(session.id, 1, b"{}")
+        await store.append_frames([Frame(session.id, 1, b"a")])
+        await store.check()
+
+    with_store(file, main)
+
+
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path) -> None:
+    file = tmp_path / "moot.db"
+    ids: list[str] = []
+
+    async def fill(store: Store) -> None:
+        for number in range(200):
+            session = await store.create("board", f"{number} " * 200, [b"x" * 2000])
+            ids.append(session.id)
+
+    with_store(file, fill)
+    content = bytearray(file.read_bytes())
+    for page in range(60, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+    file.write_bytes(content)
+
+    async def read(store: Store) -> None:
+        with pytest.raises(StoreFailed, match="is damaged: restore it from a backup"):
+            await store.check_file()
+        with pytest.raises(StoreFailed, match="is damaged: restore it from a backup"):
+            await asyncio.gather(*(store.events(id_) for id_ in ids))
+        with pytest.raises(StoreFailed, match="is damaged: restore it from a backup"):
+            await store.check()
+
+    with_store(file, read)
+
+
+# -- the list ------------------------------------------------------------------------------------
+
+
+def test_the_list_is_read_in_pages_without_a_gap_or_a_repeat(database: str) -> None:
+    async def main(store: Store) -> None:
+        made = [(await store.create("board", str(number))).id for number in range(25)]
+        found: list[str] = []
+        after = None
+        for _ in range(10):
+            page = await store.sessions("board", limit=7, after=after)
+            found += [session.id for session in page]
+            if len(page) < 7:
+                break
+            after = page[-1]
+        assert found == made[::-1]
+
+    with_store(database, main)
+
+
+def test_sessions_of_one_moment_are_paged_too(tmp_path: Path) -> None:
+    from sqlalchemy import update
+
+    from moot import tables
+
+    async def main(store: Store) -> None:
+        made = sorted([(await store.create("board", "t")).id for _ in range(9)])
+        await store.run(update(tables.sessions).values(updated_at=datetime(2026, 1, 1, tzinfo=UTC)))
+        found: list[str] = []
+        after = None
+        while page := await store.sessions(limit=2, after=after):
+            found += [session.id for session in page]
+            after = page[-1]
+        assert found == made
+
+    with_store(tmp_path / "moot.db", main)
+
+
+def test_a_session_knows_its_workspace_and_its_owner(database: str) -> None:
+    async def main() -> None:
+        async with open_store(database, workspace="/work/one") as one:
+            mine = await one.create("board", "mine", owner="ada")
+            free = await one.create("board", "free")
+        async with open_store(database, workspace="/work/two") as two:
+            other = await two.create("board", "other", owner="bob")
+        async with open_store(database) as nowhere:
+            old = await nowhere.create("board", "old")
+        async with open_store(database, workspace="/work/one") as store:
+            assert (await store.session(mine.id)).workspace == "/work/one"
+            assert (await store.session(other.id)).owner == "bob"
+
+            async def listed(**which: object) -> list[str]:
+                return [session.id for session in await store.sessions(**which)]  # type: ignore[arg-type]
+
+            assert await listed() == [old.id, free.id, mine.id]
+            assert await listed(everywhere=True) == [old.id, other.id, free.id, mine.id]
+            assert await listed(everywhere=True, seen_by="ada") == [old.id, free.id, mine.id]
+            assert await listed(everywhere=True, seen_by="bob") == [old.id, other.id, free.id]
+
+    asyncio.run(main())
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+
+def test_a_key_gives_one_session_however_often_it_comes(database: str) -> None:
+    async def main(store: Store) -> None:
+        key = Key("k", "what was asked")
+        async with open_store(database) as elsewhere:
+            made = await asyncio.gather(
+                *(one.create("board", "t", [b"{}"], owner="ada", key=key) for one in [store, elsewhere] * 4)
+            )
+        assert len({session.id for session in made}) == 1
+        assert len(await store.events(made[0].id)) == 1
+        assert await store.count() == 1
+        assert (await store.create("board", "t", owner="bob", key=key)).id != made[0].id
+        with pytest.raises(KeyReused):
+            await store.create("board", "t", owner="ada", key=Key("k", "something else"))
+        assert await store.keyed("ada", key) == made[0]
+        assert await store.keyed("ada", Key("other", "what was asked")) is None
+        await store.delete(made[0].id)
+        assert await store.keyed("ada", key) is None
+
+    with_store(database, main)
+
+
+def test_a_key_is_kept_for_a_day(database: str) -> None:
+    from sqlalchemy import update
+
+    from moot import tables
+
+    async def main(store: Store) -> None:
+        key = Key("k", "what was asked")
+        first = await store.create("board", "t", key=key)
+        for hours, same in ((23, True), (25, False)):
+            then = datetime.now(UTC) - timedelta(hours=hours)
+            await store.run(update(tables.keys).values(at=then))
+            assert (await store.create("board", "t", key=key) == first) is same
+
+    with_store(database, main)

@@ -22,6 +22,7 @@ from moot.errors import (
     ConfigInvalid,
     FileDamaged,
     InvalidInput,
+    NoBackup,
     NotFound,
     UnsafePath,
     UserMistake,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from moot.gateway.weights import Entry, Pulled, Weights
     from moot.ledger import Line
     from moot.meter import Meter
+    from moot.people import People
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
@@ -171,8 +173,9 @@ class Moot:
     @property
     def database_file(self) -> Path | None:
         """The SQLite file, where sessions are kept in one."""
-        scheme, _, path = self.database.partition(":///")
-        return Path(path) if scheme == "sqlite" and path else None
+        from moot.database_file import sqlite_file
+
+        return sqlite_file(self.database)
 
     @property
     def shared_database(self) -> bool:
@@ -193,7 +196,8 @@ class Moot:
         if self._store is None:
             from moot.store import open_store
 
-            self._store = await self._stack.enter_async_context(open_store(self.database))
+            workspace = str(self.workspace.root.resolve())
+            self._store = await self._stack.enter_async_context(open_store(self.database, workspace))
             self._stack.push_async_callback(self.meter.close)
             self._stack.push_async_callback(self._give_back_leases)
         return self._store
@@ -212,6 +216,20 @@ class Moot:
                 return self.gateway.pricing(names.ModelName(model, ""))
 
         return Meter(self.store, self.config.user.limits, pricing)
+
+    async def people(self, admin_token: str | None = None) -> People:
+        from moot.people import People
+
+        return People(await self.store(), admin_token)
+
+    def back_up(self, target: Path, *, force: bool) -> None:
+        """Copies the database to a file, while others use it."""
+        from moot.database_file import back_up
+
+        file = self.database_file
+        if file is None:
+            raise NoBackup(self.shared_database, str(target))
+        back_up(file, target.absolute(), force=force)
 
     def telemetry(self) -> AbstractAsyncContextManager[None]:
         """While it lasts, this process reports what it does, to whom the user's settings or the environment
@@ -306,10 +324,11 @@ class Moot:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def sessions(self) -> list[Standing]:
-        """Newest first; one that cannot be read does not hide the others."""
+    async def sessions(self, limit: int, *, everywhere: bool = False) -> list[Standing]:
+        """Newest first, of this workspace or of all; one that cannot be read does not hide the others."""
         store = await self.store()
-        return [_standing(s, await store.events(s.id)) for s in await store.sessions(limit=1000)]
+        found = await store.sessions(limit=limit, everywhere=everywhere)
+        return [_standing(s, await store.events(s.id)) for s in found]
 
     async def folded(self, session: Session) -> Any:
         """A session's state."""

@@ -38,13 +38,16 @@ from moot.gateway.names import Speaker, parse
 from moot.personas import Persona, speaking_order
 from moot.prompting import board as prompts
 from moot.speaking import Prompts, speaking
+from moot.store import Key
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from moot.application import Conversation, Moot
-    from moot.runner import Listener, Person, Speak
-    from moot.store import Session
+    from moot.people import Person
+    from moot.runner import Listener, Speak
+    from moot.runner import Person as Asked
+    from moot.store import Place, Session
 
     BoardConversation: TypeAlias = Conversation[BoardState, BoardEvent]
 
@@ -65,18 +68,36 @@ class Said:
 
 
 class Boards:
-    def __init__(self, moot: Moot, engine: Engine) -> None:
+    def __init__(self, moot: Moot, engine: Engine, person: Person | None = None) -> None:
         self._moot = moot
         self.engine = engine
+        self._person = person
+
+    def as_seen_by(self, person: Person | None) -> Boards:
+        """The same boards for one person, who has their own sessions and those that are nobody's. None is
+        whoever is at this machine, and has all."""
+        return Boards(self._moot, self.engine, person)
 
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
         return advisors(self._moot, panel)
 
     async def convene(
-        self, decision: str, answers: tuple[Answer, ...], panel: str, mode: Mode, client: str = ""
+        self,
+        decision: str,
+        answers: tuple[Answer, ...],
+        panel: str,
+        mode: Mode,
+        client: str = "",
+        key: tuple[str, str] | None = None,
     ) -> Live:
+        """A new session. With a key, which is a name and what was asked for under it, that came before: the
+        session that it came with."""
+        owner = self._person.owns_as if self._person else ""
+        kept = Key(*key) if key else None
+        if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
+            return await self.live(before.id, client)
         first = await presented(self._moot, decision, self.advisors(panel), mode)
-        return await self.engine.convene([first, BoardConvened(answers)], client)
+        return await self.engine.convene([first, BoardConvened(answers)], client, owner, kept)
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await presented(self._moot, decision, self.advisors(), "independent")
@@ -118,13 +139,23 @@ class Boards:
     async def session(self, session_id: str) -> Session:
         store = await self._moot.store()
         session = await store.session(session_id)
-        if session.id != session_id or session.format != BOARD.name:
+        another_s = session.owner not in ("", self._sees_only) and self._sees_only is not None
+        if session.id != session_id or session.format != BOARD.name or another_s:
             raise NotFound("session", session_id)
         return session
 
-    async def sessions(self) -> Sequence[Session]:
-        """Newest first."""
-        return await (await self._moot.store()).sessions(BOARD.name, limit=1000)
+    @property
+    def _sees_only(self) -> str | None:
+        return self._person.sees_only if self._person else None
+
+    async def sessions(
+        self, limit: int, after: Place | None = None, *, everywhere: bool = False
+    ) -> Sequence[Session]:
+        """Newest first, those that follow `after`: of this workspace, or of all."""
+        store = await self._moot.store()
+        return await store.sessions(
+            BOARD.name, limit, after=after, everywhere=everywhere, seen_by=self._sees_only
+        )
 
     async def state(self, session: Session) -> BoardState:
         state: BoardState = await self._moot.folded(session)
@@ -196,7 +227,7 @@ async def presented(
 
 
 async def new_board(
-    moot: Moot, first: DecisionPresented, person: Person, listener: Listener, *, questions: bool
+    moot: Moot, first: DecisionPresented, person: Asked, listener: Listener, *, questions: bool
 ) -> BoardConversation:
     """A new session with somebody who can be asked; without questions, the board is convened at once."""
     opening: list[BoardEvent] = [first] if questions else [first, BoardConvened()]
@@ -205,7 +236,7 @@ async def new_board(
 
 
 async def resumed_board(
-    moot: Moot, session_id: str | None, person: Person, listener: Listener
+    moot: Moot, session_id: str | None, person: Asked, listener: Listener
 ) -> BoardConversation:
     return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener, _first_frame))
 

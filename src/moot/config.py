@@ -7,10 +7,11 @@ else may have written, so it may choose among models but name no servers and no 
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import tomllib
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from moot.errors import ConfigInvalid
 
@@ -96,7 +97,9 @@ class Implementing(_Section):
 class ServerSettings(_Section):
     """How `moot serve` and `moot worker` run. `names` are those under which the server may be addressed, such
     as a load balancer's, besides its own. A client has `header_seconds` to send a request's headers and
-    `body_seconds` for its body; a connection without a request is closed after `idle_seconds`."""
+    `body_seconds` for its body; a connection without a request is closed after `idle_seconds`.
+    `trusted_proxies` are addresses and networks: only what comes from there is believed about the client, and
+    about who it is in `identity_header`."""
 
     grace_seconds: float = Field(default=3.0, ge=0)
     keep_frames_hours: float = Field(default=24.0, gt=0)
@@ -105,6 +108,24 @@ class ServerSettings(_Section):
     body_seconds: float = Field(default=30.0, gt=0, le=600)
     idle_seconds: float = Field(default=75.0, gt=0, le=600)
     names: list[str] = []
+    trusted_proxies: list[str] = []
+    identity_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]*$")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, proxies: list[str]) -> list[str]:
+        for one in proxies:
+            try:
+                ipaddress.ip_network(one, strict=False)
+            except ValueError:
+                raise ValueError(f"{one!r} is no address and no network, such as 10.0.0.0/8") from None
+        return proxies
+
+    @model_validator(mode="after")
+    def _from_somebody(self) -> ServerSettings:
+        if self.identity_header and not self.trusted_proxies:
+            raise ValueError("identity_header needs trusted_proxies: anybody can send a header")
+        return self
 
 
 class Limits(_Section):

@@ -7,8 +7,10 @@
     │   ├── UnsafePath             a path that would leave its root
     │   ├── NotFound               a persona, panel, session, … of that name does not exist
     │   ├── AlreadyThere           it exists and would have been overwritten
+    │   ├── NoBackup               a database that its own programs copy
     │   ├── IllegalMove            the flow cannot take this event in this state
     │   ├── SessionMoved           another process has carried the session on in the meantime
+    │   ├── KeyReused              an idempotency key that came with another request before
     │   ├── LimitReached           more at once, or dearer, than the configuration allows
     │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
@@ -111,6 +113,15 @@ class AlreadyThere(UserMistake):
         self.path = path
 
 
+class NoBackup(UserMistake):
+    def __init__(self, postgresql: bool, target: str) -> None:
+        super().__init__(
+            "PostgreSQL has its own program for backups" if postgresql else "This database is no file"
+        )
+        self.postgresql = postgresql
+        self.target = target
+
+
 class IllegalMove(UserMistake):
     """Raised by flows; the state is unchanged."""
 
@@ -125,6 +136,12 @@ class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")
         self.session = session
+
+
+class KeyReused(UserMistake):
+    def __init__(self, key: str) -> None:
+        super().__init__(f"Idempotency-Key '{key[:80]}' came with another request before: use a new one")
+        self.key = key
 
 
 class LimitReached(UserMistake):

@@ -28,14 +28,17 @@ def _frames_written_together(_: Connection) -> None:
     in both versions, so there is nothing to rewrite; but an earlier program would take several for one."""
 
 
-def _leases_that_expire(connection: Connection) -> None:
-    """Who drives a session holds a lease on it. What these tables say is of use only to processes that are
-    running, so they are made anew with the columns that they have now."""
+def _workspaces_owners_and_leases(connection: Connection) -> None:
+    """Sessions have a workspace and an owner; of those that are there, neither is known. Who drives one holds
+    a lease on it: what the tables of who does what say is of use only to processes that are running, so they
+    are made anew with the columns that they have now."""
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN workspace VARCHAR NOT NULL DEFAULT ''"))
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN owner VARCHAR(64) NOT NULL DEFAULT ''"))
     for table in ("driving", "listeners", "slots"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
 
 
-STEPS: tuple[Step, ...] = (_frames_written_together, _leases_that_expire)
+STEPS: tuple[Step, ...] = (_frames_written_together, _workspaces_owners_and_leases)
 """The first leads from version 1 to version 2, and so on."""
 
 NEWEST = 1 + len(STEPS)

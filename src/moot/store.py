@@ -13,15 +13,18 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import (
+    Executable,
+    bindparam,
     delete,
     event,
     func,
     insert,
+    or_,
     select,
     text,
     update,
@@ -38,7 +41,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from moot import tables
-from moot.errors import ConfigInvalid, NotFound, SessionMoved, StoreFailed
+from moot.database_file import DatabaseFile, explain, find_damage, is_damage, sqlite_file
+from moot.errors import ConfigInvalid, KeyReused, NotFound, SessionMoved, StoreFailed
 from moot.frame_writers import (
     FrameWriter,
     NotWritten,
@@ -64,6 +68,21 @@ class Session:
     title: str
     created_at: datetime
     updated_at: datetime
+    workspace: str = ""
+    """The folder that it was begun in; empty for one of an earlier version, which did not keep it."""
+    owner: str = ""
+    """Who began it; empty where nobody signs in, and then it is everybody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A client's name for a request, and what the request asked for: sent again, it is the same request."""
+
+    name: str
+    fingerprint: str
+
+
+KEEP_KEYS = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,15 @@ class Logged:
     seq: int
     at: datetime
     body: bytes
+
+
+class Place(Protocol):
+    """A place in the list of sessions: after which one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def updated_at(self) -> datetime: ...
 
 
 class Frame(NamedTuple):
@@ -96,8 +124,18 @@ def _runs(frames: Sequence[Frame]) -> list[Run]:
 class Store:
     """Opened with `open_store`."""
 
-    def __init__(self, engine: AsyncEngine, frame_writer: FrameWriter | None, server: str) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        frame_writer: FrameWriter | None,
+        server: str,
+        file: DatabaseFile | None = None,
+        workspace: str = "",
+    ) -> None:
         self._engine = engine
+        self._file = file
+        self._workspace = workspace
+        self._damaged = False
         # A statement by itself is a transaction by itself: to begin and end one are two more round trips.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT") if self.shared else engine
         self._frame_writer = frame_writer
@@ -126,10 +164,32 @@ class Store:
 
     async def sql(self, statement: str, **values: Any) -> list[Any]:
         """One statement in a transaction of its own, for those who share the database."""
-        with _explained(self._engine):
+        return await self.run(text(statement), values)
+
+    async def run(self, statement: Executable, values: dict[str, Any] | None = None) -> list[Any]:
+        """The same, for a statement that is built from the tables."""
+        with self._explained():
             async with self._turn, self._single.begin() as connection:
-                result = await connection.execute(text(statement), values)
+                result = await connection.execute(statement, values)
                 return list(result.all()) if result.returns_rows else []
+
+    async def read(self, query: Executable) -> list[Any]:
+        """What a query finds. Waits for nobody who writes."""
+        async with self._reading() as connection:
+            return list((await connection.execute(query)).all())
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """The database in use: where it is a file, still the one that was opened. What it says is put in a
+        sentence."""
+        if self._file is not None:
+            self._file.check()
+        try:
+            with _explained(self._engine):
+                yield
+        except StoreFailed as failed:
+            self._damaged = self._damaged or is_damage(failed.problem)
+            raise
 
     @asynccontextmanager
     async def alone(self, purpose: str) -> AsyncIterator[Callable[..., Awaitable[list[Any]]]]:
@@ -173,7 +233,7 @@ class Store:
                 # SQLite finds that out when it opens a file: once it may be written, new connections can.
                 await self._engine.dispose()
             try:
-                with _explained(self._engine):
+                with self._explained():
                     async with self._engine.begin() as connection:
                         yield connection
                 self._read_only = False
@@ -183,18 +243,52 @@ class Store:
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[AsyncConnection]:
-        with _explained(self._engine):
+        with self._explained():
             async with self._single.connect() as connection:
                 yield connection
 
-    async def create(self, format_: str, title: str, opening: Sequence[bytes] = ()) -> Session:
-        """A new session with its first events, both or neither."""
+    async def create(
+        self,
+        format_: str,
+        title: str,
+        opening: Sequence[bytes] = (),
+        *,
+        owner: str = "",
+        key: Key | None = None,
+    ) -> Session:
+        """A new session with its first events, both or neither. With a key that came before, the session that
+        it came with, whoever else sends it at the same time."""
+        try:
+            return await self._create(format_, title, opening, owner, key)
+        except IntegrityError:
+            known = await self.keyed(owner, key) if key else None
+            if known is None:
+                raise
+            return known
+
+    async def _create(
+        self, format_: str, title: str, opening: Sequence[bytes], owner: str, key: Key | None
+    ) -> Session:
         now = datetime.now(UTC)
-        session = Session(f"{format_}-{_token()}", format_, title, now, now)
+        session = Session(f"{format_}-{_token()}", format_, title, now, now, self._workspace, owner)
         async with self._writing() as connection:
+            if key is not None:
+                # First, so that of those who come at once all but one find it there.
+                await connection.execute(delete(tables.keys).where(tables.keys.c.at < now - KEEP_KEYS))
+                await connection.execute(
+                    insert(tables.keys).values(
+                        owner=owner, key=key.name, fingerprint=key.fingerprint, session=session.id, at=now
+                    )
+                )
             await connection.execute(
                 insert(tables.sessions).values(
-                    id=session.id, format=format_, title=title, created_at=now, updated_at=now
+                    id=session.id,
+                    format=format_,
+                    title=title,
+                    created_at=now,
+                    updated_at=now,
+                    workspace=self._workspace,
+                    owner=owner,
                 )
             )
             for seq, body in enumerate(opening, start=1):
@@ -202,6 +296,22 @@ class Store:
                     insert(tables.events).values(session=session.id, seq=seq, at=now, body=body)
                 )
         return session
+
+    async def keyed(self, owner: str, key: Key) -> Session | None:
+        """The session that this person began with this key. Raises where it came with another request."""
+        kept = tables.keys.c
+        query = (
+            select(kept.fingerprint, tables.sessions)
+            .join(tables.sessions, tables.sessions.c.id == kept.session)
+            .where(kept.owner == owner, kept.key == key.name, kept.at >= datetime.now(UTC) - KEEP_KEYS)
+        )
+        async with self._reading() as connection:
+            found = (await connection.execute(query)).first()
+        if found is None:
+            return None
+        if found.fingerprint != key.fingerprint:
+            raise KeyReused(key.name)
+        return Session(*found[1:])
 
     async def append(self, session_id: str, seq: int, body: bytes, *, driving: bool = False) -> None:
         """Adds event number `seq` (from 1). The number is the caller's: where another process has added that
@@ -266,9 +376,8 @@ class Store:
                         await connection.exec_driver_sql(inserting(len(some)), values)
             else:
                 async with self._turn:
-                    await self._frame_writer.write(runs, words, heard)
-        except NotWritten as error:
-            raise _failure(self._engine, str(error)) from error
+                    with self._explained():
+                        await self._frame_writer.write(runs, words, heard)
         except (IntegrityError, NumberTaken) as error:
             raise SessionMoved(frames[0].session if frames else words[0].session) from error
 
@@ -340,27 +449,61 @@ class Store:
             file = self._engine.url.database
             if not file or file == ":memory:":
                 return 0
-            with _explained_by_sqlite(self._engine):
+            with self._explained():
                 self._watching = sqlite3.connect(file, check_same_thread=False)
-        with _explained_by_sqlite(self._engine):
+        with self._explained():
             return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
 
-    async def sessions(self, format_: str | None = None, limit: int = 50) -> Sequence[Session]:
-        """Newest first."""
-        query = (
-            select(tables.sessions)
-            .order_by(tables.sessions.c.updated_at.desc(), tables.sessions.c.id)
-            .limit(limit)
-        )
+    async def sessions(
+        self,
+        format_: str | None = None,
+        limit: int = 50,
+        *,
+        after: Place | None = None,
+        everywhere: bool = False,
+        seen_by: str | None = None,
+    ) -> Sequence[Session]:
+        """Newest first; with `after`, those that follow that session in the list. Of this workspace and of
+        none, unless they are wanted from everywhere; with `seen_by`, a person's own and those that are
+        nobody's."""
+        kept = tables.sessions.c
+        query = select(tables.sessions).order_by(kept.updated_at.desc(), kept.id).limit(limit)
         if format_ is not None:
-            query = query.where(tables.sessions.c.format == format_)
+            query = query.where(kept.format == format_)
+        if not everywhere:
+            query = query.where(kept.workspace.in_((self._workspace, "")))
+        if seen_by is not None:
+            query = query.where(kept.owner.in_((seen_by, "")))
+        if after is not None:
+            earlier = kept.updated_at < after.updated_at
+            query = query.where(or_(earlier, (kept.updated_at == after.updated_at) & (kept.id > after.id)))
         async with self._reading() as connection:
             return [Session(*row) for row in await connection.execute(query)]
 
     async def check(self) -> None:
-        """Raises where the database is away, or is of a schema that this program does not know."""
+        """Raises where the database is away, is damaged, cannot be written, or is of a schema that this
+        program does not know. Really writes: a full disk, or one that may only be read, answers every
+        question."""
         async with self._reading() as connection:
             await connection.run_sync(check_version)
+        if self._damaged:
+            await self.check_file()
+        # Something new each time: what is the same already, SQLite does not write.
+        beat = text(
+            "INSERT INTO heartbeat (id, at) VALUES (1, :at) ON CONFLICT (id) DO UPDATE SET at = excluded.at"
+        ).bindparams(bindparam("at", datetime.now(UTC), tables.Instant))
+        async with self._writing() as connection:
+            await connection.execute(beat)
+
+    async def check_file(self) -> None:
+        """Raises where the database is a file that is damaged. Reads all of it."""
+        if self._file is None:
+            return
+        self._file.check()
+        found = await asyncio.to_thread(find_damage, self._file.path)
+        self._damaged = bool(found)
+        if found:
+            raise StoreFailed(str(self._file.path), explain(f"database disk image is malformed ({found})"))
 
     async def count(self) -> int:
         async with self._reading() as connection:
@@ -369,7 +512,14 @@ class Store:
 
     async def delete(self, session_id: str) -> None:
         async with self._writing() as connection:
-            for table in (tables.events, tables.frames, tables.words, tables.driving, tables.listeners):
+            for table in (
+                tables.events,
+                tables.frames,
+                tables.words,
+                tables.driving,
+                tables.listeners,
+                tables.keys,
+            ):
                 await connection.execute(delete(table).where(table.c.session == session_id))
             await self._note(connection, "gone", session_id)
             gone = await connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
@@ -378,16 +528,21 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(url: str) -> AsyncIterator[Store]:
-    """Opens the database, creating what is missing and bringing up to date what is old."""
+async def open_store(url: str, workspace: str = "") -> AsyncIterator[Store]:
+    """Opens the database, creating what is missing and bringing up to date what is old. New sessions are of
+    this workspace."""
     engine = _engine(url)
+    path = sqlite_file(url)
+    file = DatabaseFile(path) if path else None
     try:
         with _explained(engine):
             async with engine.begin() as connection:
                 await connection.run_sync(bring_up_to_date, tables.metadata)
+        if file is not None:
+            file.opened()
         server = secrets.token_hex(6)
         writer = _frame_writer(engine, server)
-        store = Store(engine, writer, server)
+        store = Store(engine, writer, server, file, workspace)
         try:
             yield store
         finally:
@@ -413,20 +568,9 @@ def _explained(engine: AsyncEngine) -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except (DatabaseError, PoolTimeout) as error:
-        raise _failure(engine, str(getattr(error, "orig", error)).strip()) from error
-
-
-@contextmanager
-def _explained_by_sqlite(engine: AsyncEngine) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _failure(engine, str(error)) from error
-
-
-def _failure(engine: AsyncEngine, problem: str) -> StoreFailed:
-    return StoreFailed(engine.url.render_as_string(hide_password=True), problem)
+    except (DatabaseError, PoolTimeout, NotWritten, sqlite3.Error) as error:
+        problem = explain(str(getattr(error, "orig", error)).strip())
+        raise StoreFailed(engine.url.render_as_string(hide_password=True), problem) from error
 
 
 def sqlite_url(file: Path) -> str:
@@ -438,8 +582,8 @@ def _engine(url: str) -> AsyncEngine:
         parsed = make_url(url)
         drivers = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
         parsed = parsed.set(drivername=drivers.get(parsed.drivername, parsed.drivername))
-        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        if path := sqlite_file(url):
+            DatabaseFile(path).prepare()
         if parsed.get_backend_name() == "postgresql":
             engine = create_async_engine(parsed, connect_args=CONNECTING)
             event.listen(engine.sync_engine, "checkout", _refuse_an_ended_one)

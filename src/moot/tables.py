@@ -46,6 +46,8 @@ sessions = Table(
     Column("title", String, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False, index=True),
+    Column("workspace", String, nullable=False, server_default=""),
+    Column("owner", String(64), nullable=False, server_default=""),
 )
 
 events = Table(
@@ -150,3 +152,48 @@ attempts = Table(
 nobody knows. While it is under way there is a lease, in seconds since 1970, which whoever sent it renews with
 what is known by then, and something is reserved: what it may cost. Outlives its session, because money that
 was spent stays spent; so `session` refers to no table, and names also what lives in files."""
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("owner", String(64), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("session", String(64), nullable=False, index=True),
+    Column("at", Instant, nullable=False),
+)
+"""Which session a client's key was given for, so that a request that is sent again begins no second one."""
+
+heartbeat = Table(
+    "heartbeat", metadata, Column("id", Integer, primary_key=True), Column("at", Instant, nullable=False)
+)
+"""Written to find out whether the database can be written."""
+
+people = Table(
+    "people",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("added_at", Instant, nullable=False),
+)
+"""Who may sign in. The token itself is nowhere."""
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("cookie_hash", String(64), primary_key=True),
+    Column("token_hash", String(64), nullable=False, index=True),
+    Column("until", Instant, nullable=False),
+)
+"""Browsers that are signed in, and with which token: as long as that opens, the cookie does."""
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("person", String(64), nullable=False),
+    Column("action", String(100), nullable=False),
+    Column("session", String(64), nullable=False, server_default=""),
+)
+"""Who did what. Nothing that was said is in it."""

@@ -143,7 +143,7 @@ function summary(session) {
     id: session.id, decision: session.decision, step: session.step, personaCount: session.responses.length,
     completeCount: session.responses.filter((one) => one.isComplete).length,
     challengeCount: session.responses.reduce((sum, one) => sum + one.challenges.length, 0),
-    hasBrief: session.brief !== null, live: session.running > 0, model: session.model, createdAt: session.createdAt, updatedAt: session.updatedAt,
+    hasBrief: session.brief !== null, live: session.running > 0, model: session.model, workspace: "", owner: "", createdAt: session.createdAt, updatedAt: session.updatedAt,
   };
 }
 
@@ -229,7 +229,8 @@ async function handle(request, response) {
     return json(response, 200, { brief });
   }
   if (is("GET", /^\/api\/board\/sessions$/))
-    return json(response, 200, { sessions: [...sessions.values()].map(summary).sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)) });
+    return json(response, 200, { sessions: [...sessions.values()].map(summary).sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)), next: null });
+  if (is("GET", /^\/api\/me$/)) return json(response, 200, { name: "", admin: true, signsIn: false });
   if ((match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/))) {
     const session = sessions.get(match[1]);
     if (!session) return json(response, 404, { error: "There is no session with this id." });

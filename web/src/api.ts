@@ -8,6 +8,7 @@ import type {
   BriefRequest,
   ChallengeEvent,
   ChallengeRequest,
+  Me,
   ModelInfo,
   PersonasOut,
   Question,
@@ -18,6 +19,8 @@ import type {
   SessionOut,
   SessionRequest,
   SessionsOut,
+  SessionSummary,
+  SignInRequest,
 } from "./wire";
 
 export class ApiError extends Error {
@@ -39,6 +42,13 @@ export const UNREACHABLE = "moot is not answering. It may have been stopped, or 
 export function sentence(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   return error instanceof Error && error.message ? error.message : "Something went wrong.";
+}
+
+let onSignedOut = (): void => undefined;
+
+/** `listener` is called when the server does not know who is asking (any more). */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
 }
 
 export function isAbort(error: unknown): boolean {
@@ -69,6 +79,7 @@ async function call(path: string, init: RequestInit = {}): Promise<Response> {
         ? "There is nothing at this address."
         : `moot could not do that (status ${response.status}).`;
   }
+  if (response.status === 401 && path !== SIGN_IN) onSignedOut();
   const after = Number(response.headers.get("Retry-After"));
   throw new ApiError(message, response.status, Number.isFinite(after) && after > 0 ? after : null);
 }
@@ -78,10 +89,15 @@ async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T;
 }
 
-function post<Body>(path: string, body: Body, signal?: AbortSignal): Promise<Response> {
+function post<Body>(
+  path: string,
+  body: Body,
+  signal?: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return call(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body),
     ...(signal ? { signal } : {}),
   });
@@ -92,11 +108,37 @@ function streamOf<E extends { type: string }>(response: Response): AsyncGenerato
   return sseEvents<E>(response.body);
 }
 
+const SIGN_IN = "/api/sign-in";
+
+/** How many sessions the list shows at first, and how many more each time. */
+export const PAGE_OF_SESSIONS = 50;
+
+export interface Listed {
+  readonly sessions: readonly SessionSummary[];
+  readonly more: boolean;
+}
+
+/** A key that no other request has; `crypto.randomUUID` is there only by TLS and on this machine. */
+export function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 const at = (id: string): string => `/api/board/sessions/${encodeURIComponent(id)}`;
 
 export type SessionStream = AsyncGenerator<Received<SessionEvent>[], void, undefined>;
 
 export const api = {
+  me: (signal?: AbortSignal) => getJson<Me>("/api/me", signal),
+
+  signIn: async (token: string): Promise<Me> => {
+    const response = await post<SignInRequest>(SIGN_IN, { token });
+    return (await response.json()) as Me;
+  },
+
+  signOut: async (): Promise<void> => {
+    await post("/api/sign-out", {});
+  },
+
   personas: (signal?: AbortSignal) =>
     getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
 
@@ -107,17 +149,31 @@ export const api = {
     return ((await response.json()) as QuestionsOut).questions;
   },
 
-  convene: async (decision: string, answers: readonly Answer[], signal?: AbortSignal): Promise<SessionStream> =>
+  /** Sent again with the same key, it is the same session. */
+  convene: async (decision: string, answers: readonly Answer[], key: string): Promise<SessionStream> =>
     streamOf<SessionEvent>(
       await post<SessionRequest>(
         "/api/board/session",
         { decision, ...(answers.length > 0 ? { answers } : {}) },
-        signal,
+        undefined,
+        { "Idempotency-Key": key },
       ),
     ),
 
-  sessions: (signal?: AbortSignal) =>
-    getJson<SessionsOut>("/api/board/sessions", signal).then((body) => body.sessions),
+  /** The newest, at least as many as `wanted` if there are that many. */
+  sessions: async (everywhere: boolean, wanted: number, signal?: AbortSignal): Promise<Listed> => {
+    const sessions: SessionSummary[] = [];
+    let before: string | null = null;
+    do {
+      const query = new URLSearchParams({ limit: String(PAGE_OF_SESSIONS) });
+      if (everywhere) query.set("workspace", "all");
+      if (before !== null) query.set("before", before);
+      const page: SessionsOut = await getJson<SessionsOut>(`/api/board/sessions?${query.toString()}`, signal);
+      sessions.push(...page.sessions);
+      before = page.next;
+    } while (before !== null && sessions.length < wanted);
+    return { sessions, more: before !== null };
+  },
 
   session: (id: string, signal?: AbortSignal) => getJson<SessionOut>(at(id), signal).then((body) => body.session),
 

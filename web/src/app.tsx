@@ -1,9 +1,11 @@
-import type { ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { Announcer } from "./announce";
 import { Top } from "./components/top";
+import { findOut, useMe } from "./me";
 import { Decide } from "./pages/decide";
 import { Home } from "./pages/home";
 import { Questions } from "./pages/questions";
+import { SignIn } from "./pages/sign-in";
 import { Heading, SessionPage } from "./pages/session";
 import { Link, paths, readRoute, usePathname } from "./router";
 
@@ -38,6 +40,8 @@ function Page(): ReactNode {
 }
 
 export function App(): ReactNode {
+  const me = useMe();
+  useEffect(() => void findOut(), []);
   return (
     <>
       <a className="skip-link" href="#main">
@@ -45,7 +49,7 @@ export function App(): ReactNode {
       </a>
       <Top />
       <div id="main" tabIndex={-1}>
-        <Page />
+        {me === "nobody" ? <SignIn /> : <Page />}
       </div>
       <Announcer />
     </>

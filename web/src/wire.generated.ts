@@ -83,6 +83,13 @@ export interface Idle {
   readonly type: "idle";
 }
 
+/** Who is asking. Nobody signs in on a server that only its own machine reaches. */
+export interface MeOut {
+  readonly name: string;
+  readonly admin: boolean;
+  readonly signsIn: boolean;
+}
+
 /** An advisor as the session's log has it. */
 export interface MemberOut {
   readonly id: string;
@@ -244,12 +251,19 @@ export interface SessionSummary {
   readonly hasBrief: boolean;
   readonly live: boolean;
   readonly model: string;
+  readonly workspace: string;
+  readonly owner: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
 export interface SessionsOut {
   readonly sessions: readonly SessionSummary[];
+  readonly next: string | null;
+}
+
+export interface SignInRequest {
+  readonly token: string;
 }
 
 export type Step = "unopened" | "questions" | "answers" | "advisors" | "brief" | "review";

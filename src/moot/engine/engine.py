@@ -31,7 +31,7 @@ from moot.frames import Payload, missing, session_start
 from moot.runner import Speak, Speech, StoredLog
 from moot.sharing import Sharing
 from moot.speaking import on_account
-from moot.store import Frame, Session, Store
+from moot.store import Frame, Key, Session, Store
 
 FRAME_SECONDS = 0.008, 0.05
 """How long words are gathered before they are written and told. Most have been gathered already where they
@@ -113,14 +113,16 @@ class Engine:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def convene(self, opening: list[BoardEvent], client: str = "") -> Live:
-        """A new, stored session."""
+    async def convene(
+        self, opening: list[BoardEvent], client: str = "", owner: str = "", key: Key | None = None
+    ) -> Live:
+        """A new, stored session; with a key that came before, the one that it came with."""
         state = BOARD.fold(opening)
         await self.admit(client)
         self._speak_for(state.model)
         bodies = [BOARD.encode(event) for event in opening]
-        session = await self.store.create(BOARD.name, state.decision, bodies)
-        return await self.live(session, client, new=True)
+        session = await self.store.create(BOARD.name, state.decision, bodies, owner=owner, key=key)
+        return await self.live(session, client, new=key is None)
 
     async def live(self, session: Session, client: str = "", *, new: bool = False) -> Live:
         """A stored session, as its log has it."""

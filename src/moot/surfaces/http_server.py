@@ -66,6 +66,8 @@ class _Config(uvicorn.Config):
             log_level="warning",
             lifespan="on",
             server_header=False,
+            # Proxies are believed by `Proxies`, where the settings say so: not whoever is on loopback.
+            proxy_headers=False,
             timeout_graceful_shutdown=3,
         )
         self.settings = settings

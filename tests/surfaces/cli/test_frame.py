@@ -115,7 +115,8 @@ def test_one_session_that_cannot_be_read_does_not_hide_the_others(stub: StubServ
     moot("ask", "the-coach", "Well?", env=env, cwd=tmp_path)
     with sqlite3.connect(tmp_path / "data" / "moot" / "moot.sqlite3") as database:
         database.execute(
-            "INSERT INTO sessions SELECT 'future-1', 'future', 'Later', created_at, updated_at FROM sessions"
+            "INSERT INTO sessions SELECT 'future-1', 'future', 'Later', created_at, updated_at, workspace,"
+            " owner FROM sessions"
         )
     database.close()
     listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]
@@ -210,5 +211,6 @@ def test_no_sessions_yet(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (0, "")
     assert "Begin one" in ended.err
     assert json.loads(moot("sessions", "--json", env=environment(tmp_path), cwd=tmp_path).out) == {
-        "sessions": []
+        "sessions": [],
+        "more": False,
     }

@@ -148,11 +148,12 @@ def test_another_site_cannot_post_or_delete(server: Server, stub: StubServer, or
     assert len(stub.requests) == before
 
 
-def test_another_site_s_reading_is_left_to_the_browser_to_refuse(server: Server) -> None:
+def test_another_site_cannot_read_but_may_link_to_the_page(server: Server) -> None:
     answered = ask(server.url, "GET", SESSIONS, Origin="https://evil.example")
-    assert answered.status == 200
+    assert answered.status == 403
     assert "access-control-allow-origin" not in answered.headers
     assert answered.headers["cross-origin-resource-policy"] == "same-origin"
+    assert ask(server.url, "GET", "/", **{"Sec-Fetch-Site": "cross-site"}).status == 200
 
 
 def test_the_page_itself_and_programs_without_an_origin_can_post(server: Server) -> None:
@@ -247,24 +248,27 @@ def test_the_printed_address_has_a_token_that_cannot_be_guessed(guarded: Guarded
     assert "token" not in server.url, "on this machine alone none is needed"
 
 
-def test_without_the_token_only_the_health_is_told(guarded: Guarded) -> None:
-    for path in ("/", "/index.html", "/assets/x.js", SESSIONS, "/api/nothing", "/openapi.json", "/docs"):
+def test_without_the_token_only_the_page_and_the_health_are_told(guarded: Guarded) -> None:
+    for path in (SESSIONS, "/api", "/api/", "/api/nothing", "/api/sign-in/", "/openapi.json", "/docs"):
         answered = ask(guarded.url, "GET", path)
-        assert answered.status == 401
+        assert answered.status == 401, path
         assert "token" in answered.error
         assert guarded.token not in answered.body.decode()
         assert STRICT.items() <= answered.headers.items()
     assert ask(guarded.url, "POST", QUESTIONS, {"decision": DECISION}).status == 401
     assert ask(guarded.url, "GET", "/healthz").status == 200
-    assert ask(guarded.url, "GET", "/healthz/").status == 401
+    for path in ("/", "/index.html", "/healthz/", "/s/x"):
+        assert b'<div id="root">' in ask(guarded.url, "GET", path).body
 
 
 def test_the_token_opens_as_a_bearer_in_the_address_and_as_the_cookie_it_leaves(guarded: Guarded) -> None:
     assert ask(guarded.url, "GET", SESSIONS, Authorization=f"Bearer {guarded.token}").status == 200
-    opened = ask(guarded.url, "GET", f"{SESSIONS}?token={guarded.token}")
-    assert opened.status == 200
+    opened = ask(guarded.url, "GET", f"/s/x?a=1&token={guarded.token}&b=2")
+    assert (opened.status, opened.headers["location"]) == (303, "/s/x?a=1&b=2"), "it does not stay there"
     cookie, *attributes = opened.headers["set-cookie"].split("; ")
-    assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=Strict"]
+    assert sorted(attributes) == ["HttpOnly", "Max-Age=1209600", "Path=/", "SameSite=Strict"]
+    assert guarded.token not in cookie
+    assert ask(guarded.url, "GET", SESSIONS, Cookie=f"moot={guarded.token}").status == 401
     assert ask(guarded.url, "GET", SESSIONS, Cookie=cookie).status == 200
     body = {"decision": DECISION}
     assert ask(guarded.url, "POST", QUESTIONS, body, Cookie=cookie, Origin=guarded.url).status == 200
@@ -273,9 +277,18 @@ def test_the_token_opens_as_a_bearer_in_the_address_and_as_the_cookie_it_leaves(
     )
 
 
+def test_an_address_with_a_token_leads_nowhere_else(guarded: Guarded) -> None:
+    for path in ("//evil.example/", "/\\evil.example/", "///evil.example"):
+        answered = ask(guarded.url, "GET", f"{path}?token={guarded.token}")
+        location = answered.headers["location"]
+        assert (answered.status, location[0]) == (303, "/")
+        assert location[1] not in "/\\"
+
+
 def test_cookies_of_other_servers_on_this_machine_are_no_hindrance(guarded: Guarded) -> None:
+    cookie = ask(guarded.url, "GET", f"/?token={guarded.token}").headers["set-cookie"].split("; ")[0]
     for others in ("a@b=1", "a[]=1", "=", "nothing", '"', "expires=never", "moot=wrong", "x=\xff"):
-        mixed = f"{others}; moot={guarded.token}; c=2"
+        mixed = f"{others}; {cookie}; c=2"
         assert ask(guarded.url, "GET", SESSIONS, Cookie=mixed).status == 200, others
         assert ask(guarded.url, "GET", SESSIONS, Cookie=others).status == 401, others
 
@@ -288,11 +301,14 @@ def test_a_wrong_token_opens_nothing_and_leaves_nothing(guarded: Guarded) -> Non
             ask(guarded.url, "GET", SESSIONS, Authorization=f"Basic {token}"),
             ask(guarded.url, "GET", SESSIONS, Cookie=f"moot={wrong}"),
             ask(guarded.url, "GET", SESSIONS, Cookie=f"other={token}"),
-            ask(guarded.url, "GET", f"{SESSIONS}?token={wrong.encode('unicode_escape').decode()}"),
             ask(guarded.url, "GET", f"{SESSIONS}?nottoken={token}"),
         )
         assert {answered.status for answered in answers} == {401}, wrong
         assert all("set-cookie" not in answered.headers for answered in answers)
+        address = f"/?token={wrong.encode('unicode_escape').decode()}"
+        visited = ask(guarded.url, "GET", address)
+        assert (visited.status, visited.headers["location"]) == (303, "/")
+        assert "set-cookie" not in visited.headers
 
 
 def test_an_open_server_answers_to_its_addresses_but_not_to_other_names(guarded: Guarded) -> None:

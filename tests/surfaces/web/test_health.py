@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +20,7 @@ from moot.boards import Boards
 from moot.surfaces.web import health
 from moot.surfaces.web.app import create_app
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import serving
+from tests.surfaces.web.server import a_board, serving
 
 
 def execute(file: Path, statement: str) -> None:
@@ -85,6 +87,81 @@ def test_a_database_that_a_newer_moot_has_taken_over_is_not_ready(stub: StubServ
         answer = server.get("/readyz")
         assert answer.status_code == 503
         assert "newer moot" in answer.json()["error"]
+
+
+def test_a_server_that_cannot_write_is_not_ready(stub: StubServer, tmp_path: Path) -> None:
+    """As on a full disk: every question is answered, and nothing can be kept."""
+    file = tmp_path / "sessions.sqlite3"
+    with serving(tmp_path, stub, "--database", f"sqlite:///{file}") as server:
+        assert server.get("/readyz").status_code == 200
+        usual = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, usual[1]))
+        answer = server.get("/readyz")
+        assert answer.status_code == 503
+        assert "The database cannot be used" in answer.json()["error"]
+        assert server.get("/api/board/sessions").status_code == 200
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, usual)
+        assert server.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_database_file_that_is_gone_is_said(how: str, stub: StubServer, tmp_path: Path) -> None:
+    file = tmp_path / "sessions.sqlite3"
+    a_board(stub)
+    with serving(tmp_path, stub, "--database", f"sqlite:///{file}") as server:
+        session = server.session()[0]["sessionId"]
+        file.rename(tmp_path / "away")
+        if how == "replaced":
+            shutil.copy(tmp_path / "away", file)
+        told = f"the file was {how} while moot was using it; put it back, or restart moot"
+        ready = server.get("/readyz")
+        assert (ready.status_code, told in ready.json()["error"]) == (503, True)
+        asked = len(stub.requests)
+        begun = server.post("/api/board/session", {"decision": "Another?"})
+        assert (begun.status_code, told in begun.json()["error"]) == (503, True)
+        assert len(stub.requests) == asked, "nobody is paid for what cannot be kept"
+        (tmp_path / "away").rename(file)
+        assert server.get("/readyz").status_code == 200
+        assert server.get(f"/api/board/sessions/{session}").status_code == 200
+
+
+def test_a_server_does_not_begin_on_a_damaged_database(stub: StubServer, tmp_path: Path) -> None:
+    file = tmp_path / "sessions.sqlite3"
+    a_board(stub)
+    with serving(tmp_path, stub, "--database", f"sqlite:///{file}") as server:
+        server.session()
+        server.process.terminate()
+        server.process.wait(20)
+    content = bytearray(file.read_bytes())
+    # The last page: the program's own tables are at the beginning.
+    content[-4096:] = b"\xff" * 4096
+    file.write_bytes(content)
+    from tests.surfaces.cli.command import environment, moot
+
+    arguments = ("serve", "--port", "0", "--no-open", "--database", f"sqlite:///{file}")
+    ended = moot(*arguments, env=environment(tmp_path, stub), cwd=tmp_path, timeout=30)
+    assert ended.code == 1
+    assert "is damaged: restore it from a backup" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_many_who_ask_at_once_are_one_write() -> None:
+    looked: list[int] = []
+
+    class Slow(_Hanging):
+        async def check_store(self) -> None:
+            looked.append(1)
+            await asyncio.sleep(0.05)
+
+    async def main() -> None:
+        check = health._Check()
+        boards = cast("Boards", Slow())
+        await asyncio.gather(*(health._problem(boards, check) for _ in range(50)))
+        assert len(looked) == 1
+        await health._problem(boards, check)
+        assert len(looked) == 2
+
+    asyncio.run(main())
 
 
 class _Hanging:

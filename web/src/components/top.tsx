@@ -1,10 +1,12 @@
 import type { ReactNode } from "react";
+import { signOut, useMe } from "../me";
 import { Link, paths, usePathname } from "../router";
 import { chooseTheme, useTheme } from "../theme";
 
 export function Top(): ReactNode {
   const theme = useTheme();
   const path = usePathname();
+  const me = useMe();
   const other = theme === "dark" ? "light" : "dark";
   return (
     <header className="top">
@@ -16,8 +18,19 @@ export function Top(): ReactNode {
         moot
       </Link>
       <nav aria-label="Main" className="top-links">
-        {path === paths.home ? null : <Link to={paths.home}>Sessions</Link>}
-        {path.startsWith(paths.new) ? null : <Link to={paths.new}>New decision</Link>}
+        {me === "nobody" || path === paths.home ? null : <Link to={paths.home}>Sessions</Link>}
+        {me === "nobody" || path.startsWith(paths.new) ? null : <Link to={paths.new}>New decision</Link>}
+        {me !== null && me !== "nobody" && me.signsIn ? (
+          <span className="who">
+            <span className="who-name" title={`Signed in as ${me.name}`}>
+              <span className="sr-only">Signed in as </span>
+              {me.name}
+            </span>
+            <button type="button" className="quiet" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </span>
+        ) : null}
         <button
           type="button"
           className="icon-button"

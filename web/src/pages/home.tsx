@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState, type ReactNode } from "react";
 import { announce } from "../announce";
-import { api, sentence } from "../api";
+import { api, PAGE_OF_SESSIONS, sentence } from "../api";
 import { Mark } from "../components/glyphs";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
@@ -21,7 +21,14 @@ export function standing(session: SessionSummary): string {
 }
 
 export function Home(): ReactNode {
-  const [list, again] = useFetched(api.sessions);
+  const [everywhere, setEverywhere] = useState(false);
+  const [wanted, setWanted] = useState(PAGE_OF_SESSIONS);
+  const load = useCallback((signal: AbortSignal) => api.sessions(everywhere, wanted, signal), [everywhere, wanted]);
+  const [list, again] = useFetched(load);
+  const choose = (all: boolean): void => {
+    setEverywhere(all);
+    setWanted(PAGE_OF_SESSIONS);
+  };
   const heading = usePageHeading("moot");
   useEffect(() => {
     const seen = (): void => {
@@ -34,7 +41,7 @@ export function Home(): ReactNode {
       removeEventListener("focus", seen);
     };
   }, [again]);
-  const sessions = list.value ?? [];
+  const sessions = list.value?.sessions ?? [];
   const underWay = sessions.some((session) => session.live);
   useEffect(() => {
     if (!underWay) return;
@@ -87,16 +94,41 @@ export function Home(): ReactNode {
         {list.state === "ready" && sessions.length === 0 ? (
           <p className="empty">No sessions yet. The first decision you present will be kept here, with everything that was said.</p>
         ) : null}
+        {list.value !== null ? <WorkspaceChoice everywhere={everywhere} onChoose={choose} /> : null}
         {sessions.length > 0 ? (
           <ul className="sessions">
             {sessions.map((session) => (
-              <SessionItem key={session.id} session={session} onDeleted={again} />
+              <SessionItem key={session.id} session={session} showsPlace={everywhere} onDeleted={again} />
             ))}
           </ul>
+        ) : null}
+        {list.value?.more ? (
+          <div className="row more-sessions">
+            <button type="button" className="button" onClick={() => setWanted(sessions.length + PAGE_OF_SESSIONS)}>
+              Show more
+            </button>
+          </div>
         ) : null}
       </section>
       {sessions.length > 0 ? <Faces /> : null}
     </main>
+  );
+}
+
+const PLACES = [
+  [false, "This workspace"],
+  [true, "All workspaces"],
+] as const;
+
+function WorkspaceChoice({ everywhere, onChoose }: { everywhere: boolean; onChoose: (all: boolean) => void }): ReactNode {
+  return (
+    <div className="places" role="group" aria-label="Sessions of">
+      {PLACES.map(([all, label]) => (
+        <button key={label} type="button" className="quiet" aria-pressed={everywhere === all} onClick={() => onChoose(all)}>
+          {label}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -118,7 +150,13 @@ function Faces(): ReactNode {
   );
 }
 
-function SessionItem({ session, onDeleted }: { session: SessionSummary; onDeleted: () => void }): ReactNode {
+interface SessionItemProps {
+  session: SessionSummary;
+  showsPlace: boolean;
+  onDeleted: () => void;
+}
+
+function SessionItem({ session, showsPlace, onDeleted }: SessionItemProps): ReactNode {
   const [asking, setAsking] = useState(false);
   const [kept, setKept] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -148,6 +186,8 @@ function SessionItem({ session, onDeleted }: { session: SessionSummary; onDelete
           <span>{count(session.personaCount, "advisor")}</span>
           {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
           <span>{modelName(session.model)}</span>
+          {showsPlace && session.workspace ? <span>{session.workspace}</span> : null}
+          {session.owner ? <span>{session.owner}</span> : null}
           <time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time>
         </span>
       </Link>

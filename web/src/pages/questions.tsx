@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
-import { api, ApiError, isAbort, sentence } from "../api";
+import { api, ApiError, isAbort, newKey, sentence } from "../api";
 import { DecisionFold } from "../components/decision-fold";
 import { Problem, Waiting } from "../components/notes";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
@@ -26,6 +26,8 @@ export function Questions(): ReactNode {
   const [refused, setRefused] = useState<Trouble | null>(null);
   const [round, setRound] = useState(0);
   const leaving = useRef(false);
+  /** What was asked for last, and its key: tried again after a broken connection, it is not begun twice. */
+  const sent = useRef({ asked: "", key: "" });
   const asked = draft.askedFor === decision;
 
   useEffect(() => {
@@ -51,7 +53,9 @@ export function Questions(): ReactNode {
     try {
       const now = getDraft();
       const answers = now.askedFor === now.decision.trim() ? givenAnswers(now) : [];
-      const stream = await api.convene(now.decision.trim(), answers);
+      const asked = JSON.stringify([now.decision.trim(), answers]);
+      if (sent.current.asked !== asked) sent.current = { asked, key: newKey() };
+      const stream = await api.convene(now.decision.trim(), answers, sent.current.key);
       const first = await stream.next();
       const start = first.done ? undefined : first.value[0]?.event;
       if (start?.type === "error") throw new ApiError(start.message, 200);

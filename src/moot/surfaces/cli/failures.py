@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+
 from moot.errors import (
     AlreadyThere,
     ConfigInvalid,
     IllegalMove,
     InvalidInput,
     MootError,
+    NoBackup,
     NotFound,
     ProposalInvalid,
     UnsafePath,
 )
 from moot.surfaces.cli.running import called_as
 
-DONE, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DONE, FAILED, USAGE, INTERRUPTED, STOPPED = 0, 1, 2, 130, 143
 
 _ANOTHER = "choose another with --model, or see `moot doctor`"
 
@@ -56,6 +59,12 @@ def next_step(error: MootError) -> str:
             return f'Run `{called_as()} proposal {error.change_id} "…"` first, or mend the files by hand.'
         case IllegalMove(allowed=allowed) if allowed:
             return f"Possible now: {', '.join(allowed)}."
+        case NoBackup(postgresql=True, target=target):
+            return f'Run `pg_dump --format=custom --file={shlex.quote(target)} "$MOOT_DATABASE"`.'
+        case AlreadyThere(kind="file"):
+            return "Choose another name, or overwrite it with --force."
+        case AlreadyThere(kind="person"):
+            return f"For a new token: `{called_as()} people revoke {error.name}`, then add them again."
         case AlreadyThere(kind="workflow"):
             moot = called_as()
             return f"Go on with it: `{moot} workflow resume`. Or put it away first: `{moot} workflow drop`."
@@ -67,6 +76,8 @@ def next_step(error: MootError) -> str:
 _LISTS = {
     "workflow": 'Begin one with `{moot} brainstorm "your idea"`.',
     "change": "See `{moot} changes` for those that there are.",
+    "database": "There is no database yet: it is made with the first session.",
+    "person": "See `{moot} people list` for those that there are.",
     "session": "See `moot sessions` for those that there are.",
     "board session": "See `moot sessions` for those that there are.",
     "ask session": "See `moot sessions` for those that there are.",

@@ -9,6 +9,7 @@ import typer
 from moot import __version__
 from moot.surfaces.cli.analyze import analyze
 from moot.surfaces.cli.ask import ask
+from moot.surfaces.cli.backup import backup
 from moot.surfaces.cli.board import board
 from moot.surfaces.cli.brainstorm import brainstorm
 from moot.surfaces.cli.challenge import challenge
@@ -18,6 +19,7 @@ from moot.surfaces.cli.implement import implement
 from moot.surfaces.cli.items import items
 from moot.surfaces.cli.mcp import mcp
 from moot.surfaces.cli.models import models
+from moot.surfaces.cli.people import people
 from moot.surfaces.cli.personas import personas
 from moot.surfaces.cli.proposal import proposal, reproposal
 from moot.surfaces.cli.running import call_as
@@ -66,6 +68,7 @@ app.command()(ask)
 app.command()(doctor)
 app.command()(sessions)
 app.command()(spending)
+app.command()(backup)
 app.command()(brainstorm)
 app.command()(analyze)
 app.command()(items)
@@ -79,6 +82,7 @@ app.command("validate-challenge")(validate_challenge)
 app.command()(changes)
 app.command()(mcp)
 app.add_typer(workflow, name="workflow")
+app.add_typer(people, name="people")
 app.add_typer(personas, name="personas")
 app.add_typer(models, name="models")
 

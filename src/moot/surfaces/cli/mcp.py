@@ -45,8 +45,6 @@ def mcp(
         call_as("agentd")
 
     async def command(moot: Moot) -> int:
-        import signal
-
         from moot.surfaces.cli import screen
         from moot.surfaces.mcp.server import create_server
         from moot.telemetry import logs
@@ -64,11 +62,9 @@ def mcp(
                 lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
             )
         else:
-            # The package waits for stdin in a thread, which only the client can end. So Ctrl-C ends the
-            # process at once: what was complete is saved, and every model's stream ends with it.
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            await server.run_stdio_async()
+            from moot.surfaces.mcp.serving import serve_stdio
+
+            await serve_stdio(server)
         return 0
 
-    run(command, workspace=workspace, model=model, database=database)
+    run(command, workspace=workspace, model=model, database=database, serves=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -68,28 +68,26 @@ def run(
     database: str | None = None,
     as_json: bool = False,
     loop: Callable[[], AbstractEventLoop] | None = None,
+    serves: bool = False,
 ) -> NoReturn:
+    """`serves` says that the command runs until it is told to stop, so that SIGTERM is how it ends well."""
     import asyncio
 
     from moot.application import Options, opened
     from moot.errors import MootError
     from moot.surfaces.cli import failures, screen
 
-    terminated = False
-
-    def terminate(task: asyncio.Task[int]) -> None:
-        nonlocal terminated
-        terminated = True
-        task.cancel()
+    stopped = False
 
     async def whole() -> int:
-        main = asyncio.current_task()
-        assert main is not None
-        # As Ctrl-C: what is under way is recorded, and what was started ends. Servers have their own way.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate, main)
+        _stop_on_sigterm(stop)
         options = Options(workspace, model, database, agentd=called_as() == "agentd")
         async with opened(options) as moot:
             return await command(moot)
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -98,14 +96,22 @@ def run(
     try:
         with asyncio.Runner(loop_factory=loop) as runner:
             code = runner.run(whole())
+        if stopped:
+            code = failures.DONE if serves else failures.STOPPED
         sys.stdout.flush()
     except MootError as error:
         report(error)
         if as_json:
             screen.show_json({"error": error_document(error)})
         code = failures.exit_code(error)
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        screen.say(f"{'Stopped' if terminated else 'Interrupted'}. Everything that was complete is saved.")
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        if not serves:
+            screen.say("Stopped. Everything that was complete is saved.")
+        code = failures.DONE if serves else failures.STOPPED
+    except KeyboardInterrupt:
+        screen.say("Interrupted. Everything that was complete is saved.")
         code = failures.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone; nothing more can be said to them.
@@ -115,7 +121,30 @@ def run(
         screen.say(f"{error.filename or 'The system'}: {error.strerror or error}.")
         screen.say("Nothing that was there before was changed. Mend that, then try again.")
         code = failures.FAILED
-    raise typer.Exit(failures.TERMINATED if terminated and code == failures.INTERRUPTED else code)
+    raise typer.Exit(code)
+
+
+def _stop_on_sigterm(stopping: Callable[[], None]) -> None:
+    """As Ctrl-C does it: the running task is cancelled once, and what it has opened closes on the way out. A
+    second signal changes nothing; who cannot wait sends SIGKILL."""
+    import asyncio
+    import signal
+
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        stopping()
+        task.cancel()
+
+    def told(*_: object) -> None:
+        # Not SIG_IGN, which a program that is started meanwhile would inherit.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        # Wakes the loop, too; where it is closed already, everything is.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(cancel)
+
+    signal.signal(signal.SIGTERM, told)
 
 
 def error_document(error: MootError) -> dict[str, str]:

@@ -79,11 +79,12 @@ def serve(
         names = tuple(name or moot.config.user.server.names)
         served = Served(host, port, names, grace, "all" if work else "none")
         if workers > 1:
-            return 0 if await serve_several(moot, served, workers, _arguments_for_each(), ready) else 1
+            await serve_several(moot, served, workers, _arguments_for_each(), ready)
+            return 1
         await serving(moot, served, ready, Supervised(supervised) if supervised else None)
         return 0
 
-    run(command, workspace=workspace, model=model, database=database, loop=fast_loop())
+    run(command, workspace=workspace, model=model, database=database, loop=fast_loop(), serves=True)
 
 
 def _arguments_for_each() -> list[str]:

@@ -21,7 +21,6 @@ def worker(
 
     async def command(moot: Moot) -> int:
         import asyncio
-        import signal
 
         from moot.boards import opened_boards
         from moot.errors import InvalidInput
@@ -32,8 +31,6 @@ def worker(
         logs.set_up(chosen)
         if not moot.shared_database:
             raise InvalidInput("--database", NEEDS_POSTGRESQL)
-        stop = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         async with moot.telemetry(), opened_boards(moot):
             ready = "moot works"
             if chosen == "json":
@@ -41,7 +38,7 @@ def worker(
             else:
                 screen.say(f"{ready}  (Ctrl-C to stop)")
             await moot.warm_up()
-            await stop.wait()
+            await asyncio.get_running_loop().create_future()
         return 0
 
-    run(command, workspace=workspace, model=model, database=database, loop=fast_loop())
+    run(command, workspace=workspace, model=model, database=database, loop=fast_loop(), serves=True)

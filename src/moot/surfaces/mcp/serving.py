@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import os
+import threading
+from typing import TYPE_CHECKING, cast
 
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from moot.surfaces.http_server import MAX_BODY, HttpServer, listen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
+
+    import anyio
 
     from moot.config import ServerSettings
     from moot.surfaces.mcp.server import Server
 
 LOOPBACK = "127.0.0.1"
 _PATH = "/mcp"
+
+
+async def serve_stdio(server: Server) -> None:
+    """Serves until the client closes stdin, or until it is cancelled. The package would wait for stdin in a
+    thread that only the client can end."""
+    lines = cast("anyio.AsyncFile[str]", _lines(_take_stdin()))
+    async with stdio_server(stdin=lines) as (reading, writing):
+        mcp = server._lowlevel_server
+        await mcp.run(reading, writing, mcp.create_initialization_options())
+
+
+def _take_stdin() -> int:
+    """Tools, and what they start, find nothing to read there."""
+    private = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return private
+
+
+async def _lines(source: int) -> AsyncIterator[str]:
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[bytes] = asyncio.Queue(16)
+
+    def read() -> None:
+        while True:
+            try:
+                some = os.read(source, 1 << 16)
+                # Waits for a slow server, so that a client cannot fill the memory.
+                asyncio.run_coroutine_threadsafe(waiting.put(some), loop).result()
+            except (OSError, RuntimeError, asyncio.CancelledError):
+                return
+            if not some:
+                return
+
+    # Nobody waits for it at the end of the process.
+    threading.Thread(target=read, name="moot-stdin", daemon=True).start()
+    rest = b""
+    while some := await waiting.get():
+        *whole, rest = (rest + some).split(b"\n")
+        for line in whole:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")
 
 
 async def serve_http(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Header, Query, Request, Response
@@ -18,10 +18,12 @@ from moot.examination import BETTER_MODEL
 from moot.frames import usage
 from moot.surfaces.http_server import MAX_BODY
 from moot.surfaces.web import payloads, wire
+from moot.surfaces.web.door import Door, add_signing_in, person_of
 from moot.surfaces.web.guards import LOOPBACK, Guards
 from moot.surfaces.web.health import add_health
 from moot.surfaces.web.openapi import EXPORT, DescribedApp, problems, stream_of
 from moot.surfaces.web.pages import add_pages
+from moot.surfaces.web.proxies import Proxies
 from moot.surfaces.web.refusals import Refused, add_refusals
 from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
 from moot.surfaces.web.watched import Watched
@@ -32,9 +34,14 @@ def create_app(
     *,
     hosts: tuple[str, ...] = LOOPBACK,
     token: str | None = None,
+    trusted_proxies: Sequence[str] = (),
+    identity_header: str = "",
     grace: float | None = None,
     work: Work = "all",
 ) -> FastAPI:
+    """Without a token, everybody who reaches it may do everything: for this machine alone."""
+    door = Door(moot, token, identity_header) if token else None
+
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with opened_boards(moot, grace, work) as boards:
@@ -50,9 +57,12 @@ def create_app(
         redirect_slashes=False,
     )
     app.add_middleware(Streams)
-    app.add_middleware(Guards, hosts=hosts, token=token, max_body=MAX_BODY)
+    app.add_middleware(Guards, hosts=hosts, door=door, max_body=MAX_BODY)
     app.add_middleware(Watched)
+    app.add_middleware(Proxies, trusted=trusted_proxies, identity_header=identity_header)
+    app.state.door = door
     add_refusals(app)
+    add_signing_in(app, door)
     _board_routes(app, moot)
     _session_routes(app)
     add_health(app)
@@ -61,13 +71,24 @@ def create_app(
 
 
 def _boards(request: Request) -> Boards:
+    """As whoever asks sees them: no route can forget to look whose a session is."""
     boards: Boards = request.app.state.boards
-    return boards
+    return boards.as_seen_by(person_of(request.scope))
 
 
 def _client(request: Request) -> str:
-    """Whom what a request begins is counted against."""
+    """Whom what a request begins is counted against: a person where one is known, else an address."""
+    person = person_of(request.scope)
+    if person is not None and not person.admin:
+        return person.name
     return request.client.host[:64] if request.client else ""
+
+
+async def _note(request: Request, action: str, session_id: str | None) -> None:
+    """Keeps who did what, where people sign in."""
+    person, door = person_of(request.scope), request.app.state.door
+    if person is not None:
+        await (await door.people()).note(person.name, action, session_id or "")
 
 
 # -- the board -----------------------------------------------------------------------------------
@@ -87,6 +108,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
+        await _note(request, "asked for questions", None)
         state = await while_there(
             request.receive, _boards(request).questions(asked.decision, _client(request))
         )
@@ -102,13 +124,19 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
 
     @app.post(
         "/api/board/session",
-        responses=problems(403, 413, 429) | stream_of("SessionEvent"),
+        responses=problems(403, 409, 413, 429) | stream_of("SessionEvent"),
         response_class=Response,
     )
-    async def session(request: Request, asked: wire.SessionRequest) -> EventStream:
-        boards = _boards(request)
+    async def session(
+        request: Request,
+        asked: wire.SessionRequest,
+        idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+    ) -> EventStream:
+        boards, client = _boards(request), _client(request)
         answers = payloads.answers_of(asked.answers)
-        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, _client(request))
+        key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
+        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key)
+        await _note(request, "convened", live.session.id if live.session else "")
         return EventStream(_frames(boards, live, 0))
 
     @app.post(
@@ -125,6 +153,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
             said = Said(asked.persona_id, asked.initial_response, exchanges)
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_challenge(asked.decision, answers, said, client)
+        await _note(request, "challenged", asked.session_id)
         heard = live.challenge(asked.persona_id, asked.challenge_text)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(heard.aclose)  # type: ignore[attr-defined]
@@ -150,6 +179,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
                 raise InvalidInput("responses", "none of them is complete")
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_brief(asked.decision, answers, said, client)
+        await _note(request, "asked for a brief", asked.session_id)
         state = await while_there(request.receive, live.brief())
         body = payloads.brief_body(state)
         if state.brief_failure is not None:
@@ -194,16 +224,23 @@ def _reply_event(heard: Heard) -> bytes:
 
 def _session_routes(app: FastAPI) -> None:
     @app.get("/api/board/sessions", responses=problems())
-    async def sessions(request: Request) -> wire.SessionsOut:
+    async def sessions(
+        request: Request,
+        workspace: Literal["this", "all"] = "this",
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        before: Annotated[str | None, Query(pattern=r"^[0-9]{1,17}-[a-z0-9-]{1,64}$")] = None,
+    ) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []
-        found = await boards.sessions()
+        after = payloads.Place.of(before) if before else None
+        found = await boards.sessions(limit + 1, after, everywhere=workspace == "all")
+        found, more = found[:limit], len(found) > limit
         driven = await boards.engine.driven([session.id for session in found])
         for session in found:
             with contextlib.suppress(FileDamaged):
                 state = await boards.state(session)
                 listed.append(payloads.summary(session, state, live=session.id in driven))
-        return wire.SessionsOut(sessions=listed)
+        return wire.SessionsOut(sessions=listed, next=payloads.place_of(found[-1]) if more else None)
 
     @app.get("/api/board/sessions/{session_id}", responses=problems(404))
     async def session(request: Request, session_id: wire.SessionId) -> wire.SessionOut:
@@ -222,6 +259,7 @@ def _session_routes(app: FastAPI) -> None:
     @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
     async def delete(request: Request, session_id: wire.SessionId) -> Response:
         await _boards(request).delete(session_id)
+        await _note(request, "deleted", session_id)
         return Response(status_code=204)
 
     @app.post(
@@ -232,6 +270,7 @@ def _session_routes(app: FastAPI) -> None:
     )
     async def retry(request: Request, session_id: wire.SessionId, asked: wire.RetryRequest) -> Response:
         await _boards(request).retry(session_id, asked.persona_id, _client(request))
+        await _note(request, "retried", session_id)
         return Response(status_code=202)
 
     @app.get(
@@ -260,6 +299,7 @@ def _session_routes(app: FastAPI) -> None:
         boards = _boards(request)
         found = await boards.session(session_id)
         state = await boards.state(found)
+        await _note(request, "exported", session_id)
         facts: dict[str, Any] = {"session_id": found.id, "when": found.created_at}
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":

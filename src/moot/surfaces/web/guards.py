@@ -1,18 +1,24 @@
 """What every request passes before it is heard: where it comes from, how large it is, who sent it.
 
 A server on loopback is reachable by every page that the user's browser shows: by a name that is made to
-point at it (so Host is checked) and by posts across sites (so Origin is checked). Plain ASGI, because these
-must not touch streams.
+point at it (so Host is checked) and by requests across sites (so Origin and Sec-Fetch-Site are checked, of
+reading too: to listen to a session is to have it go on, which costs). Plain ASGI, because these must not
+touch streams.
 """
 
 from __future__ import annotations
 
-import hmac
+import asyncio
 import ipaddress
 import json
+from collections.abc import Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from moot.errors import MootError
+from moot.surfaces.web.door import PERSON, SIGN_IN, Door, came_by_tls
+from moot.surfaces.web.streams import ClientLeft
 
 HEADERS = {
     "content-security-policy": (
@@ -29,57 +35,120 @@ HEADERS = {
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-OPEN_PATHS = ("/healthz", "/readyz")
+OPEN_PATHS = ("/healthz", "/readyz", SIGN_IN)
 """Answered without a token: a load balancer has none, and nothing is told there that is worth one."""
+
+SHOWN_TO_WHO_IS_KNOWN = ("/openapi.json", "/docs")
+"""Besides the interface. All else is the page, which is in the package: it asks to sign in."""
+
+LOOK_AGAIN_SECONDS = 5.0
+"""How often it is asked, while something is told, whether a listener may still hear it."""
+
+NOT_KNOWN = "Sign in first: on the page with your token, or with the header Authorization: Bearer TOKEN."
 
 
 class Guards:
-    def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], token: str | None, max_body: int) -> None:
-        """`hosts` are the names under which the server may be addressed; `token`, where there is one, must
-        come with every request: as a bearer, or as the cookie that `?token=` leaves behind."""
+    def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], door: Door | None, max_body: int) -> None:
+        """`hosts` are the names under which the server may be addressed. Where there is a door, only who is
+        known is answered."""
         self._app = app
         self._hosts = frozenset(name.lower() for name in hosts)
-        self._token = token
+        self._door = door
         self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refused = self._refused(scope)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        elsewhere = _from_elsewhere(headers)
+        refused = self._refused(scope, headers, elsewhere=elsewhere)
         if refused is not None:
             await _answer(send, *refused)
             return
-        await self._app(scope, _Limited(receive, self._max_body), _with_headers(send, scope, self._token))
+        if self._door is not None:
+            try:
+                if scope["method"] == "GET" and _tokens(scope):
+                    await self._exchange(self._door, scope, headers, send, elsewhere=elsewhere)
+                    return
+                if _is_guarded(scope["path"]):
+                    person = await self._door.who(headers)
+                    if person is None:
+                        await _answer(send, 401, NOT_KNOWN)
+                        return
+                    scope[PERSON] = person
+                    send = _while_known(send, self._door, headers)
+            except MootError as error:
+                await _answer(send, 503, str(error))
+                return
+        await self._app(scope, _Limited(receive, self._max_body), _with_headers(send))
 
-    def _refused(self, scope: Scope) -> tuple[int, str] | None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        host = headers.get("host", "").lower()
-        if not self._answers_to(_name(host)):
-            return 400, f"This server does not answer to the name '{_name(host)[:80]}'."
-        origin = headers.get("origin")
-        elsewhere = origin is not None and origin.partition("://")[2].lower() != host
-        if elsewhere and scope["method"] not in ("GET", "HEAD"):
+    def _refused(
+        self, scope: Scope, headers: Mapping[str, str], *, elsewhere: bool
+    ) -> tuple[int, str] | None:
+        name = _name(headers.get("host", "").lower())
+        if not self._answers_to(name):
+            return 400, f"This server does not answer to the name '{name[:80]}'."
+        reading = scope["method"] in ("GET", "HEAD")
+        if elsewhere and not (reading and not scope["path"].startswith("/api/")):
             return 403, "Requests from other sites are not answered."
-        if self._token is not None and scope["path"] not in OPEN_PATHS and not self._known(scope, headers):
-            return 401, "This server wants a token: open the address that it printed when it started."
         return None
 
     def _answers_to(self, name: str) -> bool:
         # Open to a network, it is reached by whatever address it has there. No page can make an address its
         # own, as it can a name.
-        return name in self._hosts or (self._token is not None and _is_address(name))
+        return name in self._hosts or (self._door is not None and _is_address(name))
 
-    def _known(self, scope: Scope, headers: dict[str, str]) -> bool:
-        assert self._token is not None
-        # Taken apart by hand: the library's parser gives up on cookies that other servers of this host left.
-        cookies = [part.strip() for part in headers.get("cookie", "").split(";")]
-        offered = [
-            headers.get("authorization", "").removeprefix("Bearer "),
-            *(part.removeprefix("moot=") for part in cookies if part.startswith("moot=")),
-            *_tokens(scope),
-        ]
-        return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in offered)
+    async def _exchange(
+        self, door: Door, scope: Scope, headers: Mapping[str, str], send: Send, *, elsewhere: bool
+    ) -> None:
+        """A token in the address buys a cookie, and is gone from the address: what stands there is seen over
+        shoulders, and kept in histories. A link on another site signs nobody in."""
+        extra = {"location": _without_tokens(scope), "cache-control": "no-store"}
+        if not elsewhere:
+            signed_in = await door.sign_in(_tokens(scope)[0], secure=came_by_tls(scope, headers))
+            if signed_in is not None:
+                extra["set-cookie"] = signed_in[1]
+        await _answer(send, 303, "The token is gone from the address.", extra)
+
+
+def _is_guarded(path: str) -> bool:
+    if path in OPEN_PATHS:
+        return False
+    return path == "/api" or path.startswith("/api/") or path in SHOWN_TO_WHO_IS_KNOWN
+
+
+def _from_elsewhere(headers: Mapping[str, str]) -> bool:
+    """Whether a browser says that another site's page is behind a request."""
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return True
+    origin = headers.get("origin")
+    return origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
+
+
+def _while_known(send: Send, door: Door, headers: Mapping[str, str]) -> Send:
+    """Ends a stream whose listener is not known any more."""
+    loop = asyncio.get_running_loop()
+    looked = loop.time()
+
+    async def sending(message: Message) -> None:
+        nonlocal looked
+        if message.get("more_body") and loop.time() - looked > LOOK_AGAIN_SECONDS:
+            looked = loop.time()
+            if not await _is_still_known(door, headers):
+                await send({"type": "http.response.body", "body": b""})
+                raise ClientLeft
+        await send(message)
+
+    return sending
+
+
+async def _is_still_known(door: Door, headers: Mapping[str, str]) -> bool:
+    try:
+        return await door.who(headers) is not None
+    except MootError:
+        # A database that is away says nothing about anybody; it is asked again.
+        return True
 
 
 class TooLarge(HTTPException):
@@ -106,25 +175,33 @@ class _Limited:
         return message
 
 
-def _with_headers(send: Send, scope: Scope, token: str | None) -> Send:
-    left_behind = token in _tokens(scope)
+def _with_headers(send: Send) -> Send:
+    extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            if left_behind:
-                cookie = f"moot={token}; HttpOnly; SameSite=Strict; Path=/"
-                extra.append((b"set-cookie", cookie.encode("latin-1", "replace")))
             message = {**message, "headers": [*message["headers"], *extra]}
         await send(message)
 
     return sending
 
 
+def _query(scope: Scope) -> list[str]:
+    query: str = scope["query_string"].decode("latin-1")
+    return query.split("&") if query else []
+
+
 def _tokens(scope: Scope) -> list[str]:
     """Those in the address."""
-    query: str = scope["query_string"].decode("latin-1")
-    return [part.removeprefix("token=") for part in query.split("&") if part.startswith("token=")]
+    return [part.removeprefix("token=") for part in _query(scope) if part.startswith("token=")]
+
+
+def _without_tokens(scope: Scope) -> str:
+    kept = "&".join(part for part in _query(scope) if not part.startswith("token="))
+    # One slash: two would begin the name of another server.
+    raw: bytes = scope.get("raw_path", b"/")
+    path = "/" + raw.decode("latin-1").partition("?")[0].lstrip("/\\")
+    return path + (f"?{kept}" if kept else "")
 
 
 def _is_address(name: str) -> bool:
@@ -142,8 +219,8 @@ def _name(host: str) -> str:
     return host.partition(":")[0]
 
 
-async def _answer(send: Send, status: int, error: str) -> None:
-    headers = {"content-type": "application/json", **HEADERS}
-    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+async def _answer(send: Send, status: int, error: str, extra: Mapping[str, str] | None = None) -> None:
+    headers = {"content-type": "application/json", **HEADERS, **(extra or {})}
+    encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": json.dumps({"error": error}).encode()})

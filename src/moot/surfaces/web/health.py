@@ -1,7 +1,8 @@
 """Whether this server can do its work, for load balancers and those who restart what is broken.
 
 `/healthz` says that the process answers, and no more: what is wrong elsewhere is no reason to restart it.
-`/readyz` says whether it can take sessions now. Models are not asked: each costs, and none is the server's.
+`/readyz` says whether it can take sessions now, and writes to find out. Models are not asked: each costs, and
+none is the server's.
 """
 
 from __future__ import annotations
@@ -24,24 +25,40 @@ _NOT_READY = {"model": wire.Problem, "description": "Sessions cannot be taken no
 
 
 def add_health(app: FastAPI) -> None:
+    check = _Check()
+
     @app.get("/healthz", responses={400: PROBLEMS[400]})
     async def healthz() -> dict[str, str]:
         return {"status": "ok", "version": __version__}
 
     @app.get("/readyz", responses={400: PROBLEMS[400], 503: _NOT_READY}, response_model=dict[str, str])
     async def readyz(request: Request) -> Response:
-        problem = await _problem(getattr(request.app.state, "boards", None))
+        problem = await _problem(getattr(request.app.state, "boards", None), check)
         if problem:
             return JSONResponse({"error": problem}, 503)
         return JSONResponse({"status": "ready", "version": __version__})
 
 
-async def _problem(boards: Boards | None) -> str:
+class _Check:
+    """One look at the database for all who ask at the same time: anybody may ask, and it is a write."""
+
+    def __init__(self) -> None:
+        self._looking: asyncio.Task[None] | None = None
+
+    async def look(self, boards: Boards) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(boards.check_store())
+            # Whoever asked may be gone by the time it fails.
+            self._looking.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(self._looking)
+
+
+async def _problem(boards: Boards | None, check: _Check) -> str:
     if boards is None or not boards.engine.running:
         return "The engine that drives sessions is not running."
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await boards.check_store()
+            await check.look(boards)
     except TimeoutError:
         return f"The database has not answered for {PATIENCE_SECONDS:g} seconds."
     except MootError as error:

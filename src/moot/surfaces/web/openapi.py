@@ -18,10 +18,10 @@ PROBLEMS: Answers = {
     code: {"model": wire.Problem, "description": text}
     for code, text in {
         400: "Something in the request cannot be taken; the sentence names the field.",
-        401: "The server is open to a network and wants its token.",
+        401: "Others can reach the server, and nobody is signed in.",
         403: "The request comes from another site.",
-        404: "There is no such session.",
-        409: "The session is not at a point where that is possible.",
+        404: "There is no such session, or it is somebody else's.",
+        409: "The session is not at a point where that is possible, or its key came with another request.",
         413: "The body is larger than 1 MiB.",
         429: "A limit is reached, here or at the model's provider; Retry-After says how long, where known.",
         500: "Something failed on this side.",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
 from typing import Protocol
 
 import msgspec
@@ -25,10 +28,19 @@ class Kept(Protocol):
     def created_at(self) -> datetime: ...
     @property
     def updated_at(self) -> datetime: ...
+    @property
+    def workspace(self) -> str: ...
+    @property
+    def owner(self) -> str: ...
 
 
 def answers_of(answers: list[wire.Answered]) -> tuple[Answer, ...]:
     return tuple(Answer(answered.question, answered.answer) for answered in answers)
+
+
+def fingerprint(asked: wire.SessionRequest) -> str:
+    """The same for requests that ask for the same."""
+    return hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
 
 
 def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]:
@@ -88,6 +100,26 @@ def persona(known: Persona) -> wire.PersonaOut:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """After which session the list goes on, and how that travels: as a moment and an id."""
+
+    updated_at: datetime
+    id: str
+
+    @classmethod
+    def of(cls, text: str) -> Place:
+        moment, _, id_ = text.partition("-")
+        return cls(_EPOCH + timedelta(microseconds=int(moment)), id_)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def place_of(kept: Kept) -> str:
+    return f"{(kept.updated_at - _EPOCH) // timedelta(microseconds=1)}-{kept.id}"
+
+
 def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary:
     return wire.SessionSummary(
         id=kept.id,
@@ -99,6 +131,8 @@ def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary
         has_brief=state.brief is not None,
         live=live,
         model=state.model,
+        workspace=PurePath(kept.workspace).name,
+        owner=kept.owner,
         created_at=kept.created_at.isoformat(),
         updated_at=kept.updated_at.isoformat(),
     )

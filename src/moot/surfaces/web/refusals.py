@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from moot.errors import (
     AnswersExhausted,
     IllegalMove,
+    KeyReused,
     LimitReached,
     MootError,
     NotFound,
@@ -74,7 +75,7 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
     headers: dict[str, str] = {}
     if isinstance(error, NotFound):
         status = 404
-    elif isinstance(error, IllegalMove | SessionMoved):
+    elif isinstance(error, IllegalMove | KeyReused | SessionMoved):
         status = 409
     elif isinstance(error, UserMistake) and not isinstance(error, AnswersExhausted | LimitReached):
         status = 400

@@ -17,7 +17,7 @@ from moot.surfaces.web.guards import LOOPBACK
 from moot.surfaces.web.supervising import Supervised, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from moot.application import Moot
     from moot.engine import Work
@@ -50,13 +50,22 @@ async def serve(
 ) -> None:
     """Serves until it is told to stop. `ready` is told the address to open, once it is open."""
     listening = supervised.listening if supervised else listen(served.host, served.port)
-    token, told = _token(served, moot.env)
+    token, told = _token(served, moot)
     names = (*LOOPBACK, served.shown, socket.gethostname(), *served.names)
-    app = create_app(moot, hosts=names, token=token, grace=served.grace, work=served.work)
+    settings = moot.config.user.server
+    app = create_app(
+        moot,
+        hosts=names,
+        token=token,
+        trusted_proxies=settings.trusted_proxies,
+        identity_header=settings.identity_header,
+        grace=served.grace,
+        work=served.work,
+    )
     opened = supervised.ready if supervised else lambda: ready(served.address(listening, told))
     server = HttpServer(app, moot.config.user.server, opened)
     # What is wrong with the database is said in a sentence here; uvicorn would show a traceback.
-    await moot.store()
+    await (await moot.store()).check_file()
     besides = [asyncio.create_task(_get_ready(moot))]
     if supervised is not None:
         besides.append(asyncio.create_task(_stop_when_alone(server, supervised)))
@@ -71,14 +80,15 @@ async def serve(
 
 async def serve_several(
     moot: Moot, served: Served, count: int, arguments: Sequence[str], ready: Callable[[str], None]
-) -> bool:
-    """The same in so many processes, each of which is `moot` with these arguments. Whether they began."""
+) -> None:
+    """The same in so many processes, each of which is `moot` with these arguments. Returns where one could
+    not begin."""
     listening = listen(served.host, served.port)
-    token, told = _token(served, moot.env)
+    token, told = _token(served, moot)
     env = {**moot.env, "MOOT_TOKEN": token} if token else moot.env
     with listening:
         opened = served.address(listening, told)
-        return await supervise(count, arguments, listening, env, lambda: ready(opened))
+        await supervise(count, arguments, listening, env, lambda: ready(opened))
 
 
 async def _stop_when_alone(server: HttpServer, supervised: Supervised) -> None:
@@ -86,12 +96,14 @@ async def _stop_when_alone(server: HttpServer, supervised: Supervised) -> None:
     server.should_exit = True
 
 
-def _token(served: Served, env: Mapping[str, str]) -> tuple[str | None, str]:
-    """The token that every request must have, and what is told of it. None for this machine alone. Several
-    servers under one name have to want the same, which comes from outside then, and is not told."""
-    if served.host in ("127.0.0.1", "localhost", "::1") and not served.names:
+def _token(served: Served, moot: Moot) -> tuple[str | None, str]:
+    """The token that opens everything, and what is told of it. None for this machine alone, where nobody
+    signs in. Several servers under one name have to want the same, which comes from outside then, and is not
+    told."""
+    others = served.names or moot.config.user.server.identity_header
+    if served.host in ("127.0.0.1", "localhost", "::1") and not others:
         return None, ""
-    given = env.get("MOOT_TOKEN", "").strip()
+    given = moot.env.get("MOOT_TOKEN", "").strip()
     if not given:
         made = secrets.token_urlsafe(24)
         return made, made

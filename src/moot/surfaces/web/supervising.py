@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 
@@ -25,27 +24,21 @@ async def supervise(
     listening: socket.socket,
     env: Mapping[str, str],
     ready: Callable[[], None],
-) -> bool:
-    """Runs `moot` with these arguments so many times, until told to stop. `ready` is called when all are.
-    False where one could not even begin."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
+) -> None:
+    """Runs `moot` with these arguments so many times, until it is cancelled. `ready` is called when all are.
+    Returns where one could not even begin."""
     started = [asyncio.Event() for _ in range(count)]
     keeping = [asyncio.create_task(_keep(arguments, listening, env, one)) for one in started]
-    stopping = asyncio.create_task(stop.wait())
+    waiting = asyncio.create_task(_all(started))
     try:
-        waiting = asyncio.create_task(_all(started))
-        await asyncio.wait((waiting, stopping, *keeping), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((waiting, *keeping), return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
             ready()
-        waiting.cancel()
-        await asyncio.wait((stopping, *keeping), return_when=asyncio.FIRST_COMPLETED)
-        return stopping.done()
+        await asyncio.wait(keeping, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (*keeping, stopping):
+        for task in (*keeping, waiting):
             task.cancel()
-        await asyncio.gather(*keeping, stopping, return_exceptions=True)
+        await asyncio.gather(*keeping, waiting, return_exceptions=True)
 
 
 async def _all(started: Sequence[asyncio.Event]) -> None:

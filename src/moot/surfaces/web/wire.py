@@ -110,6 +110,10 @@ class RetryRequest(Payload):
     persona_id: Id
 
 
+class SignInRequest(Payload):
+    token: Annotated[str, _text_if_any(200)]
+
+
 # -- answers -------------------------------------------------------------------------------------
 
 
@@ -117,6 +121,14 @@ class Problem(Payload):
     """Every answer that is no success."""
 
     error: str
+
+
+class MeOut(Payload):
+    """Who is asking. Nobody signs in on a server that only its own machine reaches."""
+
+    name: str
+    admin: bool
+    signs_in: bool
 
 
 class Scored(Payload):
@@ -255,9 +267,14 @@ class SessionSummary(Payload):
     live: bool
     """Whether this process is at work on it now."""
     model: str
+    workspace: str
+    """The name of the folder that it was begun in; empty where that is not known."""
+    owner: str
     created_at: str
     updated_at: str
 
 
 class SessionsOut(Payload):
     sessions: list[SessionSummary]
+    next: str | None
+    """What `before` is for the next page; nothing where this is the last."""
