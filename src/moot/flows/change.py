@@ -58,7 +58,13 @@ TRANSITIONS: dict[tuple[Phase, Move], Phase] = {
     (Phase.CHALLENGED, Move.ABANDON): Phase.ARCHIVED,
     (Phase.IMPLEMENTING, Move.IMPLEMENT): Phase.IMPLEMENTING,
     (Phase.IMPLEMENTING, Move.FINISH): Phase.COMPLETE,
+    # Of a text that was changed while it was built.
+    (Phase.IMPLEMENTING, Move.APPROVE): Phase.CHALLENGED,
+    (Phase.IMPLEMENTING, Move.NEED_REVISION): Phase.PROPOSED,
+    (Phase.IMPLEMENTING, Move.REJECT): Phase.REJECTED,
     (Phase.IMPLEMENTING, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.IMPLEMENTING, Move.DISMISS): Phase.IMPLEMENTING,
+    (Phase.IMPLEMENTING, Move.APPROVE_THEMSELVES): Phase.CHALLENGED,
     (Phase.IMPLEMENTING, Move.REOPEN): Phase.PROPOSED,
     (Phase.IMPLEMENTING, Move.ABANDON): Phase.ARCHIVED,
     (Phase.COMPLETE, Move.ARCHIVE): Phase.ARCHIVED,
