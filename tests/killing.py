@@ -17,6 +17,7 @@ import traceback
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from moot import approval, challenging, changes, implementing
 from moot.challenging import Challenging
@@ -27,6 +28,7 @@ from moot.reviewers.coding import Order
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Issue, Review, Severity, Verdict
 from moot.workspace import change_state, writing
+from moot.workspace import changes as folders
 from moot.workspace.change_state import ChangeState
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.documents import YamlDocument
@@ -87,6 +89,20 @@ class DyingDisk(QuickDisk):
         super().fsync_dir(folder)
 
 
+class Ids:
+    """The same in every run of a command, so that what was parsed once is known; and others in the next."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def uuid4(self) -> SimpleNamespace:
+        self.next += 1
+        return SimpleNamespace(hex=f"{self.next:012}{'0' * 20}")
+
+
+ids = Ids()
+
+
 class Readings:
     """What was parsed once is at hand in every child: reading YAML would be most of what the test does."""
 
@@ -98,6 +114,7 @@ class Readings:
 
     def begin(self) -> None:
         vars(change_state)["now"] = lambda: STAMP
+        vars(folders)["uuid"] = ids
         call = changes.call
         vars(changes)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
         type.__setattr__(YamlDocument, "_parse", staticmethod(self._parse))
@@ -345,6 +362,7 @@ def killed(command: Command, step: int) -> bool:
     ended = WRONG
     try:
         writing.disk = DyingDisk(step)
+        ids.next = 1000
         asyncio.run(command.run())
         ended = DONE
     except BaseException:
@@ -356,6 +374,7 @@ def killed(command: Command, step: int) -> bool:
 
 def run_again(command: Command) -> bool:
     """Whether there was anything left to do."""
+    ids.next = 2000
     try:
         asyncio.run(command.run())
     except (AlreadyThere, NotFound, IllegalMove):

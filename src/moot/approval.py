@@ -66,7 +66,7 @@ def check(folder: ChangeFolder) -> RecordedReview:
         raise NotApproved(folder.id, _BY_AN_EARLIER_ONE)
     changed = changed_since(folder, record)
     if changed is not None:
-        problem = "since then it was changed:" if changed else "that approval is of another change"
+        problem = "since then it was changed" if changed else "that approval is of another change"
         raise NotApproved(folder.id, problem, changed)
     return record
 

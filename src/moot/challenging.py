@@ -178,7 +178,7 @@ class Challenging:
 
         counted = self._changes.count_review(folder, job.run, session)
         if counted.changed is not None:
-            raise NotApproved(folder.id, "it was changed while it was reviewed:", counted.changed)
+            raise NotApproved(folder.id, "it was changed while it was reviewed", counted.changed)
         return _challenged(folder, counted, earlier, outcome.model if outcome else "")
 
     # -- set-up ------------------------------------------------------------------------------

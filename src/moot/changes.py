@@ -202,7 +202,7 @@ class Changes:
             record = approval.check(folder)
         except NotApproved as error:
             expected = folder.state().phase in (Phase.CHALLENGED, Phase.IMPLEMENTING)
-            return "", " ".join((error.problem, ", ".join(error.changed))).strip() if expected else ""
+            return "", ": ".join(filter(None, (error.problem, ", ".join(error.changed)))) if expected else ""
         return ("person", record.because) if record.engine == PERSON else ("reviewer", "")
 
     def check_made(self, folder: ChangeFolder) -> tuple[Finding, ...]:

@@ -142,7 +142,7 @@ class NotApproved(UserMistake):
     """`changed` names the files that are no longer what was approved."""
 
     def __init__(self, change_id: str, problem: str, changed: tuple[str, ...] = ()) -> None:
-        files = "".join(f"\n  {name}" for name in changed)
+        files = f": {', '.join(changed)}" if changed else ""
         super().__init__(f"Change '{change_id}' is not approved as it is: {problem}{files}")
         self.change_id = change_id
         self.problem = problem
