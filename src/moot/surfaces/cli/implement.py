@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, report, run
+from moot.surfaces.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,9 +96,10 @@ async def _challenged_again(moot: Moot, error: NotApproved, answers: Path | None
 
     if answers is None and not screen.interactive():
         return False
-    report(error)
-    if not await said_yes(answers, "challenge", f"challenge '{error.change_id}' again now? (y or n)"):
+    asked = f"{error}. Challenge it again now? (y or n)"
+    if not await said_yes(answers, "challenge", asked):
         return False
+    screen.say(str(error))
     with Progress(f"Challenge '{error.change_id}'") as tell:
         last = await Challenging(Changes(moot)).challenge(error.change_id, "auto", tell)
     screen.say(headline(last))
