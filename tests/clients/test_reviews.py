@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -133,9 +134,10 @@ def test_a_server_that_does_not_start_is_no_review(desk: Desk) -> None:
 
 
 def test_a_server_that_takes_its_time_is_waited_for(desk: Desk) -> None:
-    command = desk.job().mcp_command
+    job = desk.job()
     desk.stub.script(reads(), uses("append_review", NOT_YET), Behaviour(text="Done."))
-    reviewed(desk, desk.job(mcp_command=("/bin/sh", "-c", 'sleep 2; exec "$@"', "sh", *command)))
+    slowly = ("/bin/sh", "-c", 'sleep 2; exec "$@"', "sh", *job.mcp_command)
+    reviewed(desk, replace(job, mcp_command=slowly))
     assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
 
 

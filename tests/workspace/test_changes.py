@@ -603,6 +603,9 @@ VANDALS = {
     "all gone": 'rm -r "$PWD"',
     "another folder": 'rm -r "$PWD"; ln -s /etc "$PWD"',
     "not to be read": "chmod 0 STATE.yaml",
+    "a file where things are kept": "echo x > earlier; echo x > tasks.md",
+    "a link where things are kept": "ln -s /etc earlier; echo x > tasks.md",
+    "a number that is taken": "mkdir earlier; echo x > earlier/1; ln -s /etc earlier/2; echo x > tasks.md",
 }
 
 

@@ -56,9 +56,14 @@ def bring_back(folder: Path, before: Mapping[str, Entry], aside: str) -> tuple[t
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     if not changed:
         return (), ""
+    if now.pop(aside, None):
+        # A file or a link in the place where things are kept is itself not kept.
+        (folder / aside).unlink()
     kept = ""
     numbers = (f"{aside}/{number}" for number in itertools.count(1))
-    place = next(one for one in numbers if not any(name.startswith(f"{one}/") for name in (*before, *now)))
+    place = next(
+        one for one in numbers if not any(f"{name}/".startswith(f"{one}/") for name in (*before, *now))
+    )
     for name in changed:
         if name in now:
             kept = place
