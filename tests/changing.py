@@ -20,6 +20,7 @@ from moot.review_shapes import IssueGiven, VerdictGiven
 from moot.review_tools import ReviewTools
 from moot.reviewers.coding import Order, Worked
 from moot.reviewers.protocol import Job, Outcome, Progress
+from moot.texts.review_block import Review
 from moot.workspace import change_state, writing
 from moot.workspace.changes import ChangeFolder
 from tests.surfaces.cli.change import DRAFT
@@ -61,6 +62,13 @@ async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") ->
         yield moot
 
 
+def reviewed(folder: ChangeFolder, review: Review, engine: str = "codex") -> str:
+    """A review of the change as it is, made in a run that is over; its block."""
+    block = folder.append_review(review, folder.begin_run(engine, "gpt"))
+    folder.update_state(change_state.end_run)
+    return block
+
+
 def drafted(**fields: Any) -> str:
     return json.dumps(DRAFT | fields)
 
@@ -79,7 +87,8 @@ class FakeReviewer:
         del progress
         self.asked(job)
         folder = ChangeFolder(job.change_id, job.folder)
-        tools = ReviewTools(folder, job.workspace_root, change_state.now, silent)
+        tools = ReviewTools(folder, job.workspace_root, change_state.now, silent, job.run)
+        tools.give()
         tools.append_review(self.verdict, list(self.issues), self.summary)
         return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")
 

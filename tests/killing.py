@@ -17,8 +17,9 @@ import traceback
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
-from moot import challenging, changes, implementing
+from moot import approval, challenging, changes, implementing
 from moot.challenging import Challenging
 from moot.changes import Changes
 from moot.errors import AlreadyThere, IllegalMove, NotFound
@@ -27,11 +28,12 @@ from moot.reviewers.coding import Order
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Issue, Review, Severity, Verdict
 from moot.workspace import change_state, writing
-from moot.workspace.change_state import ChangeState, note_review
+from moot.workspace import changes as folders
+from moot.workspace.change_state import ChangeState
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.documents import YamlDocument
 from moot.workspace.yaml_text import YamlText
-from tests.changing import STAMP, FakeCoder, FakeReviewer, QuickDisk, at_work, drafted, silent
+from tests.changing import STAMP, FakeCoder, FakeReviewer, QuickDisk, at_work, drafted, reviewed, silent
 from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
 
 DONE, WRONG, KILLED = 0, 1, -signal.SIGKILL
@@ -87,6 +89,20 @@ class DyingDisk(QuickDisk):
         super().fsync_dir(folder)
 
 
+class Ids:
+    """The same in every run of a command, so that what was parsed once is known; and others in the next."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def uuid4(self) -> SimpleNamespace:
+        self.next += 1
+        return SimpleNamespace(hex=f"{self.next:012}{'0' * 20}")
+
+
+ids = Ids()
+
+
 class Readings:
     """What was parsed once is at hand in every child: reading YAML would be most of what the test does."""
 
@@ -98,6 +114,7 @@ class Readings:
 
     def begin(self) -> None:
         vars(change_state)["now"] = lambda: STAMP
+        vars(folders)["uuid"] = ids
         call = changes.call
         vars(changes)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
         type.__setattr__(YamlDocument, "_parse", staticmethod(self._parse))
@@ -151,9 +168,15 @@ class Command(ABC):
         self.folder.update_state(lambda _: None)
 
     def reviewed(self, review: Review, phase: str) -> None:
-        block = self.folder.append_review(review)
-        self.folder.update_state(lambda data: note_review(data, block, review.verdict, "codex"))
+        reviewed(self.folder, review)
         self.folder.update_state(lambda data: data.update(phase=phase))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a whole review that does not count yet."""
+        run = self.folder.state().run
+        made = self.folder.review_of(run.id) if run else None
+        return made is not None and made.block is not None
 
     @abstractmethod
     async def run(self) -> None: ...
@@ -178,7 +201,7 @@ class Challenge(Command):
 
     def check_killed(self) -> None:
         self._found, self._paid_before = self.reviews, self.paid
-        self._waiting = self.folder.unrecorded_review() is not None
+        self._waiting = self.waiting
         assert self._found[0] == review_block.render(EARLIER)
         assert self._waiting or self.phase == ("challenged" if len(self._found) == 2 else "proposed")
 
@@ -189,7 +212,9 @@ class Challenge(Command):
             "a review that is there is not paid twice"
         )
         assert (self.phase, self.folder.state().verdict) == ("challenged", Verdict.APPROVED)
-        assert self.folder.unrecorded_review() is None
+        assert (self.folder.state().run, self.folder.strangers()) == (None, ())
+        assert [one.block is None for one in self.folder.reviews()] == [False] * len(self.reviews)
+        assert approval.check(self.folder).verdict is Verdict.APPROVED
 
 
 class Propose(Command):
@@ -279,7 +304,7 @@ class Archive(Command):
 class Implement(Command):
     def prepare(self) -> None:
         super().prepare()
-        self.folder.update_state(lambda data: data.update(phase="challenged"))
+        self.reviewed(Repropose.approval, "challenged")
         (self.root / "app.py").write_text("", encoding="utf-8")
 
     async def run(self) -> None:
@@ -337,6 +362,7 @@ def killed(command: Command, step: int) -> bool:
     ended = WRONG
     try:
         writing.disk = DyingDisk(step)
+        ids.next = 1000
         asyncio.run(command.run())
         ended = DONE
     except BaseException:
@@ -348,6 +374,7 @@ def killed(command: Command, step: int) -> bool:
 
 def run_again(command: Command) -> bool:
     """Whether there was anything left to do."""
+    ids.next = 2000
     try:
         asyncio.run(command.run())
     except (AlreadyThere, NotFound, IllegalMove):

@@ -51,7 +51,11 @@ def killed_at_request(change: Change, number: int, *arguments: str) -> None:
 
 
 NEVER = Behaviour(text="…", first_token_delay=600)
-READS = Behaviour(tool_calls=(("read_file", {"path": "proposal.md"}),))
+READS = Behaviour(
+    tool_calls=tuple(
+        ("read_file", {"path": path}) for path in ("proposal.md", "specs/sign-in.md", "tasks.md")
+    )
+)
 
 
 def appends(verdict: str, *issues: dict[str, str]) -> Behaviour:
@@ -88,7 +92,7 @@ def test_a_challenge_that_is_killed_behind_its_review(tmp_path: Path, stub: Stub
     assert "its last review does not count yet: moot challenge feat-auth" in listed.out
     again = change.run("challenge", "feat-auth")
     assert (again.code, again.out.splitlines()[0]) == (0, "REJECTED - Fundamental problems"), again.err
-    assert "an earlier run ended before its review was recorded" in again.err
+    assert "an earlier run ended before its review was counted" in again.err
     assert len(change.stub.requests) == 3, "nobody is asked again"
     assert [block.raw for block in review_block.blocks(change.read("proposal.md"))] == [written.raw]
     assert folder.state().phase == "rejected"
@@ -101,10 +105,10 @@ def test_a_review_that_a_killed_challenge_left_counts_for_other_commands(
 ) -> None:
     change = Change("moot", tmp_path, stub)
     change.write("STATE.yaml", "change_id: feat-auth\nphase: challenged\nreviews: []\n")
-    change.stub.script(appends("REJECTED", HIGH), NEVER)
-    killed_at_request(change, 2, "challenge", "feat-auth")
+    change.stub.script(READS, appends("REJECTED", HIGH), NEVER)
+    killed_at_request(change, 3, "challenge", "feat-auth")
     ended = change.run(command, "feat-auth")
-    assert "an earlier run ended before its review was recorded" in ended.err
+    assert "an earlier run ended before its review was counted" in ended.err
     assert change.state["reviews"][0]["verdict"] == "REJECTED"
     if command == "implement":
         assert ended.code == 1

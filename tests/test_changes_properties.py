@@ -1,4 +1,4 @@
-"""Whatever is done to a change, in whatever order: no review is lost, and the last complete one decides.
+"""Whatever is done to a change, in whatever order: no review is lost, and the last that moot made decides.
 
 Reviews, drafts and what people write into the files are texts made of Markdown's own signs. A review counts
 as appended when it was added to the file; which bytes those are is seen from the file's end, not asked of the
@@ -20,7 +20,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from moot import challenging, implementing
+from moot import approval, challenging, implementing
 from moot.application import Moot
 from moot.challenging import Challenging
 from moot.changes import Changes, Proposal, Standing
@@ -32,7 +32,7 @@ from moot.reviewers.coding import Order
 from moot.reviewers.protocol import Job, Outcome, Progress
 from moot.speech import ToolFault
 from moot.texts import review_block
-from moot.texts.review_block import END, START, Verdict
+from moot.texts.review_block import END, START, Review, Verdict
 from moot.workspace import change_state, writing
 from moot.workspace.changes import ChangeFolder
 from tests.changing import FakeCoder, FakeReviewer, QuickDisk, at_work, silent
@@ -96,8 +96,9 @@ class Given:
     issues: tuple[IssueGiven, ...]
     summary: str
 
-    def append_to(self, ledger: Ledger) -> None:
-        tools = ReviewTools(ledger.folder, ledger.root, change_state.now, silent)
+    def append_to(self, ledger: Ledger, run: str) -> None:
+        tools = ReviewTools(ledger.folder, ledger.root, change_state.now, silent, run)
+        tools.give()
         ledger.append(
             self.verdict,
             lambda: tools.append_review(str(self.verdict), list(self.issues), self.summary),  # type: ignore[arg-type]
@@ -121,7 +122,7 @@ class Challenge:
             async def review(self, job: Job, progress: Progress) -> Outcome:
                 del progress
                 with suppress(ToolFault):
-                    step.review.append_to(ledger)
+                    step.review.append_to(ledger, job.run)
                 if step.breaks:
                     raise ProviderDown("codex", "it broke")
                 return Outcome(None, "gpt", 10, 5, 0.25, 7, "**Verdict**: " + job.change_id)
@@ -140,14 +141,23 @@ class Challenge:
 
 @dataclass(frozen=True)
 class Append:
-    """By another agent, over MCP: no command runs."""
+    """By another agent, over MCP, or by hand: nobody has begun a review."""
 
     review: Given
+    pasted: bool
 
     async def do(self, ledger: Ledger) -> None:
-        with suppress(ToolFault):
-            self.review.append_to(ledger)
-            event("appended over MCP")
+        before, phase = ledger.text, ledger.folder.state().phase
+        for run in ("", *(one.record.run for one in ledger.folder.reviews())):
+            with pytest.raises(ToolFault):
+                self.review.append_to(ledger, run)
+        assert ledger.text == before
+        if self.pasted:
+            pasted = Review(self.review.verdict, (), "Pasted.", "today")
+            file = ledger.folder.path / "proposal.md"
+            file.write_bytes(review_block.append(before, pasted).encode())
+            event("pasted")
+        assert ledger.folder.state().phase == phase
 
 
 @dataclass(frozen=True)
@@ -186,8 +196,11 @@ class Implement:
             return "Done."
 
         vars(implementing)["find_coder"] = FakeCoder(work).found
+        before = ledger.folder.reviewed_files()
         built = await Implementing(ledger.changes).implement(ID, silent)
         event(f"implemented: {built.phase}")
+        assert ledger.folder.reviewed_files() == before, "nothing is built but what was approved"
+        assert approval.check(ledger.folder).verdict is Verdict.APPROVED
 
 
 @dataclass(frozen=True)
@@ -257,7 +270,7 @@ left_by_an_agent = st.sampled_from(
 single = st.one_of(
     st.builds(Challenge, sound(), st.booleans()),
     st.builds(Challenge, st.one_of(sound(), reviews), st.just(value=False)),
-    st.builds(Append, st.one_of(sound(), reviews)),
+    st.builds(Append, st.one_of(sound(), reviews), st.booleans()),
     st.builds(Draft, st.just(value=False), whole),
     st.builds(Draft, st.just(value=True), whole),
     st.builds(Edit, st.just(""), st.one_of(st.just(cut_off), soup)),
@@ -286,7 +299,6 @@ async def carried_out(root: Path, nasty: Nasty, sequence: list[Any]) -> None:
         ledger = Ledger(root, moot)
         found = review_block.blocks(ledger.text)
         ledger.appended = [block.raw for block in found]
-        ledger.verdict = Verdict.REJECTED if found else None
         for step in sequence:
             try:
                 await step.do(ledger)

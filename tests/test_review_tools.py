@@ -25,8 +25,8 @@ from moot.review_shapes import (
 from moot.review_tools import ReviewInput, ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.texts import review_block
-from moot.workspace import writing
-from moot.workspace.changes import ChangeFolders
+from moot.workspace import change_state, writing
+from moot.workspace.changes import ChangeFolder, ChangeFolders
 from moot.workspace.layout import Workspace
 from tests.workspace.test_paths import LINKS, hostile_paths
 
@@ -54,9 +54,18 @@ class Bench:
         self.log: list[str] = []
         self.tools = self.another_run()
 
-    def another_run(self) -> ReviewTools:
-        folder = ChangeFolders(Workspace.at(self.root)).open("add-login")
-        return ReviewTools(folder, self.root, lambda: NOW, self.log.append)
+    @property
+    def folder(self) -> ChangeFolder:
+        return ChangeFolders(Workspace.at(self.root)).open("add-login")
+
+    def another_run(self, run: str = "") -> ReviewTools:
+        return ReviewTools(self.folder, self.root, lambda: NOW, self.log.append, run)
+
+    def begin(self) -> ReviewTools:
+        """Moot begins a run, and the reviewer has read everything."""
+        self.tools = self.another_run(self.folder.begin_run("model", "gpt"))
+        self.tools.give()
+        return self.tools
 
     @property
     def proposal(self) -> str:
@@ -289,6 +298,7 @@ def test_a_change_swapped_for_a_link_shows_nothing(bench: Bench, tmp_path: Path)
 
 
 def test_a_review_is_appended_and_nothing_else_is_touched(bench: Bench) -> None:
+    bench.begin()
     before = set(bench.root.rglob("*"))
     done = bench.tools.append_review("NEEDS_REVISION", [issue(), issue("Low", "A typo.")], " Not yet. ")
     assert done == Appended(verdict="NEEDS_REVISION", high=1, medium=0, low=1)
@@ -319,12 +329,14 @@ def test_a_review_is_appended_and_nothing_else_is_touched(bench: Bench) -> None:
 def test_a_contradiction_is_refused_with_its_reason(
     bench: Bench, verdict: Any, issues: list[IssueGiven], summary: str, reason: str
 ) -> None:
+    bench.begin()
     with pytest.raises(ToolFault, match=rf"The review was not appended: .*{reason}"):
         bench.tools.append_review(verdict, issues, summary)
     assert bench.proposal == PROPOSAL
 
 
 def test_all_reasons_are_given_at_once(bench: Bench) -> None:
+    bench.begin()
     with pytest.raises(ToolFault) as caught:
         bench.tools.append_review("APPROVED", [issue(), issue("Low", "")], "")
     assert str(caught.value) == (
@@ -333,31 +345,61 @@ def test_all_reasons_are_given_at_once(bench: Bench) -> None:
     )
 
 
-def test_the_same_review_is_not_appended_twice_in_a_run(bench: Bench) -> None:
-    bench.tools.append_review("NEEDS_REVISION", [issue()], "Not yet.")
+def test_a_run_makes_one_review(bench: Bench) -> None:
+    """Whatever the second says, and whoever asks in its name: another process of the same run, too."""
+    bench.begin().append_review("NEEDS_REVISION", [issue()], "Not yet.")
     once = bench.proposal
-    with pytest.raises(ToolFault, match="This review was appended already"):
-        bench.tools.append_review("NEEDS_REVISION", [issue(description=" No rate limit. ")], "Not yet.\n")
+    [record] = bench.folder.state().reviews or ()
+    again = bench.another_run(record.run)
+    for tools in (bench.tools, again):
+        tools.give()
+        for verdict, issues in (("NEEDS_REVISION", [issue()]), ("APPROVED", [])):
+            with pytest.raises(ToolFault, match="a run makes one review, and this one has made its own"):
+                tools.append_review(verdict, issues, "I was wrong.")  # type: ignore[arg-type]
     assert bench.proposal == once
-
-
-def test_a_corrected_review_may_follow_and_a_new_run_begins_anew(bench: Bench) -> None:
-    bench.tools.append_review("NEEDS_REVISION", [issue()], "Not yet.")
-    bench.tools.append_review("APPROVED", [], "I was wrong.")
-    bench.another_run().append_review("APPROVED", [], "I was wrong.")
+    bench.begin().append_review("APPROVED", [], "Now it is.")
     verdicts = [review_block.read(block).verdict for block in review_block.blocks(bench.proposal)]
-    assert verdicts == ["NEEDS_REVISION", "APPROVED", "APPROVED"]
+    assert verdicts == ["NEEDS_REVISION", "APPROVED"]
 
 
-def test_the_same_review_of_a_text_that_has_changed_is_a_new_one(bench: Bench) -> None:
-    bench.tools.append_review("APPROVED", [], "Fine.")
-    changed = bench.proposal.replace("can log in", "can log in and out")
-    (bench.change / "proposal.md").write_text(changed, encoding="utf-8")
-    bench.tools.append_review("APPROVED", [], "Fine.")
-    assert len(review_block.blocks(bench.proposal)) == 2
+def test_a_review_outside_of_a_run_is_refused(bench: Bench) -> None:
+    bench.tools.give()
+    begin = r"moot has begun no review of it here\. Start it with `moot challenge add-login`"
+    with pytest.raises(ToolFault, match=begin):
+        bench.tools.append_review("APPROVED", [], "Fine.")
+    over = bench.begin()
+    later = bench.begin()
+    with pytest.raises(ToolFault, match=begin):
+        over.append_review("APPROVED", [], "Fine.")
+    bench.folder.update_state(change_state.end_run)
+    with pytest.raises(ToolFault, match=begin):
+        later.append_review("APPROVED", [], "Fine.")
+    assert bench.proposal == PROPOSAL
+
+
+def test_a_review_of_what_was_not_read_is_refused(bench: Bench) -> None:
+    (bench.change / "tasks.md").write_text("".join(f"- [ ] {n}\n" for n in range(3000)), encoding="utf-8")
+    tools = bench.another_run(bench.folder.begin_run("model", "gpt"))
+
+    def refused() -> str:
+        with pytest.raises(ToolFault) as caught:
+            tools.append_review("APPROVED", [], "Fine.")
+        return str(caught.value)
+
+    assert "Read with read_file: proposal.md, specs/login.md, tasks.md." in refused()
+    tools.read_file("proposal.md")
+    tools.read_file("@/moot/changes/add-login/specs/login.md")
+    tools.read_file("tasks.md")
+    assert "Read with read_file: tasks.md (from line 2001)." in refused()
+    tools.read_file("tasks.md", 2001)
+    (bench.change / "specs" / "login.md").write_text("# Login for all\n", encoding="utf-8")
+    assert "specs/login.md (it has changed since you read it)" in refused()
+    tools.read_file("specs/login.md")
+    assert tools.append_review("APPROVED", [], "Fine.").verdict == "APPROVED"
 
 
 def test_a_review_that_could_not_be_written_can_be_appended_later(bench: Bench) -> None:
+    bench.begin()
     (bench.change / "proposal.md").rename(bench.root / "away.md")
     with pytest.raises(ToolFault, match=r"the change has no proposal\.md any more"):
         bench.tools.append_review("APPROVED", [], "Fine.")
@@ -366,7 +408,7 @@ def test_a_review_that_could_not_be_written_can_be_appended_later(bench: Bench) 
 
 
 def test_a_change_that_is_deleted_in_the_middle_stays_deleted(bench: Bench) -> None:
-    bench.tools.read_file("proposal.md")
+    bench.begin()
     shutil.rmtree(bench.change)
     with pytest.raises(ToolFault, match=r"Change 'add-login' not found\."):
         bench.tools.append_review("APPROVED", [], "Fine.")
@@ -379,6 +421,7 @@ def test_a_disk_that_refuses_is_told_without_its_path(bench: Bench, monkeypatch:
     def refuse(source: Path, target: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", source, None, target)
 
+    bench.begin()
     monkeypatch.setattr(writing.disk, "rename", refuse)
     with pytest.raises(ToolFault) as caught:
         bench.tools.append_review("APPROVED", [], "Fine.")
@@ -423,10 +466,11 @@ def test_a_model_in_this_process_has_the_same_three(bench: Bench) -> None:
     assert call(bench, "read_file", path="proposal.md", offset=1, limit=1) == (
         "# Add login\n\n[lines 1–1 of 4; go on with offset=2]"
     )
+    bench.begin()
     appended = call(bench, "append_review", verdict="approved", issues=[], summary="Fine.")
     assert appended == "Appended: APPROVED, 0 High, 0 Medium, 0 Low."
     assert review_block.verdict(bench.proposal) == "APPROVED"
-    with pytest.raises(ToolFault, match="appended already"):
+    with pytest.raises(ToolFault, match="a run makes one review"):
         call(bench, "append_review", verdict="APPROVED", issues=[], summary="Fine.")
 
 

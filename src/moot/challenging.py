@@ -1,23 +1,27 @@
 """The challenge of a change: a reviewer reads it and appends a review, whose verdict moves the change on.
 
 Whoever reviews, the block is written by `append_review` and read back from proposal.md: what a reviewer says
-besides is never searched for a verdict. A run that was killed after the review had been appended is not paid
-for twice: the next one takes that review up.
+besides is never searched for a verdict. A challenge is a run, noted in STATE.yaml while it is under way: only
+in it can a review be appended, and only one. A run that was killed after that is not paid for twice: the next
+one counts its review.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from moot.changes import TAKEN_UP, Changes, Tell, title_of
+from moot import approval
+from moot.changes import Changes, Counted, Tell, title_of
 from moot.errors import (
-    FileDamaged,
+    DecisionNotPossible,
     InvalidInput,
+    ModelTooSmall,
     MootError,
+    NotApproved,
     ProviderFailed,
     ReviewerCrashed,
     ReviewerMissing,
@@ -36,7 +40,7 @@ from moot.reviewers.protocol import Job, Outcome, Reviewer, Tokens
 from moot.speech import Usage
 from moot.texts import findings, review_block, tasks
 from moot.texts.findings import Matched
-from moot.texts.review_block import Block, Review, Severity, Verdict
+from moot.texts.review_block import Review, Severity, Verdict
 from moot.workspace import change_state, survey
 from moot.workspace.change_state import Call, ChangeState, Data, SessionTokens
 from moot.workspace.changes import ChangeFolder
@@ -95,31 +99,34 @@ class Challenging:
     async def challenge(self, change_id: str, engine: str, tell: Tell) -> Challenged:
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "challenged"), charging(self._changes.account(change_id)):
-            waiting = folder.unrecorded_review()
-            if waiting is not None:
-                tell(TAKEN_UP)
-                return self._recorded(folder, None, taken_up=True)
-            state = folder.state()
-            _may_be_challenged(Phase(state.phase))
+            settled = self._changes.settle(folder, tell)
+            if settled is not None and settled.changed is None:
+                return _challenged(folder, settled, _before(folder), taken_up=True)
+            _may_be_challenged(folder)
             self._changes.valid(folder)
+            earlier = self._changes.last_review(folder)
             self._write_agents_file(folder)
             level = self._complexity(folder)
             reviewer, job = await self._reviewer(folder, engine, level, tell)
             tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
-            outcome = await self._attempted(folder, reviewer, job, tell)
-            return self._recorded(folder, (reviewer.name, outcome))
+            run = folder.begin_run(reviewer.name, job.model or "")
+            job = replace(job, run=run, mcp_command=(*job.mcp_command, "--run", run))
+            try:
+                outcome = await self._attempted(folder, reviewer, job, tell)
+                return self._recorded(folder, reviewer, job, outcome, earlier)
+            finally:
+                folder.end_run(run)
 
     async def _attempted(
         self, folder: ChangeFolder, reviewer: Reviewer, job: Job, tell: Tell
     ) -> Outcome | None:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
         settings = self._settings.workflow
-        before = self._changes.blocks(folder)
         for attempt in range(1, settings.script_retries + 2):
             began = time.monotonic()
             try:
                 outcome = await reviewer.review(job, tell)
-                if len(self._changes.blocks(folder)) == len(before):
+                if folder.review_of(job.run) is None:
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
                 took = round((time.monotonic() - began) * 1000)
@@ -127,7 +134,7 @@ class Challenging:
                 folder.record_call(Call("challenge", _named(reviewer, job), 0, 0, None, took, kind))
                 if not isinstance(failed, MootError):
                     raise
-                if len(self._changes.blocks(folder)) > len(before):
+                if folder.review_of(job.run) is not None:
                     tell(f"{reviewer.name} failed after its review had been appended: {failed}")
                     return None
                 retriable = isinstance(failed, ProviderFailed) and failed.retriable
@@ -154,24 +161,27 @@ class Challenging:
         )
 
     def _recorded(
-        self, folder: ChangeFolder, by: tuple[str, Outcome | None] | None, *, taken_up: bool = False
+        self,
+        folder: ChangeFolder,
+        reviewer: Reviewer,
+        job: Job,
+        outcome: Outcome | None,
+        earlier: Review | None,
     ) -> Challenged:
-        """Reads the verdict from the last complete block and moves the change on."""
-        blocks = self._changes.blocks(folder)
-        if not blocks:
-            raise FileDamaged(f"{folder.id}/proposal.md", "the review that was appended is no longer there")
-        last = review_block.read(blocks[-1])
-        engine, outcome = by or ("", None)
+        """Counts the review of the run. One of a text that is no longer there is no answer."""
         before = folder.state()
 
         def session(data: Data) -> None:
+            if outcome is not None:
+                change_state.note_model(data, job.run, outcome.model)
             if outcome is not None and outcome.session_id is not None:
                 used = _session_tokens(before, outcome)
-                change_state.note_session(data, engine, outcome.session_id, used)
+                change_state.note_session(data, reviewer.name, outcome.session_id, used)
 
-        phase = self._changes.record_review(folder, engine, session)
-        matched = findings.match(_readable(blocks[:-1]), last)
-        return Challenged(folder.id, last, matched, phase, engine, outcome.model if outcome else "", taken_up)
+        counted = self._changes.count_review(folder, job.run, session)
+        if counted.changed is not None:
+            raise NotApproved(folder.id, "it was changed while it was reviewed", counted.changed)
+        return _challenged(folder, counted, earlier, outcome.model if outcome else "")
 
     # -- set-up ------------------------------------------------------------------------------
 
@@ -192,7 +202,7 @@ class Challenging:
                 phase=state.phase,
                 iteration=state.iteration,
                 title=title_of(texts),
-                issues=self._changes.open_issues(folder),
+                issues=approval.open_issues(folder),
                 tree=survey.tree(seen),
             )
         )
@@ -225,7 +235,7 @@ class Challenging:
             folder=folder.path,
             workspace_root=root,
             change_id=folder.id,
-            instructions=prompts.review(folder.id),
+            instructions=prompts.review(folder.id, _dismissed(folder)),
             model=_model(reviewer) or by_complexity[reviewer.name].select_model(level) or None,
             resume=state.session_id if same else None,
             tokens_before=_tokens(state) if same else Tokens(),
@@ -242,8 +252,13 @@ class Challenging:
     async def _model_reviewer(self, folder: ChangeFolder, wanted: str, tell: Tell) -> ModelReviewer:
         gateway = self._moot.gateway
         model = gateway.named(names.parse(wanted)) if wanted else await gateway.model(Speaker("reviewer"))
-        tools = ReviewTools(folder, self._moot.workspace.root, change_state.now, tell)
-        return ModelReviewer(model, tools, self._changes.texts(folder))
+        if model.small:
+            raise ModelTooSmall(str(model.name))
+        root = self._moot.workspace.root
+        dismissed = _dismissed(folder)
+        return ModelReviewer(
+            model, lambda run: ReviewTools(folder, root, change_state.now, tell, run), dismissed
+        )
 
     # -- the loop ----------------------------------------------------------------------------
 
@@ -279,12 +294,28 @@ def _row(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _readable(blocks: Sequence[Block]) -> Review | None:
-    """The last of these reviews, unless somebody has made it unreadable."""
+def _challenged(
+    folder: ChangeFolder, counted: Counted, earlier: Review | None, model: str = "", *, taken_up: bool = False
+) -> Challenged:
+    record = counted.record
+    matched = findings.match(earlier, counted.review)
+    return Challenged(
+        folder.id, counted.review, matched, counted.phase, record.engine, model or record.model, taken_up
+    )
+
+
+def _before(folder: ChangeFolder) -> Review | None:
+    """The last review but one, unless somebody has made it unreadable."""
+    made = [one for one in folder.reviews() if one.record.engine != change_state.PERSON]
     try:
-        return review_block.read(blocks[-1]) if blocks else None
+        return approval.read(made[-2]) if len(made) > 1 else None
     except InvalidInput:
         return None
+
+
+def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:
+    """What the person has decided about issues of any earlier review, and why."""
+    return tuple((one.description, one.because) for one in folder.state().dismissed)
 
 
 def _model(reviewer: Reviewer) -> str | None:
@@ -296,5 +327,9 @@ def _named(reviewer: Reviewer, job: Job) -> str:
     return job.model or reviewer.name
 
 
-def _may_be_challenged(phase: Phase) -> None:
+def _may_be_challenged(folder: ChangeFolder) -> None:
+    phase = Phase(folder.state().phase)
     moved(phase, of_verdict(Verdict.NEEDS_REVISION))
+    last = approval.last_made(folder)
+    if phase is Phase.REJECTED and last and approval.changed_since(folder, last.record) is None:
+        raise DecisionNotPossible(folder.id, "its text is still what was rejected; change it first")

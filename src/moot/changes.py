@@ -14,16 +14,27 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from moot.errors import AlreadyThere, InvalidInput, MootError, NotFound, ProposalInvalid
+from moot import approval
+from moot.errors import (
+    AlreadyThere,
+    FileDamaged,
+    InvalidInput,
+    MootError,
+    NotApproved,
+    NotFound,
+    ProposalInvalid,
+)
 from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.gateway.metering import charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
+from moot.review_shapes import MAX_CHARACTERS
 from moot.texts import markdown, proposal, review_block, tasks
+from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
-from moot.texts.review_block import Block, Review, Severity
+from moot.texts.review_block import Review, Severity, Verdict
 from moot.workspace import change_state, codebase, survey
-from moot.workspace.change_state import Call, Data, Validation
+from moot.workspace.change_state import PERSON, Call, Data, RecordedReview, Validation
 from moot.workspace.changes import ChangeFolder, ChangeFolders
 from moot.workspace.claim import claimed
 from moot.workspace.paths import Root, valid_id
@@ -35,7 +46,8 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 """Told what is going on, a line at a time."""
 
-TAKEN_UP = "an earlier run ended before its review was recorded; that is done now"
+TAKEN_UP = "an earlier run ended before its review was counted; that is done now"
+NOT_OURS = "a review that was not made by moot; it does not count"
 DESCRIPTION_LIMIT = 20_000
 _MENTIONS = 40
 _EXCERPT_LINES = 60
@@ -46,8 +58,11 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A change and where it stands. `verdict` and the counts are those of its last complete review; `waiting`
-    says that the phase does not follow from that one yet. `problem` says why nothing of it can be told."""
+    """A change and where it stands. `verdict` and the counts are those of the last review that moot recorded;
+    `waiting` says that the phase does not follow from that one yet. `approved_by` is whose approval holds for
+    the text as it is: `reviewer`, `person`, or nobody's; `note` is the person's reason, or why there is none
+    where the phase lets one expect it. `strangers` are blocks that were not made by moot. `problem` says why
+    nothing of it can be told."""
 
     id: str
     phase: str = ""
@@ -62,6 +77,21 @@ class Standing:
     cost_usd: float | None = None
     waiting: bool = False
     problem: str = ""
+    strangers: int = 0
+    dismissed: int = 0
+    approved_by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A review that has moved a change on. `changed` names the files that are no longer what it is of; None
+    if all are."""
+
+    record: RecordedReview
+    review: Review
+    phase: Phase
+    changed: tuple[str, ...] | None = None
 
 
 class Proposal(ProposalDraft):
@@ -106,27 +136,34 @@ class Changes:
             found.append(Finding("tasks.md", 1, "error", "the file is missing"))
         else:
             found += proposal.check_tasks(boxes)
+        texts = {"proposal.md": review_block.outside(written), **specs, "tasks.md": boxes or ""}
+        for name, text in texts.items():
+            for number, line in enumerate(LINE_BREAK.split(text), start=1):
+                if len(line) >= MAX_CHARACTERS:
+                    problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
+                    found.append(Finding(name, number, "error", problem))
         return tuple(found)
 
     def valid(self, folder: ChangeFolder) -> None:
+        """As `check`, and the outcome is recorded."""
+        self.check(
+            folder, lambda errors: folder.record_validation(Validation("proposal", not errors, errors))
+        )
+
+    def check(self, folder: ChangeFolder, record: Callable[[int], object] = lambda _: None) -> None:
         """Raises what is wrong; what is only doubtful is let pass."""
         errors = tuple(f for f in self.findings(folder) if f.level == "error")
-        folder.record_validation(Validation("proposal", not errors, len(errors)))
+        record(len(errors))
         if errors:
             raise ProposalInvalid(folder.id, tuple(f"{f.file}:{f.line}: {f.message}" for f in errors))
 
-    def blocks(self, folder: ChangeFolder) -> tuple[Block, ...]:
-        """All complete reviews as they are written, oldest first."""
-        return review_block.blocks(folder.proposal() or "")
-
     def last_review(self, folder: ChangeFolder) -> Review | None:
-        """The one that decides. Whether those before it can be read does not matter."""
-        blocks = self.blocks(folder)
-        return review_block.read(blocks[-1]) if blocks else None
-
-    def open_issues(self, folder: ChangeFolder) -> tuple[review_block.Issue, ...]:
-        review = self.last_review(folder)
-        return review.issues if review else ()
+        """The last one that a reviewer made for moot; None where its block is no longer what it was."""
+        last = approval.last_made(folder)
+        try:
+            return approval.read(last) if last else None
+        except InvalidInput:
+            return None
 
     def standings(self) -> list[Standing]:
         return [self.standing(folder) for folder in self.folders.all()]
@@ -137,7 +174,11 @@ class Changes:
             state = folder.state()
             boxes = tasks.tasks(folder.tasks() or "")
             review = self.last_review(folder)
-            waiting = folder.unrecorded_review() is not None
+            last = approval.last_made(folder)
+            waiting = state.run is not None and folder.review_of(state.run.id) is not None
+            approved_by, note = self._approved_by(folder)
+            strangers = len(folder.strangers())
+            dismissed = len(approval.dismissals(folder, last.record)) if last else 0
         except (MootError, OSError) as error:
             return Standing(folder.id, problem=str(error))
         counts = review_block.count(review) if review else dict.fromkeys(Severity, 0)
@@ -154,40 +195,78 @@ class Changes:
             state.updated_at,
             state.totals.cost_usd,
             waiting,
+            strangers=strangers,
+            dismissed=dismissed,
+            approved_by=approved_by,
+            note=note,
         )
+
+    def _approved_by(self, folder: ChangeFolder) -> tuple[str, str]:
+        """Whose approval holds for the text as it is; and, where the phase lets one expect it, why none."""
+        try:
+            record = approval.check(folder)
+        except NotApproved as error:
+            expected = folder.state().phase in (Phase.CHALLENGED, Phase.IMPLEMENTING)
+            return "", ": ".join(filter(None, (error.problem, ", ".join(error.changed)))) if expected else ""
+        return ("person", record.because) if record.engine == PERSON else ("reviewer", "")
+
+    def check_made(self, folder: ChangeFolder) -> tuple[Finding, ...]:
+        """Reviews that moot did not make, and one that it made and that is no longer there."""
+        found = [Finding("proposal.md", one.line, "error", NOT_OURS) for one in folder.strangers()]
+        last = approval.last_made(folder)
+        if last is not None and last.block is None:
+            problem = "the last review that moot made is no longer there as it was written"
+            found.append(Finding("proposal.md", 1, "error", problem))
+        return tuple(found)
+
+    def tell_strangers(self, folder: ChangeFolder, tell: Tell) -> None:
+        for block in folder.strangers():
+            tell(f"proposal.md:{block.line}: {NOT_OURS}")
 
     # -- reviews -----------------------------------------------------------------------------
 
-    def record_review(
-        self, folder: ChangeFolder, engine: str = "", also: Callable[[Data], None] = lambda _: None
-    ) -> Phase:
-        """Moves the change on by the verdict of its last complete review. `also` is noted with it."""
-        *earlier, block = self.blocks(folder)
-        verdict = review_block.read(block).verdict
-        state = folder.state()
-        phase = moved(_challengeable(Phase(state.phase)), of_verdict(verdict))
-        # The very same text may be there several times; once it counts, all of them do.
-        same = 1 + sum(one.raw == block.raw for one in earlier)
-        known = sum(one.hash == change_state.review_hash(block.raw) for one in state.reviews or ())
+    def count_review(
+        self, folder: ChangeFolder, run: str, also: Callable[[Data], None] = lambda _: None
+    ) -> Counted:
+        """Moves the change on by the verdict of the review that was appended in the run, which is over with
+        that. `also` is noted with it. A text that was changed since is approved by nobody."""
+        made = folder.review_of(run)
+        try:
+            if made is None:
+                raise InvalidInput("review", "it is not there")
+            review = approval.read(made)
+        except InvalidInput as error:
+            folder.update_state(change_state.end_run)
+            problem = f"the review that was appended cannot be used: {error.problem}"
+            raise FileDamaged(str(folder.path / "proposal.md"), problem) from None
+        changed = approval.changed_since(folder, made.record)
+        before = Phase(folder.state().phase)
+        holds = changed is None or review.verdict is not Verdict.APPROVED
+        phase = moved(before, of_verdict(review.verdict)) if holds else before
 
         def noted(data: Data) -> None:
-            for _ in range(max(1, same - known)):
-                change_state.note_review(data, block.raw, verdict, engine)
-            data.update(phase=str(phase), last_action="challenge")
+            data.update(phase=str(phase), last_action="challenge", verdict=str(review.verdict))
+            change_state.end_run(data)
             also(data)
 
         folder.update_state(noted)
-        return phase
+        return Counted(made.record, review, phase, changed)
 
-    def settle(self, folder: ChangeFolder, tell: Tell) -> None:
-        """A review that a killed run has left counts before anything else is done: a revision would pass it
-        off as a review of the new text, and work would begin on what it had rejected."""
-        if folder.unrecorded_review() is None:
-            return
-        phase = Phase(folder.state().phase)
-        if _challengeable(phase) is phase:
-            tell(TAKEN_UP)
-            self.record_review(folder)
+    def settle(self, folder: ChangeFolder, tell: Tell) -> Counted | None:
+        """What a killed run has left is done with before anything else: a review that is whole counts, and
+        half of one is void. Otherwise a revision would pass it off as a review of the new text."""
+        self.tell_strangers(folder, tell)
+        run = folder.state().run
+        if run is None:
+            return None
+        folder.end_run(run.id)
+        if folder.review_of(run.id) is None:
+            return None
+        if (Phase(folder.state().phase), Move.APPROVE) not in TRANSITIONS:
+            folder.update_state(change_state.end_run)
+            return None
+        tell(TAKEN_UP)
+        return self.count_review(folder, run.id)
 
     # -- drafting ----------------------------------------------------------------------------
 
@@ -219,7 +298,7 @@ class Changes:
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
             moved(Phase(folder.state().phase), Move.REPROPOSE)
-            issues = self.open_issues(folder)
+            issues = approval.open_issues(folder)
             if not issues and not wishes:
                 raise InvalidInput(
                     "reproposal", "the last review left no issue open: say what should be different"
@@ -305,11 +384,6 @@ def call(step: str, reply: Reply) -> Call:
     return Call(
         step, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, reply.duration_ms, "ok"
     )
-
-
-def _challengeable(phase: Phase) -> Phase:
-    """A review that came while the change was elsewhere counts as if it had been waiting for it."""
-    return phase if (phase, Move.APPROVE) in TRANSITIONS else Phase.PROPOSED
 
 
 def _files(folder: ChangeFolder) -> tuple[str, ...]:

@@ -14,6 +14,10 @@
     │   ├── LimitReached           more at once, or dearer, than the configuration allows
     │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
+    │   ├── NotApproved            a change that nobody has approved as it is (names what has changed)
+    │   ├── ReviewNotTaken         a review that does not count: no run of moot's, or its second one
+    │   ├── DecisionNotPossible    what the person decides about a change does not fit what was found
+    │   ├── ModelTooSmall          a model that is known to be too small to review
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
     │   └── ConfigInvalid          moot.toml or a model name makes no sense
@@ -159,6 +163,37 @@ class ProposalInvalid(UserMistake):
         super().__init__(f"Change '{change_id}' is not ready for a review:\n  " + "\n  ".join(findings))
         self.change_id = change_id
         self.findings = findings
+
+
+class NotApproved(UserMistake):
+    """`changed` names the files that are no longer what was approved."""
+
+    def __init__(self, change_id: str, problem: str, changed: tuple[str, ...] = ()) -> None:
+        files = f": {', '.join(changed)}" if changed else ""
+        super().__init__(f"Change '{change_id}' is not approved as it is: {problem}{files}")
+        self.change_id = change_id
+        self.problem = problem
+        self.changed = changed
+
+
+class ReviewNotTaken(UserMistake):
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The review was not appended: {problem}")
+        self.problem = problem
+
+
+class DecisionNotPossible(UserMistake):
+    def __init__(self, change_id: str, problem: str) -> None:
+        super().__init__(f"Change '{change_id}': {problem}")
+        self.change_id = change_id
+        self.problem = problem
+
+
+class ModelTooSmall(UserMistake):
+    def __init__(self, model: str, problem: str = "it is too small to judge anything") -> None:
+        super().__init__(f"{model} reviews nothing: {problem}")
+        self.model = model
+        self.problem = problem
 
 
 class UncommittedWork(UserMistake):

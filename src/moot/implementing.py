@@ -1,20 +1,21 @@
 """An approved change is built: task by task, by a coding agent, with a test command after each.
 
-Whether a task is done is not for the agent to say: something must have changed, and the tests must pass. The
-boxes in tasks.md are where that is kept, so that the next run goes on with the first that is open.
+What is built is exactly what was approved: that is looked up before every task, and whatever an agent does to
+the change's own folder is undone. Whether a task is done is not for the agent to say: something must have
+changed, and the tests must pass. The boxes in tasks.md are where that is kept, so that the next run goes on
+with the first that is open.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moot import approval
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
@@ -25,19 +26,16 @@ from moot.processes import environment
 from moot.prompting import change as prompts
 from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
-from moot.texts import markdown, tasks
+from moot.texts import tasks
 from moot.texts.tasks import Task
 from moot.workspace import survey
 from moot.workspace.change_state import Call
 from moot.workspace.changes import TASKS, ChangeFolder
 from moot.workspace.claim import claimed
+from moot.workspace.frozen import MARKS
 
 if TYPE_CHECKING:
     from moot.config import Settings
-
-MARKS = (".claim.json", ".*.moot-lock", ".*.moot-new")
-"""Files that are there only while something is written, or somebody is at work."""
-_TICKED = re.compile(r"\[[xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,7 @@ class Implementing:
         with claimed(folder.path, "implemented"), charging(self._changes.account(change_id)):
             self._changes.settle(folder, tell)
             phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
+            self._check(folder)
             if not _tasks(folder):
                 raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
             if not _open(folder):
@@ -83,20 +82,21 @@ class Implementing:
             folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
             return await self._carried_out(folder, coder, tell)
 
+    def _check(self, folder: ChangeFolder) -> None:
+        """Raises what is wrong: nobody has approved these very texts, or they could not have been."""
+        approval.check(folder)
+        self._changes.check(folder)
+
     async def _carried_out(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> Built:
         done: list[str] = []
         while (number := _first_open(_tasks(folder))) is not None:
             task = _tasks(folder)[number - 1]
             tell(f"{coder.name} does task {number}: {task.text}")
-            reviewed = folder.proposal() or ""
-            try:
-                problem = await self._one(folder, coder, number, tell)
-            finally:
-                if left := folder.bring_back_reviews(reviewed):
-                    tell(f"reviews were changed or lost, and are back; the text without them is in {left}")
+            problem = await self._one(folder, coder, number, tell)
             if problem:
                 return Built(Phase.IMPLEMENTING, tuple(done), _open(folder), problem)
-            _tick(folder, task)
+            self._check(folder)
+            folder.write_tasks(tasks.tick(folder.tasks() or "", task.line))
             done.append(task.text)
             if not _open(folder):
                 # Before the last commit, so that it takes along where the change stands.
@@ -105,15 +105,29 @@ class Implementing:
                 await self._committed(f"{task.text}\n\nChange: {folder.id}")
         return Built(Phase(folder.state().phase), tuple(done))
 
+    @contextmanager
+    def _frozen(self, folder: ChangeFolder, tell: Tell) -> Iterator[None]:
+        """Whatever others do to the change's own folder meanwhile is undone, and said."""
+        before = folder.freeze()
+        try:
+            yield
+        finally:
+            undone, kept = folder.bring_back(before)
+            if undone:
+                where = f"; what was written there is in {kept}" if kept else ""
+                tell(f"the change's own files are not for the agent to change, and are back{where}:")
+                for name in undone:
+                    tell(f"  {name}")
+
     async def _one(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        boxes = _tasks(folder)
-        text = prompts.task(folder.id, self._place(folder), boxes, number, self._test)
-        before = _fingerprint(root)
+        text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
+        before = self._fingerprint(folder)
         began = time.monotonic()
         try:
-            worked = await coder.work(Order(text, root, timeout), tell)
+            with self._frozen(folder, tell):
+                worked = await coder.work(Order(text, root, timeout), tell)
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)
             interrupted = isinstance(failed, asyncio.CancelledError)
@@ -122,9 +136,7 @@ class Implementing:
             if interrupted:
                 raise
             return str(failed)
-        finally:
-            _reopen(folder, boxes)
-        changed = _fingerprint(root) != before
+        changed = self._fingerprint(folder) != before
         folder.record_call(
             Call(
                 "implement",
@@ -139,9 +151,8 @@ class Implementing:
         if not changed:
             said = worked.said.strip() or "(nothing)"
             return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."
-        if boxes[number - 1].text not in _open(folder):
-            return f"{coder.name} has taken the task out of {TASKS}"
-        return await self._tested(tell)
+        with self._frozen(folder, tell):
+            return await self._tested(tell)
 
     async def _tested(self, tell: Tell) -> str:
         """What is wrong; nothing if all is well, or there is no test."""
@@ -218,6 +229,20 @@ class Implementing:
             raise AgentMissing(wanted, why)
         return None if coder is None else MeteredCoder(coder, self._moot)
 
+    def _fingerprint(self, folder: ChangeFolder) -> Mapping[str, tuple[int, int]]:
+        """What tells whether anything was changed. The change's own files are no work."""
+        root, own = self._moot.workspace.root, f"{self._place(folder)}/"
+        marks: dict[str, tuple[int, int]] = {}
+        for name in survey.look(root).files:
+            if name.startswith(own):
+                continue
+            try:
+                status = (root / name).stat()
+            except OSError:
+                continue
+            marks[name] = (status.st_mtime_ns, status.st_size)
+        return marks
+
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
 
@@ -232,35 +257,3 @@ def _first_open(boxes: tuple[Task, ...]) -> int | None:
 
 def _open(folder: ChangeFolder) -> tuple[str, ...]:
     return tuple(task.text for task in _tasks(folder) if not task.done)
-
-
-def _tick(folder: ChangeFolder, task: Task) -> None:
-    """By its words: what stands above it may have changed."""
-    same = [one for one in _tasks(folder) if one.text == task.text and not one.done]
-    folder.write_tasks(tasks.tick(folder.tasks() or "", same[0].line))
-
-
-def _reopen(folder: ChangeFolder, before: Sequence[Task]) -> None:
-    """Takes back the ticks that an agent has made: it has been asked not to, and is not the judge of them."""
-    missing = Counter(task.text for task in before if not task.done) - Counter(_open(folder))
-    text = folder.tasks() or ""
-    starts = markdown.parse(text).starts
-    for task in reversed(tasks.tasks(text)):
-        ticked = _TICKED.search(text, starts[task.line - 1]) if task.done else None
-        if ticked and missing[task.text] > 0:
-            missing[task.text] -= 1
-            text = f"{text[: ticked.start()]}[ ]{text[ticked.end() :]}"
-    if text != (folder.tasks() or ""):
-        folder.write_tasks(text)
-
-
-def _fingerprint(root: Path) -> Mapping[str, tuple[int, int]]:
-    """What tells whether anything was changed."""
-    marks: dict[str, tuple[int, int]] = {}
-    for name in survey.look(root).files:
-        try:
-            status = (root / name).stat()
-        except OSError:
-            continue
-        marks[name] = (status.st_mtime_ns, status.st_size)
-    return marks

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from moot.errors import DraftInvalid, ReplyEmpty, ReviewerTimedOut
+from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
 from moot.gateway.model import Model
 from moot.gateway.names import ModelName
 from moot.prompting import change as prompts
@@ -16,15 +16,17 @@ from moot.speech import ModelSaid, Reply, Request, ToolFault, UserSaid
 
 
 class ModelReviewer:
-    """A model that has no use of tools, as the embedded one, gets the files in its prompt and answers by
-    schema; the block is written by `append_review` all the same."""
+    """A model that has no use of tools, as weights on this machine, gets the files in its prompt and answers
+    by schema; the block is written by `append_review` all the same. `tools` makes those of a run."""
 
     name = "model"
 
-    def __init__(self, model: Model, tools: ReviewTools, texts: prompts.ChangeTexts) -> None:
+    def __init__(
+        self, model: Model, tools: Callable[[str], ReviewTools], dismissed: prompts.Dismissed = ()
+    ) -> None:
         self._model = model
         self._tools = tools
-        self._texts = texts
+        self._dismissed = dismissed
 
     @property
     def model_name(self) -> ModelName:
@@ -35,7 +37,11 @@ class ModelReviewer:
         try:
             async with asyncio.timeout(job.timeout):
                 local = self._model.name.is_local
-                reply = await (self._by_schema(progress) if local else self._with_tools(job))
+                # Of each attempt its own: another conversation has read nothing yet.
+                tools = self._tools(job.run)
+                reply = await (
+                    self._by_schema(job, tools, progress) if local else self._with_tools(job, tools)
+                )
         except TimeoutError as error:
             raise ReviewerTimedOut(self.name, f"no review within {job.timeout:g} s") from error
         took = round((time.monotonic() - began) * 1000)
@@ -46,13 +52,13 @@ class ModelReviewer:
             None, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, took, reply.text
         )
 
-    async def _with_tools(self, job: Job) -> Reply | None:
+    async def _with_tools(self, job: Job, tools: ReviewTools) -> Reply | None:
         request = Request(
             system=job.instructions,
             messages=(UserSaid(f"Review the change `{job.change_id}`."),),
             max_tokens=prompts.REVIEW_TOKENS,
             temperature=prompts.REVIEW_TEMPERATURE,
-            tools=self._tools.tools(),
+            tools=tools.tools(),
         )
         try:
             return await self._model.stream(request)
@@ -60,16 +66,21 @@ class ModelReviewer:
             # It had nothing to add to its review; whether there is one is seen in the file.
             return None
 
-    def _append(self, given: ReviewInput) -> None:
-        self._tools.append_review(given.verdict, given.issues, given.summary)
-
-    async def _by_schema(self, progress: Callable[[str], None]) -> Reply:
+    async def _by_schema(self, job: Job, tools: ReviewTools, progress: Callable[[str], None]) -> Reply:
         """A review that contradicts itself is returned once, with the reason."""
+
+        def append(given: ReviewInput) -> None:
+            tools.append_review(given.verdict, given.issues, given.summary)
+
+        texts = tools.give()
+        if (size := sum(map(len, texts.values()))) > prompts.ROOM:
+            problem = f"the change has {size:,} characters, and it can be given {prompts.ROOM:,} at most"
+            raise ModelTooSmall(str(self._model.name), problem)
         progress("reads the change's files in its prompt")
-        request = prompts.review_without_tools(self._texts, small=self._model.small)
+        request = prompts.review_without_tools(job.change_id, texts, self._dismissed)
         drafted = await self._model.draft(request, ReviewInput)
         try:
-            self._append(drafted.value)
+            append(drafted.value)
         except ToolFault as refused:
             told = drafted.reply.text
             again = Request(
@@ -84,7 +95,7 @@ class ModelReviewer:
             )
             drafted = await self._model.draft(again, ReviewInput)
             try:
-                self._append(drafted.value)
+                append(drafted.value)
             except ToolFault as twice:
                 raise DraftInvalid("review", str(twice), drafted.reply.text) from twice
         return drafted.reply

@@ -134,8 +134,10 @@ DESCRIPTIONS = {
         "specifications), or, with '@' or '@/…', of the workspace that it is about."
     ),
     "append_review": (
-        "Append your review to the change's proposal.md. Call it exactly once, when you have read all: "
-        "this, and not what you say, is the review. A verdict that contradicts the issues is refused with "
+        "Append your review to the change's proposal.md. Call it exactly once, when you have read "
+        "proposal.md, every file in specs and tasks.md to their end: "
+        "this, and not what you say, is the review. Only a reviewer that `moot challenge` has started can "
+        "append one. A verdict that contradicts the issues is refused with "
         "the reason; correct it and call again."
     ),
 }

@@ -1,7 +1,8 @@
 """The three tools of a reviewer: read a file, list a folder, append the review.
 
 Knows which files a reviewer may see (the change's own, and around it the workspace's code, to read only) and
-what a review must be to be taken (R4). It writes nothing but a review, and nowhere but at the end of the
+what a review must be to be taken: made in a run that moot began, of texts that were read, in agreement with
+itself (R4). It writes nothing but a review, and nowhere but at the end of the
 change's proposal. Refuses to know who the reviewer is and how it calls: the same tools serve a model in this
 process and a client of the MCP server. Everything that a reviewer names or says is untrusted; whatever is
 refused is a `ToolFault`, in words that the reviewer can act on and that name no path of the machine.
@@ -10,12 +11,12 @@ refused is a `ToolFault`, in words that the reviewer can act on and that name no
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +76,28 @@ class ReviewInput(BaseModel):
 # -- the tools -----------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Reading:
+    """A file as it was when it was read, and the lines of it that were."""
+
+    text: str
+    lines: set[int] = field(default_factory=set)
+
+
 class ReviewTools:
-    """The tools on one change. One object is one run: it remembers what was appended in it."""
+    """The tools on one change. One object is one reviewer at work: it remembers what was read of the change,
+    and takes no review of what was not."""
 
     def __init__(
-        self, folder: ChangeFolder, workspace_root: Path, now: Callable[[], str], log: Callable[[str], None]
+        self,
+        folder: ChangeFolder,
+        workspace_root: Path,
+        now: Callable[[], str],
+        log: Callable[[str], None],
+        run: str = "",
     ) -> None:
-        """`now` stamps a review; `log` is told each thing that the reviewer does."""
+        """`now` stamps a review; `log` is told each thing that the reviewer does. `run` is the one that moot
+        has begun, in which the review is made; without one, there is only reading."""
         self._folder = folder
         self._workspace_root = workspace_root
         # Resolved once: a change's folder that is swapped for a link later leads nowhere.
@@ -89,7 +105,8 @@ class ReviewTools:
         self._workspace = Root(workspace_root)
         self._now = now
         self._log = log
-        self._appended: set[tuple[bytes, Review]] = set()
+        self._run = run
+        self._read: dict[Path, _Reading] = {}
         self._appending = threading.Lock()
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
@@ -105,6 +122,7 @@ class ReviewTools:
                 limit_mb = LARGEST_FILE // 1_000_000
                 raise ToolFault(f"{path[:200]!r} is larger than {limit_mb} MB and cannot be read.") from None
             content = _excerpt(path, text, offset, limit)
+            self._note_read(root, below, text, content)
         last = content.offset + content.text.count("\n")
         self._log(f"read {path}, lines {content.offset}–{last} of {content.lines}")
         return content
@@ -124,29 +142,55 @@ class ReviewTools:
         return Listing(path=path, entries=entries, truncated=len(shown) > MAX_ENTRIES)
 
     def append_review(self, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven) -> Appended:
-        """Appends a review; one that contradicts itself, or was just appended, is refused."""
+        """Appends a review, one in a run. One that contradicts itself, or is of a text that was not read, is
+        refused."""
         with self._told(), self._appending:
             review = Review(
-                as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), ""
+                as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), self._now()
             )
             refused = _refused(review)
             if refused:
                 raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
-            proposal = self._folder.proposal()
-            if proposal is None:
+            if self._folder.proposal() is None:
                 raise ToolFault("The review was not appended: the change has no proposal.md any more.")
-            # What stands outside the reviews: the same review of a text that has changed is a new one.
-            lines = (line for line in review_block.outside(proposal).split("\n") if line.strip())
-            reviewed = hashlib.sha256("\n".join(lines).encode()).digest()
-            if (reviewed, review) in self._appended:
-                raise ToolFault("This review was appended already: you are done, do not append it again.")
-            stamped = Review(review.verdict, review.issues, review.summary, self._now())
-            self._folder.append_review(stamped)
-            self._appended.add((reviewed, review))
+            self._folder.append_review(review, self._run, self._check_read)
         counts = review_block.count(review)
         high, medium, low = (counts[severity] for severity in Severity)
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
         return Appended(verdict=review.verdict.value, high=high, medium=medium, low=low)
+
+    def give(self) -> dict[str, str]:
+        """All texts of the change at once, for a reviewer that has no use of tools: it has read them."""
+        texts = self._folder.reviewable()
+        for name, text in texts.items():
+            reading = self._read[self._change.resolve(name)] = _Reading(text)
+            reading.lines.update(range(1, _count_lines(text) + 1))
+        return texts
+
+    def _note_read(self, root: Root, below: str, text: str, content: FileContent) -> None:
+        place = root.resolve(below)
+        if not place.is_relative_to(self._change.real):
+            return
+        reading = self._read.get(place)
+        if reading is None or reading.text != text:
+            reading = self._read[place] = _Reading(text)
+        reading.lines.update(range(content.offset, content.offset + content.text.count("\n") + 1))
+
+    def _check_read(self, texts: Mapping[str, str]) -> None:
+        unread = []
+        for name, text in texts.items():
+            reading = self._read.get(self._change.resolve(name))
+            if reading is None:
+                unread.append(name)
+            elif reading.text != text:
+                unread.append(f"{name} (it has changed since you read it)")
+            elif left := set(range(1, _count_lines(text) + 1)) - reading.lines:
+                unread.append(f"{name} (from line {min(left)})")
+        if unread:
+            raise ToolFault(
+                f"The review was not appended: you have not read all of the change. Read with read_file: "
+                f"{', '.join(unread)}. Then append your review."
+            )
 
     def tools(self) -> tuple[Tool, ...]:
         """The same three for a model in this process."""
@@ -243,10 +287,19 @@ def _below(text: str, workspace_root: Path) -> str:
     return text
 
 
-def _excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
+def _lines(text: str) -> list[str]:
     lines = LINE_BREAK.split(text)
     if not lines[-1]:
         lines.pop()
+    return lines
+
+
+def _count_lines(text: str) -> int:
+    return len(_lines(text))
+
+
+def _excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
+    lines = _lines(text)
     if offset > max(len(lines), 1):
         raise ToolFault(f"{path[:200]!r} has {len(lines)} lines: offset={offset} is behind its end.")
     taken: list[str] = []

@@ -15,6 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from moot import approval
 from moot.challenging import Challenging
 from moot.changes import Changes
 from moot.consulting import Company, Consultation, Consulting, Matter
@@ -167,8 +168,7 @@ class WorkflowWork:
     async def _review(self, state: WorkflowState, effect: CarryOut) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
-        reviewed = folder.state().last_action == "challenge" and folder.unrecorded_review() is None
-        if not reviewed:
+        if not self._is_reviewed(folder):
             engine = str(state.config.get("engine") or "auto")
             await Challenging(self._changes).challenge(folder.id, engine, self._company.tell)
         review = self._changes.last_review(folder)
@@ -183,6 +183,12 @@ class WorkflowWork:
             "medium": counts[Severity.MEDIUM],
             "cost_usd": _cost(folder, first),
         }
+
+    def _is_reviewed(self, folder: ChangeFolder) -> bool:
+        """Whether an earlier run got as far as that, and the text is still what was reviewed."""
+        state, last = folder.state(), approval.last_made(folder)
+        over = state.last_action == "challenge" and state.run is None
+        return over and last is not None and approval.changed_since(folder, last.record) is None
 
     async def _revise(self, state: WorkflowState, effect: CarryOut) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)

@@ -20,6 +20,7 @@ import pytest
 
 import tests.netguard.sitecustomize as netguard
 from moot.reviewers import Job, Reviewer, Tokens, find
+from moot.workspace.changes import ChangeFolder
 from tests.stub.server import StubServer
 from tests.surfaces.mcp.client import a_change
 
@@ -98,6 +99,7 @@ class Desk:
         tokens_before: Tokens | None = None,
         mcp_command: tuple[str, ...] | None = None,
     ) -> Job:
+        run = ChangeFolder(CHANGE, self.change).begin_run(self.reviewer.name, "")
         server = (sys.executable, "-m", "moot", "mcp", "--workspace", str(self.workspace), "--change", CHANGE)
         return Job(
             folder=self.change,
@@ -107,7 +109,8 @@ class Desk:
             model=MODELS[self.reviewer.name],
             resume=resume,
             timeout=120,
-            mcp_command=mcp_command or server,
+            mcp_command=mcp_command or (*server, "--run", run),
+            run=run,
             tokens_before=tokens_before or Tokens(),
         )
 

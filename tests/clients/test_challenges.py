@@ -14,7 +14,7 @@ import pytest
 from moot.texts import review_block
 from moot.workspace.documents import YamlDocument
 from tests.clients.conftest import CHANGE, MODELS, Desk
-from tests.clients.test_reviews import uses
+from tests.clients.test_reviews import reads, uses
 from tests.stub.script import Behaviour, Spent
 from tests.surfaces.mcp.client import NOT_YET, PROPOSAL
 
@@ -45,7 +45,7 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
     settings = f'[workflow]\nscript_retries = 0\n[claude]\nlow = "{MODELS["claude"]}"\n'
     (desk.workspace / "moot.toml").write_text(settings, encoding="utf-8")
     desk.stub.script(
-        uses("read_file", {"path": "proposal.md"}, Spent(1000, 10)),
+        reads(Spent(1000, 10)),
         uses("append_review", NOT_YET, Spent(2000, 20)),
         Behaviour(text="I have appended my review.", usage=Spent(3000, 30)),
     )
@@ -58,6 +58,7 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
     [block] = review_block.blocks(written)
 
     desk.stub.script(
+        reads(Spent(1000, 10)),
         uses("append_review", APPROVAL, Spent(4000, 40)),
         Behaviour(text="It is good now.", usage=Spent(5000, 50)),
     )
@@ -75,7 +76,7 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
     calls = state["telemetry"]["calls"]
     assert [(call["tokens_in"], call["tokens_out"], call["outcome"]) for call in calls] == [
         (6000, 60, "ok"),
-        (9000, 90, "ok"),
+        (10000, 100, "ok"),
     ], "each run's own tokens, although the session counts all"
     if desk.reviewer.name == "claude":
         # 6,000 tokens at $5 a million, 60 at $25; Codex does not say what a model that nobody knows costs.

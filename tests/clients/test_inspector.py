@@ -9,18 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from moot.texts import review_block
-from moot.texts.review_block import Verdict
 from tests.clients.conftest import CHANGE, NODE, Wall, client
 from tests.surfaces.cli.command import environment
 from tests.surfaces.mcp.client import ISSUE, a_change, serving
 
 
 def inspect(folder: Path, wall: Wall, target: tuple[str, ...], *arguments: str) -> Any:
+    done = inspected(folder, wall, target, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def inspected(
+    folder: Path, wall: Wall, target: tuple[str, ...], *arguments: str
+) -> subprocess.CompletedProcess[str]:
     program = client("mcp-inspector")
     env = environment(folder) | wall.proxies
     env["PATH"] = os.pathsep.join([NODE, env["PATH"]])
-    done = subprocess.run(
+    return subprocess.run(
         [str(program), "--cli", *target, *arguments],
         env=env,
         cwd=folder,
@@ -31,8 +37,6 @@ def inspect(folder: Path, wall: Wall, target: tuple[str, ...], *arguments: str) 
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_the_inspector_sees_and_uses_the_tools_of_one_change(tmp_path: Path, wall: Wall) -> None:
@@ -40,16 +44,21 @@ def test_the_inspector_sees_and_uses_the_tools_of_one_change(tmp_path: Path, wal
     server = (sys.executable, "-m", "moot", "mcp", "--workspace", str(tmp_path), "--change", CHANGE)
     listed = inspect(tmp_path, wall, server, "--method", "tools/list")
     assert [tool["name"] for tool in listed["tools"]] == ["read_file", "list_directory", "append_review"]
-    appended = inspect(
+    before = (change / "proposal.md").read_text(encoding="utf-8")
+    # Each of its calls is a server of its own, which nobody has challenged anything with.
+    refused = inspected(
         tmp_path,
         wall,
         server,
         *("--method", "tools/call", "--tool-name", "append_review"),
         *("--tool-arg", "verdict=NEEDS_REVISION", f"issues={json.dumps([ISSUE])}", "summary=Not yet."),
     )
-    assert appended["structuredContent"] == {"verdict": "NEEDS_REVISION", "high": 1, "medium": 0, "low": 0}
-    proposal = (change / "proposal.md").read_text(encoding="utf-8")
-    assert review_block.verdict(proposal) == Verdict.NEEDS_REVISION
+    assert refused.returncode != 0
+    assert "Start it with `moot challenge add-login`." in refused.stderr
+    listing = ("--method", "tools/call", "--tool-name", "list_directory", "--tool-arg", "path=specs")
+    used = inspect(tmp_path, wall, server, *listing)
+    assert used["structuredContent"]["entries"] == [{"name": "login.md", "kind": "file"}]
+    assert (change / "proposal.md").read_text(encoding="utf-8") == before
 
 
 def test_the_inspector_reaches_the_server_over_http(tmp_path: Path, wall: Wall) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,12 @@ def uses(tool: str, arguments: Mapping[str, object], spent: Spent | None = None)
     return Behaviour(tool_calls=((f"{SERVER}{tool}", arguments),), usage=spent)
 
 
+def reads(spent: Spent | None = None) -> Behaviour:
+    """Everything that a review is of."""
+    files = ("proposal.md", "specs/login.md", "tasks.md")
+    return Behaviour(tool_calls=tuple((f"{SERVER}read_file", {"path": path}) for path in files), usage=spent)
+
+
 def reviewed(desk: Desk, job: Job) -> tuple[Outcome, list[str]]:
     progress: list[str] = []
     outcome = asyncio.run(desk.reviewer.review(job, progress.append))
@@ -38,7 +45,7 @@ def failed(desk: Desk, job: Job) -> ProviderFailed:
 def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
     contradiction = NOT_YET | {"verdict": "APPROVED"}
     desk.stub.script(
-        uses("read_file", {"path": "proposal.md"}, Spent(1000, 10)),
+        reads(Spent(1000, 10)),
         uses("list_directory", {"path": "specs"}, Spent(2000, 20, cache_read_tokens=1000)),
         uses("append_review", contradiction, Spent(3000, 30)),
         uses("append_review", NOT_YET, Spent(4000, 40)),
@@ -47,6 +54,8 @@ def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
     outcome, progress = reviewed(desk, desk.job())
     assert progress == [
         "reads proposal.md",
+        "reads specs/login.md",
+        "reads tasks.md",
         "lists specs",
         "appends its review",
         "is asked to correct its review",
@@ -76,7 +85,9 @@ def test_a_resumed_session_remembers_and_counts_only_what_is_new(desk: Desk) -> 
     first, _ = reviewed(desk, desk.job("Look at the form."))
     assert first.session_id is not None
     desk.stub.script(
-        uses("append_review", NOT_YET, Spent(2000, 20)), Behaviour(text="Done.", usage=Spent(3000, 30))
+        reads(Spent(1000, 10)),
+        uses("append_review", NOT_YET, Spent(2000, 20)),
+        Behaviour(text="Done.", usage=Spent(3000, 30)),
     )
     before = Tokens(first.tokens_in, first.tokens_out, first.tokens_cached)
     second, progress = reviewed(desk, desk.job("Look again.", resume=first.session_id, tokens_before=before))
@@ -84,9 +95,9 @@ def test_a_resumed_session_remembers_and_counts_only_what_is_new(desk: Desk) -> 
     assert "Look at the form." in asked
     assert "The form has no limit." in asked
     assert "Look again." in asked
-    assert progress == ["appends its review"]
+    assert progress[-1] == "appends its review"
     assert second.session_id == first.session_id
-    assert (second.tokens_in, second.tokens_out) == (5000, 50)
+    assert (second.tokens_in, second.tokens_out) == (6000, 60)
     assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
 
 
@@ -123,9 +134,10 @@ def test_a_server_that_does_not_start_is_no_review(desk: Desk) -> None:
 
 
 def test_a_server_that_takes_its_time_is_waited_for(desk: Desk) -> None:
-    command = desk.job().mcp_command
-    desk.stub.script(uses("append_review", NOT_YET), Behaviour(text="Done."))
-    reviewed(desk, desk.job(mcp_command=("/bin/sh", "-c", 'sleep 2; exec "$@"', "sh", *command)))
+    job = desk.job()
+    desk.stub.script(reads(), uses("append_review", NOT_YET), Behaviour(text="Done."))
+    slowly = ("/bin/sh", "-c", 'sleep 2; exec "$@"', "sh", *job.mcp_command)
+    reviewed(desk, replace(job, mcp_command=slowly))
     assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
 
 

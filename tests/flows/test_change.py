@@ -19,12 +19,14 @@ from moot.flows.change import (
 from moot.texts.review_block import Verdict
 
 POSSIBLE = {
-    Phase.PROPOSED: ("proposal", "challenge", "reproposal"),
-    Phase.CHALLENGED: ("challenge", "reproposal", "implement"),
-    Phase.IMPLEMENTING: ("implement",),
-    Phase.COMPLETE: ("archive",),
+    Phase.PROPOSED: ("proposal", "challenge", "reproposal", "dismiss", "approve", "abandon"),
+    Phase.CHALLENGED: (*("challenge", "reproposal", "implement", "dismiss", "approve", "reopen", "abandon"),),
+    Phase.IMPLEMENTING: (
+        *("implement", "challenge", "reproposal", "dismiss", "approve", "reopen", "abandon"),
+    ),
+    Phase.COMPLETE: ("archive", "reopen", "abandon"),
     Phase.ARCHIVED: (),
-    Phase.REJECTED: ("reproposal", "archive"),
+    Phase.REJECTED: ("challenge", "reproposal", "archive", "dismiss", "approve", "reopen", "abandon"),
 }
 
 
@@ -36,15 +38,27 @@ POSSIBLE = {
         (Verdict.REJECTED, Phase.REJECTED),
     ],
 )
-@pytest.mark.parametrize("before", [Phase.PROPOSED, Phase.CHALLENGED])
+@pytest.mark.parametrize("before", [Phase.PROPOSED, Phase.CHALLENGED, Phase.IMPLEMENTING, Phase.REJECTED])
 def test_a_verdict_leads_where_r3_says(before: Phase, verdict: Verdict, phase: Phase) -> None:
     assert moved(before, of_verdict(verdict)) is phase
 
 
-def test_nothing_but_a_verdict_leads_to_challenged_or_rejected() -> None:
+def test_nothing_but_a_verdict_or_the_person_leads_to_challenged_or_rejected() -> None:
     verdicts = {of_verdict(verdict) for verdict in Verdict}
-    led = {move for (_, move), phase in TRANSITIONS.items() if phase in {Phase.CHALLENGED, Phase.REJECTED}}
-    assert led <= verdicts
+    led = {
+        move
+        for (before, move), phase in TRANSITIONS.items()
+        if phase in {Phase.CHALLENGED, Phase.REJECTED} and phase is not before
+    }
+    assert led == {Move.APPROVE, Move.REJECT, Move.APPROVE_THEMSELVES}
+    assert led - verdicts == {Move.APPROVE_THEMSELVES}
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.ARCHIVED])
+def test_every_phase_has_a_way_out(phase: Phase) -> None:
+    assert moved(phase, Move.ABANDON) is Phase.ARCHIVED
+    if phase is not Phase.PROPOSED:
+        assert moved(phase, Move.REOPEN) is Phase.PROPOSED
 
 
 def test_a_change_goes_all_the_way() -> None:
@@ -103,8 +117,8 @@ def test_an_unreviewed_change_cannot_be_archived() -> None:
 
 def test_a_move_is_spoken_of_as_the_command_that_makes_it() -> None:
     assert set(COMMANDS) == set(Move)
-    with pytest.raises(IllegalMove, match="challenge is not possible at step 'rejected'"):
-        moved(Phase.REJECTED, Move.APPROVE)
+    with pytest.raises(IllegalMove, match="challenge is not possible at step 'complete'"):
+        moved(Phase.COMPLETE, Move.APPROVE)
 
 
 @pytest.mark.parametrize(

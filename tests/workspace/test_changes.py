@@ -17,7 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from moot.errors import AlreadyThere, FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
+from moot.errors import (
+    AlreadyThere,
+    FileDamaged,
+    InvalidId,
+    InvalidInput,
+    NotFound,
+    ReviewNotTaken,
+    UnsafePath,
+)
 from moot.texts import review_block
 from moot.texts.review_block import Issue, Review, Severity, Verdict
 from moot.workspace import change_state, writing
@@ -28,11 +36,12 @@ from moot.workspace.change_state import (
     SessionTokens,
     Totals,
     Validation,
-    note_review,
     note_session,
 )
 from moot.workspace.changes import ChangeFolder, ChangeFolders
 from moot.workspace.layout import Workspace
+from moot.workspace.text_folder import TextFolder
+from tests.changing import reviewed
 
 NOON = "2026-11-15T12:00:00Z"
 LATER = "2026-11-15T12:30:00Z"
@@ -288,7 +297,7 @@ def test_whoever_still_holds_an_archived_change_cannot_bring_it_back(
         change.specs,
         lambda: change.write_tasks("x"),
         lambda: change.record_call(Call("proposal")),
-        lambda: change.append_review(APPROVAL),
+        lambda: change.append_review(APPROVAL, "a run"),
         lambda: changes.archive(change),
     ):
         with pytest.raises(NotFound, match="Change 'add-login' not found"):
@@ -333,7 +342,12 @@ def test_a_file_of_exactly_the_limit_is_taken_and_a_larger_one_is_damage(change:
     file.write_bytes(b"x" * 1_000_000)
     assert change.proposal() == "x" * 1_000_000
     file.write_bytes(b"x" * 1_000_001)
-    for use in (change.proposal, lambda: change.append_review(APPROVAL), lambda: change.write_proposal("")):
+    run = change.begin_run("codex", "")
+    for use in (
+        change.proposal,
+        lambda: change.append_review(APPROVAL, run),
+        lambda: change.write_proposal(""),
+    ):
         with pytest.raises(FileDamaged, match="larger than 1 MB") as caught:
             use()
         assert caught.value.file == str(file)
@@ -344,8 +358,8 @@ def test_nothing_is_written_that_could_not_be_read_again(change: ChangeFolder) -
     text = "x" * 999_950 + "\n"
     change.write_proposal(text)
     with pytest.raises(InvalidInput, match="would be larger than 1 MB"):
-        change.append_review(APPROVAL)
-    assert change.proposal() == text
+        reviewed(change, APPROVAL)
+    assert (change.proposal(), change.reviews()) == (text, ())
     with pytest.raises(InvalidInput, match="would be larger"):
         change.write_tasks("é" * 500_001)
     assert change.tasks() is None
@@ -376,8 +390,9 @@ def test_what_is_no_text_of_this_folder_is_named_and_left_as_it_is(
     uses: dict[str, tuple[Callable[[], Any], ...]] = {
         "proposal.md": (
             change.proposal,
-            change.unrecorded_review,
-            lambda: change.append_review(APPROVAL),
+            change.reviews,
+            change.strangers,
+            change.reviewed_files,
             lambda: change.write_proposal("x"),
         ),
         "tasks.md": (change.tasks,),
@@ -431,21 +446,21 @@ def test_a_spec_that_leads_nowhere_is_not_passed_over(change: ChangeFolder) -> N
 
 def test_a_review_is_appended_and_its_block_returned(change: ChangeFolder) -> None:
     change.write_proposal("# P\n")
-    block = change.append_review(OBJECTION)
+    block = reviewed(change, OBJECTION)
     assert block == review_block.render(OBJECTION)
     assert change.proposal() == f"# P\n\n{block}\n"
 
 
 def test_there_is_no_review_without_a_proposal(change: ChangeFolder) -> None:
     with pytest.raises(NotFound):
-        change.append_review(APPROVAL)
+        reviewed(change, APPROVAL)
     assert names(change.path) == ["STATE.yaml"]
 
 
 def test_a_rewrite_keeps_the_reviews_or_does_not_happen(change: ChangeFolder) -> None:
     change.write_proposal("# P\r\n")
-    first = change.append_review(OBJECTION)
-    second = change.append_review(APPROVAL)
+    first = reviewed(change, OBJECTION)
+    second = reviewed(change, APPROVAL)
     before = change.proposal()
     for wrong in (
         "# New\n",
@@ -468,96 +483,155 @@ def test_a_proposal_cannot_bring_its_own_review(change: ChangeFolder) -> None:
     assert change.proposal() is None
 
 
-@pytest.mark.parametrize(
-    "left",
-    [None, b"# Mine\n", b"\xff\xfe", b"x" * 6_000_000],
-    ids=["gone", "overwritten", "no text", "too large"],
-)
-def test_reviews_that_somebody_took_out_are_brought_back(change: ChangeFolder, left: bytes | None) -> None:
-    change.write_proposal("# Passkeys\n")
-    block = change.append_review(OBJECTION)
-    earlier = change.proposal() or ""
-    file = change.path / "proposal.md"
-    file.unlink()
-    if left is not None:
-        file.write_bytes(left)
-    kept = change.bring_back_reviews(earlier)
-    assert [each.raw for each in review_block.blocks(change.proposal() or "")] == [block]
-    if left is not None:
-        assert (change.path / kept / "proposal.md").read_bytes() == left
-    assert change.bring_back_reviews(earlier) == "", "now they are there"
-    change.append_review(APPROVAL)
-    assert change.bring_back_reviews(earlier) == "", "a new one may follow"
-
-
-def test_a_review_that_the_state_does_not_know_is_found(change: ChangeFolder) -> None:
-    assert change.unrecorded_review() is None
+def test_a_review_is_recorded_with_what_it_is_of(change: ChangeFolder) -> None:
     change.write_proposal("# P\n")
-    assert change.unrecorded_review() is None
-    first = change.append_review(OBJECTION)
-    assert change.unrecorded_review() == OBJECTION
-    change.update_state(lambda data: note_review(data, first, OBJECTION.verdict, "codex"))
-    assert change.unrecorded_review() is None
-    # The same once more is one more.
-    again = change.append_review(OBJECTION)
-    assert again == first
-    assert change.unrecorded_review() == OBJECTION
-    change.update_state(lambda data: note_review(data, again, OBJECTION.verdict, "claude", LATER))
-    assert change.unrecorded_review() is None
+    change.write_specs({"api.md": "# A\n"})
+    change.write_tasks("- [ ] One\n")
+    run = change.begin_run("codex", "gpt")
+    block = change.append_review(OBJECTION, run)
     state = change.state()
-    digest = "sha256:" + hashlib.sha256(first.encode()).hexdigest()
-    assert state.verdict is Verdict.NEEDS_REVISION
-    assert state.reviews == (
-        RecordedReview(digest, Verdict.NEEDS_REVISION, NOON, "codex"),
-        RecordedReview(digest, Verdict.NEEDS_REVISION, LATER, "claude"),
-    )
+    [record] = state.reviews or ()
+    assert record.hash == "sha256:" + hashlib.sha256(block.encode()).hexdigest()
+    assert (record.verdict, record.at, record.engine, record.model, record.run) == (
+        Verdict.NEEDS_REVISION, NOON, "codex", "gpt", run,
+    )  # fmt: skip
+    assert len(record.id) == 12
+    assert list(record.files) == ["proposal.md", "specs/api.md", "tasks.md"]
+    assert record.files == change.reviewed_files(), "its own block is no part of what it is of"
+    assert (state.phase, state.verdict) == ("proposed", None), "it does not count before it is counted"
+    [made] = change.reviews()
+    assert (made.record, made.block and made.block.raw) == (record, block)
+    assert change.strangers() == ()
 
 
-def test_an_older_review_edited_by_hand_is_not_a_newer_one(change: ChangeFolder) -> None:
+def test_a_review_needs_a_run_that_is_under_way_and_has_made_none(change: ChangeFolder) -> None:
     change.write_proposal("# P\n")
-    for review in (OBJECTION, APPROVAL):
-        block, verdict = change.append_review(review), review.verdict
-        change.update_state(lambda data, block=block, verdict=verdict: note_review(data, block, verdict, "x"))  # type: ignore[misc]
-    text = change.proposal()
-    assert text is not None
-    (change.path / "proposal.md").write_text(text.replace("Not yet.", "Not quite."), encoding="utf-8")
-    assert change.unrecorded_review() is None
+    first = change.begin_run("codex", "")
+    second = change.begin_run("codex", "")
+    for run in ("", first, "made up"):
+        with pytest.raises(ReviewNotTaken, match="moot has begun no review"):
+            change.append_review(APPROVAL, run)
+    change.append_review(OBJECTION, second)
+    with pytest.raises(ReviewNotTaken, match="a run makes one review"):
+        change.append_review(APPROVAL, second)
+    change.end_run(second)
+    assert change.state().run is not None, "its review is still to be counted"
+    change.update_state(change_state.end_run)
+    with pytest.raises(ReviewNotTaken, match="moot has begun no review"):
+        change.append_review(APPROVAL, second)
+    assert len(review_block.blocks(change.proposal() or "")) == 1
 
 
-def test_other_line_ends_make_no_new_review(change: ChangeFolder) -> None:
+def test_half_of_a_review_is_void(change: ChangeFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the record and the block, or the disk refused the block."""
     change.write_proposal("# P\n")
-    block = change.append_review(APPROVAL)
-    change.update_state(lambda data: note_review(data, block, APPROVAL.verdict, "model"))
+    run = change.begin_run("codex", "")
+    write = TextFolder.write
+
+    def refuse(_: TextFolder, file: str, text: str) -> None:
+        raise OSError(f"no room for {file}, {len(text)}")
+
+    monkeypatch.setattr(TextFolder, "write", refuse)
+    with pytest.raises(OSError, match=r"no room for proposal\.md"):
+        change.append_review(APPROVAL, run)
+    monkeypatch.setattr(TextFolder, "write", write)
+    assert change.reviews() == ()
+    change.append_review(APPROVAL, run)
+    (change.path / "proposal.md").write_text("# P\n", encoding="utf-8")
+    [made] = change.reviews()
+    assert made.block is None
+    change.end_run(run)
+    assert (change.reviews(), change.state().run) == ((), None)
+
+
+def test_what_moot_did_not_make_is_a_stranger(change: ChangeFolder) -> None:
+    change.write_proposal("# P\n")
+    block = reviewed(change, OBJECTION)
+    text = change.proposal() or ""
+    file = change.path / "proposal.md"
+    for pasted in (f"{text}\n{block}\n", f"{text}\n{review_block.render(APPROVAL)}\n"):
+        file.write_text(pasted, encoding="utf-8")
+        [stranger] = change.strangers()
+        assert stranger.line > 10, "the one that stands below"
+        assert [made.block is not None for made in change.reviews()] == [True]
+    file.write_text(text.replace("Not yet.", "Not quite."), encoding="utf-8")
+    assert [made.block for made in change.reviews()] == [None], "a changed one is another's"
+    assert len(change.strangers()) == 1
+    (change.path / "STATE.yaml").unlink()
+    file.write_text(text, encoding="utf-8")
+    assert (change.reviews(), len(change.strangers())) == ((), 1)
+
+
+def test_other_line_ends_make_no_other_review_or_text(change: ChangeFolder) -> None:
+    change.write_proposal("# P\n")
+    reviewed(change, APPROVAL)
+    before = change.reviewed_files()
     file = change.path / "proposal.md"
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert change.unrecorded_review() is None
+    assert change.strangers() == ()
+    assert change.reviewed_files() == before
 
 
-def test_a_block_that_was_cut_off_is_no_review(change: ChangeFolder) -> None:
-    text = f"# P\n\n{review_block.render(APPROVAL)}"[:-5]
-    change.write_proposal(text)
-    assert change.unrecorded_review() is None
-
-
-def test_a_review_without_a_verdict_is_damage_with_its_line(change: ChangeFolder) -> None:
-    block = review_block.render(APPROVAL).replace("APPROVED", "PERHAPS")
+def test_records_of_an_earlier_version_are_read(change: ChangeFolder) -> None:
+    block = review_block.render(APPROVAL)
     (change.path / "proposal.md").write_text(f"# P\n\n{block}\n", encoding="utf-8")
-    with pytest.raises(FileDamaged, match="PERHAPS") as caught:
-        change.unrecorded_review()
-    assert (caught.value.file, caught.value.line) == (str(change.path / "proposal.md"), 3)
+    digest = change_state.review_hash(block)
+    record = f"- hash: {digest}\n  verdict: APPROVED\n  at: {NOON}\n  engine: codex\n"
+    put_state(change, f"phase: challenged\nreviews:\n{record}")
+    [made] = change.reviews()
+    assert made.record == RecordedReview(digest, Verdict.APPROVED, NOON, "codex")
+    assert made.block is not None
+    assert made.record.reviewed == ""
 
 
-@pytest.mark.parametrize(("last", "recorded"), [(OBJECTION, True), (APPROVAL, False)])
-def test_another_tools_state_knows_a_review_by_its_verdict(
-    change: ChangeFolder, last: Review, recorded: bool
-) -> None:
+# -- a frozen folder -----------------------------------------------------------------------------
+
+
+def whole(folder: Path) -> dict[str, object]:
+    return {
+        path.relative_to(folder).as_posix(): str(path.readlink()) if path.is_symlink() else path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+VANDALS = {
+    "nothing": "true",
+    "a file changed": "echo x > tasks.md",
+    "a file gone": "rm proposal.md",
+    "no text": r"printf '\377\376' > proposal.md",
+    "a new file": "echo x > specs/b.md",
+    "a link": "ln -sf /etc/passwd tasks.md",
+    "a pipe": "rm tasks.md; mkfifo tasks.md",
+    "a folder for a file": "rm tasks.md; mkdir tasks.md; touch tasks.md/x",
+    "a file for a folder": "rm -r specs; touch specs",
+    "a link for a folder": "rm -r specs; ln -s /etc specs",
+    "all gone": 'rm -r "$PWD"',
+    "another folder": 'rm -r "$PWD"; ln -s /etc "$PWD"',
+    "not to be read": "chmod 0 STATE.yaml",
+    "a file where things are kept": "echo x > earlier; echo x > tasks.md",
+    "a link where things are kept": "ln -s /etc earlier; echo x > tasks.md",
+    "a number that is taken": "mkdir earlier; echo x > earlier/1; ln -s /etc earlier/2; echo x > tasks.md",
+}
+
+
+@pytest.mark.parametrize("vandal", VANDALS)
+def test_whatever_is_done_to_a_frozen_folder_is_undone(change: ChangeFolder, vandal: str) -> None:
     change.write_proposal("# P\n")
-    change.append_review(last)
-    put_state(change, THEIRS)
-    assert change.state().reviews is None
-    assert change.unrecorded_review() == (None if recorded else last)
-    change.record_call(Call("challenge"))
-    assert change.unrecorded_review() == (None if recorded else last)
+    change.write_specs({"a.md": "# A\n"})
+    change.write_tasks("- [ ] One\n")
+    (change.path / "link.md").symlink_to("tasks.md")
+    before, frozen = whole(change.path), change.freeze()
+    subprocess.run(["/bin/sh", "-c", VANDALS[vandal]], cwd=change.path, check=True)
+    undone, kept = change.bring_back(frozen)
+    after = whole(change.path)
+    assert {name: after[name] for name in after if not name.startswith("earlier/")} == before
+    assert change.freeze().items() >= frozen.items(), "modes, too"
+    assert bool(undone) == (vandal != "nothing")
+    left = [name for name in after if name.startswith("earlier/")]
+    assert bool(kept) == bool(left) or vandal == "a pipe"
+    assert not any(isinstance(after[name], str) for name in left), "nothing that was kept leads anywhere"
+    assert change.bring_back(change.freeze()) == ((), "")
 
 
 # -- STATE.yaml ----------------------------------------------------------------------------------
@@ -848,12 +922,13 @@ def test_processes_on_one_state_lose_no_call(change: ChangeFolder, tmp_path: Pat
 
 # Each step of a change's life, killed at each of its calls to the disk, looked at, and taken once more.
 MORTAL = """
-import json, os, shutil, signal, sys
+import json, os, shutil, signal, sys, uuid
 from pathlib import Path
+from types import SimpleNamespace
 from moot.errors import AlreadyThere, NotFound
 from moot.texts.review_block import Issue, Review, Severity, Verdict, blocks
 from moot.workspace import change_state, writing
-from moot.workspace.change_state import Call, note_review
+from moot.workspace.change_state import Call, end_run
 from moot.workspace.changes import ChangeFolders
 from moot.workspace.layout import Workspace
 
@@ -862,6 +937,7 @@ NOW = "2026-11-15T12:00:00Z"
 root, kept = Path(sys.argv[1], "now"), Path(sys.argv[1], "kept")
 review = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No"),), "No.", NOW)
 change_state.now = lambda: NOW
+uuid.uuid4 = lambda: SimpleNamespace(hex="0123456789abcdef")
 changes = ChangeFolders(Workspace.at(root))
 
 class DeadlyDisk(writing.Disk):
@@ -898,16 +974,26 @@ def call():
     if not change.state().calls:
         change.record_call(Call("challenge", tokens_in=5))
 
+def begin():
+    change = changes.open("add-login")
+    if change.state().run is None:
+        change.begin_run("x", "m")
+
 def append():
     change = changes.open("add-login")
-    if change.unrecorded_review() is None:
-        change.append_review(review)
+    run = change.state().run.id
+    made = change.review_of(run)
+    if made is not None and made.block is None:
+        change.end_run(run)
+        run = change.begin_run("x", "m")
+        made = None
+    if made is None:
+        change.append_review(review, run)
 
 def record():
     change = changes.open("add-login")
-    if found := change.unrecorded_review():
-        block = blocks(change.proposal())[-1].raw
-        change.update_state(lambda data: note_review(data, block, found.verdict, "x"))
+    if change.state().run is not None:
+        change.update_state(end_run)
 
 def archive():
     try:
@@ -921,7 +1007,8 @@ def look():
     except NotFound:
         return None
     state = change.state()
-    return [len(state.calls), len(state.reviews), change.proposal(), change.specs()]
+    whole = [made for made in change.reviews() if made.block]
+    return [len(state.calls), len(whole), len(whole) and change.proposal(), change.specs()]
 
 def files():
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8")
@@ -929,7 +1016,7 @@ def files():
 
 report = []
 root.mkdir()
-for step in (create, propose, specify, call, append, record, archive):
+for step in (create, propose, specify, call, begin, append, record, archive):
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(root, kept)
     before = look()
@@ -965,7 +1052,7 @@ def test_a_process_killed_at_any_call_leaves_a_change_that_can_go_on(tmp_path: P
         capture_output=True,
         check=False,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -976,7 +1063,8 @@ def test_a_process_killed_at_any_call_leaves_a_change_that_can_go_on(tmp_path: P
         "propose": 8,
         "specify": 9,
         "call": 9,
-        "append": 9,
+        "begin": 9,
+        "append": 18,
         "record": 9,
         "archive": 3,
     }

@@ -30,6 +30,11 @@ class Move(StrEnum):
     IMPLEMENT = "implement"
     FINISH = "finish"
     ARCHIVE = "archive"
+    APPROVE_THEMSELVES = "approve_themselves"
+    """The person, not a reviewer."""
+    DISMISS = "dismiss"
+    REOPEN = "reopen"
+    ABANDON = "abandon"
 
 
 TRANSITIONS: dict[tuple[Phase, Move], Phase] = {
@@ -38,17 +43,44 @@ TRANSITIONS: dict[tuple[Phase, Move], Phase] = {
     (Phase.PROPOSED, Move.NEED_REVISION): Phase.PROPOSED,
     (Phase.PROPOSED, Move.REJECT): Phase.REJECTED,
     (Phase.PROPOSED, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.PROPOSED, Move.DISMISS): Phase.PROPOSED,
+    (Phase.PROPOSED, Move.APPROVE_THEMSELVES): Phase.CHALLENGED,
+    (Phase.PROPOSED, Move.ABANDON): Phase.ARCHIVED,
     (Phase.CHALLENGED, Move.APPROVE): Phase.CHALLENGED,
     (Phase.CHALLENGED, Move.NEED_REVISION): Phase.PROPOSED,
     (Phase.CHALLENGED, Move.REJECT): Phase.REJECTED,
     (Phase.CHALLENGED, Move.REPROPOSE): Phase.PROPOSED,
     (Phase.CHALLENGED, Move.IMPLEMENT): Phase.IMPLEMENTING,
+    (Phase.CHALLENGED, Move.DISMISS): Phase.CHALLENGED,
+    # Of a text that was changed after it had been approved.
+    (Phase.CHALLENGED, Move.APPROVE_THEMSELVES): Phase.CHALLENGED,
+    (Phase.CHALLENGED, Move.REOPEN): Phase.PROPOSED,
+    (Phase.CHALLENGED, Move.ABANDON): Phase.ARCHIVED,
     (Phase.IMPLEMENTING, Move.IMPLEMENT): Phase.IMPLEMENTING,
     (Phase.IMPLEMENTING, Move.FINISH): Phase.COMPLETE,
+    # Of a text that was changed while it was built.
+    (Phase.IMPLEMENTING, Move.APPROVE): Phase.CHALLENGED,
+    (Phase.IMPLEMENTING, Move.NEED_REVISION): Phase.PROPOSED,
+    (Phase.IMPLEMENTING, Move.REJECT): Phase.REJECTED,
+    (Phase.IMPLEMENTING, Move.REPROPOSE): Phase.PROPOSED,
+    (Phase.IMPLEMENTING, Move.DISMISS): Phase.IMPLEMENTING,
+    (Phase.IMPLEMENTING, Move.APPROVE_THEMSELVES): Phase.CHALLENGED,
+    (Phase.IMPLEMENTING, Move.REOPEN): Phase.PROPOSED,
+    (Phase.IMPLEMENTING, Move.ABANDON): Phase.ARCHIVED,
     (Phase.COMPLETE, Move.ARCHIVE): Phase.ARCHIVED,
-    # A rejected change needs a person (R3): they revise it, or put it away.
+    (Phase.COMPLETE, Move.REOPEN): Phase.PROPOSED,
+    (Phase.COMPLETE, Move.ABANDON): Phase.ARCHIVED,
+    # A rejected change needs a person (R3): they revise it by hand or have it revised, decide against what
+    # was found, or put it away.
+    (Phase.REJECTED, Move.APPROVE): Phase.CHALLENGED,
+    (Phase.REJECTED, Move.NEED_REVISION): Phase.PROPOSED,
+    (Phase.REJECTED, Move.REJECT): Phase.REJECTED,
     (Phase.REJECTED, Move.REPROPOSE): Phase.PROPOSED,
     (Phase.REJECTED, Move.ARCHIVE): Phase.ARCHIVED,
+    (Phase.REJECTED, Move.DISMISS): Phase.REJECTED,
+    (Phase.REJECTED, Move.APPROVE_THEMSELVES): Phase.CHALLENGED,
+    (Phase.REJECTED, Move.REOPEN): Phase.PROPOSED,
+    (Phase.REJECTED, Move.ABANDON): Phase.ARCHIVED,
 }
 
 COMMANDS: dict[Move, str] = {
@@ -60,6 +92,10 @@ COMMANDS: dict[Move, str] = {
     Move.IMPLEMENT: "implement",
     Move.FINISH: "implement",
     Move.ARCHIVE: "archive",
+    Move.APPROVE_THEMSELVES: "approve",
+    Move.DISMISS: "dismiss",
+    Move.REOPEN: "reopen",
+    Move.ABANDON: "abandon",
 }
 """What a person types to make the move, or to have it made."""
 

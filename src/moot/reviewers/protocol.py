@@ -48,7 +48,8 @@ class Tokens:
 @dataclass(frozen=True, slots=True)
 class Job:
     """One review. `resume` is the session of an earlier one; `tokens_before` is what that session had used
-    by then. `timeout` is in seconds, for everything."""
+    by then. `run` is that of moot's in which the review is appended. `timeout` is in seconds, for
+    everything."""
 
     folder: Path
     workspace_root: Path
@@ -58,6 +59,7 @@ class Job:
     resume: str | None
     timeout: float
     mcp_command: tuple[str, ...]
+    run: str = ""
     tokens_before: Tokens = Tokens()
 
     @property

@@ -39,6 +39,14 @@ def tick(text: str, line: int) -> str:
     raise InvalidInput("line", f"line {line} is not an open task")
 
 
+def opened(text: str) -> str:
+    """The text with every box open."""
+    for task, mark in _located(markdown.parse(text)):
+        if task.done:
+            text = text[:mark] + " " + text[mark + 1 :]
+    return text
+
+
 def _located(document: Document) -> Iterator[tuple[Task, int]]:
     """Each task and the offset of the character between its brackets."""
     quotes = 0

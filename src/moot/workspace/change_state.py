@@ -141,12 +141,54 @@ class Checksum:
     validated_at: _Word = ""
 
 
+PERSON = "person"
+"""The `engine` of an approval that is the person's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedReview:
+    """`hash` is that of its block in proposal.md, `reviewed` that of what was reviewed, and `files` that of
+    each file of it. Records of earlier versions have no `reviewed`. One of a person has no block, and
+    `because`. `withdrawn` is when it ceased to count."""
+
     hash: _Word
     verdict: _Stated
     at: _Word = ""
     engine: _Word = ""
+    id: _Word = ""
+    model: _Word = ""
+    run: _Word = ""
+    reviewed: _Word = ""
+    files: Mapping[_Word, _Word] = field(default_factory=dict)
+    because: _Word = ""
+    withdrawn: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A challenge under way, or one that was killed. A review counts only if it was made in one."""
+
+    id: _Word
+    engine: _Word = ""
+    model: _Word = ""
+    at: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dismissal:
+    """An issue that the person has decided not to follow: its number in the review of that id."""
+
+    review: _Word
+    issue: _Count
+    description: _Word = ""
+    because: _Word = ""
+    at: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    because: _Word = ""
+    at: _Word = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +212,9 @@ class ChangeState:
     calls: tuple[Call, ...] = ()
     totals: Totals = Totals()
     reviews: tuple[RecordedReview, ...] | None = None
+    run: Run | None = None
+    dismissed: tuple[Dismissal, ...] = ()
+    abandoned: Abandoned | None = None
 
 
 _STATE = TypeAdapter(ChangeState)
@@ -242,11 +287,42 @@ def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
     _opened(data, "checksums")[file] = asdict(checksum)
 
 
-def note_review(data: Data, block: str, verdict: Verdict, engine: str, at: str = "") -> None:
-    """`block` is the review as it stands in proposal.md. Its verdict becomes that of the change."""
-    data["verdict"] = str(verdict)
-    entry = {"hash": review_hash(block), "verdict": str(verdict), "at": at or now(), "engine": engine}
-    _add(data, "reviews", entry)
+def note_review(data: Data, review: RecordedReview) -> None:
+    """Fields that say nothing are left out."""
+    entry = asdict(replace(review, at=review.at or now())) | {"verdict": str(review.verdict)}
+    first = {"id": review.id} if review.id else {}
+    _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
+
+
+def drop_review(data: Data, run: str) -> None:
+    """The record of a review whose block never came into being."""
+    kept = [entry for entry in data.get("reviews") or () if entry.get("run") != run]
+    if len(kept) != len(data.get("reviews") or ()):
+        data["reviews"] = kept
+
+
+def note_model(data: Data, run: str, model: str) -> None:
+    """A reviewing program says only at its end which model it has used."""
+    for entry in data.get("reviews") or ():
+        if model and entry.get("run") == run:
+            entry["model"] = model
+
+
+def note_run(data: Data, run: Run) -> None:
+    data["run"] = asdict(replace(run, at=run.at or now()))
+
+
+def end_run(data: Data) -> None:
+    data.pop("run", None)
+
+
+def withdraw_last_review(data: Data) -> None:
+    if data.get("reviews"):
+        data["reviews"][-1]["withdrawn"] = now()
+
+
+def note_dismissal(data: Data, dismissal: Dismissal) -> None:
+    _add(data, "dismissed", asdict(replace(dismissal, at=dismissal.at or now())))
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:

@@ -12,26 +12,35 @@ from __future__ import annotations
 import errno
 import itertools
 import re
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, UnsafePath
-from moot.texts import review_block
-from moot.texts.proposal import with_reviews
-from moot.texts.review_block import Review
-from moot.workspace import change_state, writing
-from moot.workspace.change_state import Call, ChangeState, Checksum, Data, Unfit, Validation
+from moot.errors import AlreadyThere, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
+from moot.texts import review_block, reviewed
+from moot.texts.review_block import Block, Review
+from moot.workspace import change_state, frozen, writing
+from moot.workspace.change_state import (
+    Call,
+    ChangeState,
+    Checksum,
+    Data,
+    RecordedReview,
+    Run,
+    Unfit,
+    Validation,
+)
 from moot.workspace.documents import YamlDocument
 from moot.workspace.layout import Workspace
 from moot.workspace.paths import Root, valid_id
 from moot.workspace.text_folder import TextFolder
 
-PROPOSAL = "proposal.md"
+PROPOSAL = reviewed.PROPOSAL
 SPECS = "specs"
-TASKS = "tasks.md"
+TASKS = reviewed.TASKS
 AGENTS = "AGENTS.md"
 STATE = "STATE.yaml"
 EARLIER = "earlier"
@@ -39,6 +48,14 @@ EARLIER = "earlier"
 
 # A folder that has none of these is not a change; it may be what another tool keeps beside them.
 _SIGNS = (STATE, PROPOSAL, TASKS, SPECS)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A review that moot recorded. `block` is None where proposal.md no longer has it as it was."""
+
+    record: RecordedReview
+    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,51 +132,108 @@ class ChangeFolder:
 
     # -- reviews ---------------------------------------------------------------------------------
 
-    def append_review(self, review: Review) -> str:
-        """Adds the review to the proposal and returns its block, as it now stands there."""
+    def reviewed_files(self) -> dict[str, str]:
+        """The hash of each file that a review is of, as they are now."""
+        return reviewed.hashes(self.reviewable())
 
-        def appended(old: str | None) -> str:
-            if old is None:
+    def reviews(self) -> tuple[Recorded, ...]:
+        """Every review that moot recorded, oldest first, with its block where that is as it was."""
+        return self._matched()[0]
+
+    def strangers(self) -> tuple[Block, ...]:
+        """The complete blocks that moot did not make: pasted, changed, or there once more."""
+        return self._matched()[1]
+
+    def begin_run(self, engine: str, model: str) -> str:
+        """The id of a new run, in which one review can be appended. An earlier one is over."""
+        run = Run(uuid.uuid4().hex, engine, model)
+        self.update_state(lambda data: change_state.note_run(data, run))
+        return run.id
+
+    def end_run(self, run: str) -> None:
+        """Nothing can be appended in it any more; what half of a review it has left is void. One that was
+        appended stays to be counted, and the run with it."""
+        made = self.review_of(run)
+        if made is not None and made.block is not None:
+            return
+
+        def ended(data: Data) -> None:
+            if (data.get("run") or {}).get("id") == run:
+                change_state.drop_review(data, run)
+                change_state.end_run(data)
+
+        self.update_state(ended)
+
+    def review_of(self, run: str) -> Recorded | None:
+        return next((one for one in self.reviews() if one.record.run == run), None)
+
+    def append_review(
+        self, review: Review, run: str, check: Callable[[Mapping[str, str]], None] = lambda _: None
+    ) -> str:
+        """Records the review in STATE.yaml, adds it to the proposal and returns its block, as it now stands
+        there. `check` is told the texts that it is of, and may raise.
+
+        The record comes first: killed in between, it leaves a record without a block, and neither of the two
+        counts without the other. What is over, or was used already, is no run to append in.
+        """
+        with writing.locked(self._files.place(STATE)), writing.locked(self._files.place(PROPOSAL)):
+            began = self.state().run
+            if not run or began is None or began.id != run:
+                problem = f"moot has begun no review of it here. Start it with `moot challenge {self.id}`"
+                raise ReviewNotTaken(problem)
+            if self.review_of(run) is not None:
+                raise ReviewNotTaken("a run makes one review, and this one has made its own: you are done")
+            texts = self.reviewable()
+            if PROPOSAL not in texts:
                 raise NotFound("file", PROPOSAL)
-            return review_block.append(old, review)
+            check(texts)
+            new = review_block.append(texts[PROPOSAL], review)
+            self._files.check(PROPOSAL, new)
+            block = _reviews(new)[-1]
+            files = reviewed.hashes({**texts, PROPOSAL: new})
+            record = RecordedReview(
+                hash=change_state.review_hash(block),
+                verdict=review.verdict,
+                engine=began.engine,
+                id=uuid.uuid4().hex[:12],
+                model=began.model,
+                run=run,
+                reviewed=reviewed.hash_of_all(self.id, files),
+                files=files,
+            )
+            self.update_state(lambda data: change_state.note_review(data, record))
+            try:
+                self._files.write(PROPOSAL, new)
+            except BaseException:
+                self.update_state(lambda data: change_state.drop_review(data, run))
+                raise
+        return block
 
-        return _reviews(self._files.update(PROPOSAL, appended))[-1]
+    def reviewable(self) -> dict[str, str]:
+        texts = {PROPOSAL: self.proposal(), **self.specs(), TASKS: self.tasks()}
+        return {name: text for name, text in texts.items() if text is not None}
 
-    def bring_back_reviews(self, earlier: str) -> str:
-        """Undoes what somebody without respect for them has done to the reviews of an earlier text. Says
-        where what they left is kept; nothing if the reviews are as they were. New ones may follow."""
-        wanted = _reviews(earlier)
-        try:
-            left = self.proposal()
-        except FileDamaged:
-            kept = self.keep_earlier(())
-            (self.path / kept).mkdir(parents=True)
-            writing.disk.rename(self.path / PROPOSAL, self.path / kept / PROPOSAL)
-            left = None
-        else:
-            if _reviews(left or "")[: len(wanted)] == wanted:
-                return ""
-            kept = self.keep_earlier((PROPOSAL,))
-        self._files.write(PROPOSAL, earlier if left is None else with_reviews(left, earlier))
-        return kept
+    def _matched(self) -> tuple[tuple[Recorded, ...], tuple[Block, ...]]:
+        left = list(_blocks(self.proposal() or ""))
+        hashes = [change_state.review_hash(block.raw) for block in left]
+        found = []
+        for record in self.state().reviews or ():
+            at = hashes.index(record.hash) if record.hash in hashes else None
+            found.append(Recorded(record, None if at is None else left.pop(at)))
+            if at is not None:
+                del hashes[at]
+        return tuple(found), tuple(left)
 
-    def unrecorded_review(self) -> Review | None:
-        """The proposal's last review, if STATE.yaml does not know it: somebody was stopped in between."""
-        text = self.proposal()
-        blocks = _blocks(text or "")
-        if not blocks:
-            return None
-        state = self.state()
-        hashes = [change_state.review_hash(block.raw) for block in blocks]
-        known = [review.hash for review in state.reviews or ()]
-        if hashes.count(hashes[-1]) <= known.count(hashes[-1]):
-            return None
-        try:
-            review = review_block.read(blocks[-1])
-        except InvalidInput as error:
-            raise self._files.damaged(PROPOSAL, str(error), blocks[-1].line) from None
-        recorded_by_another_tool = state.reviews is None and state.verdict is review.verdict
-        return None if recorded_by_another_tool else review
+    # -- while somebody without respect for them is at work ----------------------------------------
+
+    def freeze(self) -> Mapping[str, frozen.Entry]:
+        """Everything in the folder, as it is now."""
+        return frozen.read(self.path)
+
+    def bring_back(self, before: Mapping[str, frozen.Entry]) -> tuple[tuple[str, ...], str]:
+        """Undoes whatever was done to the folder since. Which files that were, and where what was left of
+        them is kept, if anything was."""
+        return frozen.bring_back(self.path, before, EARLIER)
 
     # -- STATE.yaml ------------------------------------------------------------------------------
 
@@ -305,7 +379,7 @@ def _reviews(text: str) -> list[str]:
     return [block.raw for block in _blocks(text)]
 
 
-def _blocks(text: str) -> tuple[review_block.Block, ...]:
+def _blocks(text: str) -> tuple[Block, ...]:
     # A parser takes a minute for five megabytes of short lines; most texts need none to have no review.
     return review_block.blocks(text) if "review:end" in text.lower() else ()
 

@@ -86,9 +86,13 @@ class TextFolder:
         return FileDamaged(str(self.path / file), problem, line)
 
     def _replace(self, file: str, path: Path, text: str) -> None:
+        self.check(file, text)
+        writing.write_atomic(path, text)
+
+    def check(self, file: str, text: str) -> None:
+        """Refuses a text that could not be read again."""
         # A lone surrogate is refused by the write itself, in better words.
         if len(text.encode("utf-8", "surrogatepass")) > LARGEST_DOCUMENT:
             raise InvalidInput(file, f"it would be {_TOO_LARGE}")
         if text.count("\n") > MOST_LINES:
             raise InvalidInput(file, f"it would have {_TOO_LONG}")
-        writing.write_atomic(path, text)

@@ -116,13 +116,19 @@ class Brain:
                 }
 
     def _review(self, request: Recorded) -> Behaviour:
-        if any(message.get("role") == "tool" for message in request.messages):
+        answered = [str(message["content"]) for message in request.messages if message.get("role") == "tool"]
+        if not answered:
+            reads = (("read_file", {"path": path}) for path in ("proposal.md", "tasks.md"))
+            return Behaviour(tool_calls=(*reads, ("list_directory", {"path": "specs"})))
+        if len(answered) > 3:
             return Behaviour(text="Done.")
+        specs = [name for name in answered[2].split() if name.endswith(".md")]
         before = self._note(request, "review").count("review")
         verdict = self.verdicts[before] if before < len(self.verdicts) else "APPROVED"
         issues = [] if verdict == "APPROVED" else [HIGH]
         review = {"verdict": verdict, "issues": issues, "summary": f"Read it all, as number {before + 1}."}
-        return Behaviour(tool_calls=(("append_review", review),))
+        reads = (("read_file", {"path": f"specs/{name}"}) for name in specs)
+        return Behaviour(tool_calls=(*reads, ("append_review", review)))
 
 
 _REPLIES = (

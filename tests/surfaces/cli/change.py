@@ -146,10 +146,10 @@ class Change:
     def reviewer_says(self, verdict: str, *issues: dict[str, str], summary: str = "Read it all.") -> None:
         """A model that reads, appends a review and says that it is done."""
         review = {"verdict": verdict, "issues": list(issues), "summary": summary}
+        specs = sorted(path.name for path in (self.path / "specs").iterdir())
+        files = ("proposal.md", *(f"specs/{name}" for name in specs), "tasks.md")
         self.stub.script(
-            Behaviour(
-                tool_calls=(("read_file", {"path": "proposal.md"}), ("list_directory", {"path": "specs"}))
-            ),
+            Behaviour(tool_calls=tuple(("read_file", {"path": name}) for name in files)),
             Behaviour(tool_calls=(("append_review", review),)),
             Behaviour(text="Done."),
         )

@@ -268,8 +268,8 @@ def test_a_review_that_a_killed_run_left_is_taken_up(moot_change: Change) -> Non
     moot_change.reviewer_says("APPROVED")
     moot_change.run("challenge", "feat-auth")
     lost = moot_change.state
-    state = moot_change.path / "STATE.yaml"
-    state.write_text("change_id: feat-auth\nphase: proposed\nreviews: []\n", encoding="utf-8")
+    state = moot_change.read("STATE.yaml").replace("phase: challenged", "phase: proposed")
+    moot_change.write("STATE.yaml", f"{state}run:\n  id: {lost['reviews'][0]['run']}\n")
     asked = len(moot_change.stub.requests)
     ended = moot_change.run("challenge", "feat-auth")
     assert (ended.code, ended.out.splitlines()[0]) == (0, "APPROVED - Ready for implementation!")
@@ -281,7 +281,7 @@ def test_a_phase_that_does_not_allow_it_names_what_does(moot_change: Change) -> 
     ended = moot_change.run("implement", "feat-auth")
     assert ended.code == 1
     assert "implement is not possible at step 'proposed'" in ended.err
-    assert "Possible now: proposal, challenge, reproposal." in ended.err
+    assert "Possible now: proposal, challenge, reproposal, dismiss, approve, abandon." in ended.err
 
 
 def test_a_damaged_state_file_is_named_and_left_alone(moot_change: Change) -> None:

@@ -15,7 +15,7 @@ import pytest
 from moot.texts import review_block
 from tests.reviewers.fakes import is_running
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, TASKS, Change, until
+from tests.surfaces.cli.change import HIGH, PROPOSAL, TASKS, Change, until
 
 WORKS = """
 import re
@@ -186,8 +186,9 @@ def test_reviews_outlive_an_agent_without_respect_for_them(project: Project) -> 
     project.agent_does(f"open({file!r}, 'w').write('# Mine now\\n')\n{WORKS}")
     ended = project.change.run("implement", "feat-auth")
     assert ended.code == 0, ended.err
-    assert "reviews were changed or lost, and are back" in ended.err
+    assert "the change's own files are not for the agent to change, and are back" in ended.err
     assert [block.raw for block in review_block.blocks(project.change.read("proposal.md"))] == [review.raw]
+    assert project.change.read("proposal.md").startswith(PROPOSAL), "the text, too"
     assert project.change.read("earlier/1/proposal.md") == "# Mine now\n"
 
 
@@ -271,4 +272,4 @@ def test_a_change_that_was_rejected_is_not_built(tmp_path: Path, stub: StubServe
     ended = change.run("implement", "feat-auth")
     assert ended.code == 1
     assert "implement is not possible at step 'rejected'" in ended.err
-    assert "Possible now: reproposal, archive." in ended.err
+    assert "Possible now: challenge, reproposal, archive, dismiss, approve, reopen, abandon." in ended.err

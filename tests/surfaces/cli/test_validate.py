@@ -8,6 +8,8 @@ import pytest
 
 from moot.texts import review_block
 from moot.texts.review_block import Issue, Review, Severity, Verdict
+from moot.workspace.changes import ChangeFolder
+from tests.changing import reviewed
 from tests.surfaces.cli.change import PROPOSAL, SPEC, Change
 
 REVIEW = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No.", "here", "Do."),), "Not yet.", "today")
@@ -54,13 +56,16 @@ def test_a_warning_counts_only_where_that_is_asked_for(change: Change) -> None:
 def test_reviews_are_checked_as_they_stand(change: Change) -> None:
     none = change.run("validate-challenge", "feat-auth")
     assert (none.code, none.out.splitlines()[0]) == (1, "proposal.md:1: error: there is no complete review")
-    written = review_block.append(PROPOSAL, REVIEW)
-    change.write("proposal.md", written)
+    reviewed(ChangeFolder("feat-auth", change.path), REVIEW)
+    written = change.read("proposal.md")
+    assert written == review_block.append(PROPOSAL, REVIEW)
     assert change.run("validate-challenge", "feat-auth", "--strict").code == 0
     change.write("proposal.md", written.replace("NEEDS_REVISION", "APPROVED"))
     approved = change.run("validate-challenge", "feat-auth")
     assert approved.code == 1
     assert "proposal.md:15: error: APPROVED is not possible with a High issue" in approved.out
+    assert "proposal.md:15: error: a review that was not made by moot" in approved.out
+    assert "the last review that moot made is no longer there" in approved.out
     change.write("proposal.md", written.replace("NEEDS_REVISION", "MAYBE"))
     maybe = change.run("validate-challenge", "feat-auth", "--json").json
     assert (maybe["valid"], maybe["findings"][0]["line"]) == (False, 15)

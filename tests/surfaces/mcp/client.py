@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
+from moot.workspace.changes import ChangeFolder
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment
 
@@ -59,6 +60,16 @@ def a_change(folder: Path, change_id: str = "add-login") -> Path:
     (change / "specs" / "login.md").write_text(SPEC, encoding="utf-8")
     (change / "tasks.md").write_text("# Tasks\n\n- [x] Form\n- [ ] Session\n", encoding="utf-8")
     return change
+
+
+def a_run(change: Path) -> tuple[str, str]:
+    """What `moot challenge` adds to the command of a reviewer's server."""
+    return "--run", ChangeFolder(change.name, change).begin_run("codex", "gpt")
+
+
+async def read_all(client: Client, **more: str) -> None:
+    for path in ("proposal.md", "specs/login.md", "tasks.md"):
+        await used(client, "read_file", path=path, **more)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.mcp.client import ISSUE, NOT_YET, a_change, over_stdio, refused, used
+from tests.surfaces.mcp.client import ISSUE, NOT_YET, a_change, a_run, over_stdio, read_all, refused, used
 
 DRAFT = {
     "title": "Add logout",
@@ -30,21 +30,24 @@ DRAFT = {
 
 
 def test_changes_are_listed_with_where_they_stand(tmp_path: Path) -> None:
-    a_change(tmp_path)
+    change = a_change(tmp_path)
     damaged = a_change(tmp_path, "damaged")
     (damaged / "STATE.yaml").write_text("phase: [", encoding="utf-8")
 
     async def look() -> None:
-        async with over_stdio(tmp_path) as client:
+        async with over_stdio(tmp_path, "--change", "add-login", *a_run(change)) as client:
             medium = {**ISSUE, "severity": "Medium"}
             review = {**NOT_YET, "issues": [ISSUE, medium, medium]}
-            await used(client, "append_review", change_id="add-login", **review)
+            await read_all(client)
+            await used(client, "append_review", **review)
+        async with over_stdio(tmp_path) as client:
             whole, broken = (await used(client, "list_changes"))["changes"]
             assert whole == await used(client, "get_change", change_id="add-login")
             assert (whole["change_id"], whole["phase"], whole["problem"]) == ("add-login", "proposed", None)
             assert (whole["high"], whole["medium"], whole["low"]) == (1, 2, 0)
             assert (whole["verdict"], whole["waiting"]) == ("NEEDS_REVISION", True)
             assert (whole["tasks_done"], whole["tasks"]) == (1, 2)
+            assert (whole["approved_by"], whole["strangers"], whole["dismissed"]) == (None, 0, 0)
             assert broken["change_id"] == "damaged"
             assert broken["problem"].startswith("moot/changes/damaged/STATE.yaml, line 1: ")
 
@@ -124,3 +127,35 @@ def test_drafting_stops_when_the_client_cancels(stub: StubServer, tmp_path: Path
             assert (await used(client, "create_change", **arguments))["phase"] == "proposed"
 
     asyncio.run(cancel())
+
+
+def test_a_change_is_challenged_reopened_and_given_up(stub: StubServer, tmp_path: Path) -> None:
+    change = a_change(tmp_path)
+    files = ("proposal.md", "specs/login.md", "tasks.md")
+    review = {"verdict": "REJECTED", "issues": [ISSUE], "summary": "No."}
+    stub.script(
+        Behaviour(tool_calls=tuple(("read_file", {"path": path}) for path in files)),
+        Behaviour(tool_calls=(("append_review", review),)),
+        Behaviour(text="Done."),
+    )
+
+    async def try_it() -> None:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            told = await used(client, "challenge_change", change_id="add-login")
+            assert (told["verdict"], told["phase"], told["engine"]) == ("REJECTED", "rejected", "model")
+            assert told["issues"] == [ISSUE]
+            assert "its text is still what was rejected" in await refused(
+                client, "challenge_change", change_id="add-login"
+            )
+            assert (await used(client, "reopen_change", change_id="add-login"))["phase"] == "proposed"
+            assert "reopen is not possible at step 'proposed'" in await refused(
+                client, "reopen_change", change_id="add-login"
+            )
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert not {"approve_change", "dismiss_issue", "approve", "dismiss"} & set(names)
+            gone = await used(client, "abandon_change", change_id="add-login", because="Nobody needs it.")
+            state = (tmp_path / gone["archived"] / "STATE.yaml").read_text(encoding="utf-8")
+            assert "because: Nobody needs it." in state
+
+    asyncio.run(try_it())
+    assert not change.exists()

@@ -23,7 +23,9 @@ from tests.surfaces.mcp.client import (
     PROPOSAL,
     SPEC,
     a_change,
+    a_run,
     over_stdio,
+    read_all,
     refused,
     serving,
     used,
@@ -38,9 +40,15 @@ ALL_TOOLS = [
     "get_change",
     "validate_change",
     "create_change",
+    "challenge_change",
+    "reopen_change",
+    "abandon_change",
     "convene_board",
     "ask_persona",
 ]
+
+
+READING = ("read_file", "list_directory", "list_changes", "get_change", "validate_change")
 
 
 @asynccontextmanager
@@ -64,7 +72,7 @@ def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transp
     a_change(tmp_path, "another")
 
     async def review() -> None:
-        async with connected(transport, mode, tmp_path, "--change", "add-login") as client:
+        async with connected(transport, mode, tmp_path, "--change", "add-login", *a_run(change)) as client:
             server = client.server_info
             assert server is not None
             assert (server.name, server.version) == ("moot", __version__)
@@ -72,6 +80,7 @@ def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transp
             assert client.instructions.startswith("moot: the review of the change 'add-login'.")
             assert [tool.name for tool in (await client.list_tools()).tools] == ALL_TOOLS[:3]
             assert (await used(client, "list_directory"))["entries"] == [
+                {"name": "STATE.yaml", "kind": "file"},
                 {"name": "proposal.md", "kind": "file"},
                 {"name": "specs", "kind": "folder"},
                 {"name": "tasks.md", "kind": "file"},
@@ -86,6 +95,11 @@ def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transp
             }
             assert (await used(client, "read_file", path="specs/login.md"))["text"] == SPEC.rstrip("\n")
             assert (await used(client, "read_file", path="@/moot/changes/another/tasks.md"))["lines"] == 4
+            assert await refused(client, "append_review", **NOT_YET) == (
+                "The review was not appended: you have not read all of the change. Read with read_file: "
+                "tasks.md. Then append your review."
+            )
+            await used(client, "read_file", path="tasks.md")
             appended = {"verdict": "NEEDS_REVISION", "high": 1, "medium": 0, "low": 0}
             assert await used(client, "append_review", **NOT_YET) == appended
 
@@ -112,7 +126,7 @@ def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> No
         assert tool.output_schema["type"] == "object", tool.name
         assert tool.output_schema["required"], tool.name
         hints = tool.annotations
-        writes = tool.name in ("append_review", "create_change", "convene_board", "ask_persona")
+        writes = tool.name not in READING
         assert (hints.read_only_hint, hints.destructive_hint) == (not writes, False), tool.name
         assert hints.open_world_hint is False, tool.name
         assert hints.idempotent_hint is (not writes or tool.name == "append_review"), tool.name
@@ -138,7 +152,7 @@ def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
     medium = {**ISSUE, "severity": "Medium"}
 
     async def try_it() -> None:
-        async with over_stdio(tmp_path, "--change", "add-login") as client:
+        async with over_stdio(tmp_path, "--change", "add-login", *a_run(change)) as client:
             read = partial(refused, client, "read_file")
             append = partial(refused, client, "append_review")
             assert await read(path="../another/proposal.md") == (
@@ -174,13 +188,36 @@ def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
             assert await refused(client, "convene_board", decision="Escape?") == "Unknown tool: convene_board"
             assert (change / "proposal.md").read_text(encoding="utf-8") == PROPOSAL
             # Corrected, it is taken; once.
+            await read_all(client)
             await used(client, "append_review", **NOT_YET)
-            assert await append(**NOT_YET) == (
-                "This review was appended already: you are done, do not append it again."
-            )
+            for second in (NOT_YET, {"verdict": "APPROVED", "issues": [], "summary": "I was wrong."}):
+                assert await append(**second) == (
+                    "The review was not appended: a run makes one review, and this one has made its own: you "
+                    "are done."
+                )
 
     asyncio.run(try_it())
     assert len(review_block.blocks((change / "proposal.md").read_text(encoding="utf-8"))) == 1
+
+
+def test_a_review_that_moot_did_not_begin_is_refused(tmp_path: Path) -> None:
+    """Without a run, with a made-up one, and with one that is over."""
+    change = a_change(tmp_path)
+    _, over = a_run(change)
+    a_run(change)
+
+    async def try_it(*arguments: str, **more: str) -> None:
+        async with over_stdio(tmp_path, *arguments) as client:
+            await read_all(client, **more)
+            assert await refused(client, "append_review", **more, **NOT_YET) == (
+                "The review was not appended: moot has begun no review of it here. Start it with `moot "
+                "challenge add-login`."
+            )
+
+    asyncio.run(try_it(change_id="add-login"))
+    for run in ((), ("--run", "made-up"), ("--run", over)):
+        asyncio.run(try_it("--change", "add-login", *run))
+    assert (change / "proposal.md").read_text(encoding="utf-8") == PROPOSAL
 
 
 def test_a_proposal_deleted_in_the_middle_is_told_and_not_made_anew(tmp_path: Path) -> None:
@@ -222,10 +259,10 @@ def test_a_change_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pa
                 assert "'../add-login' is not an id" in await refused(
                     client, tool, change_id="../add-login", **more
                 )
-            await used(client, "append_review", change_id="add-login", **NOT_YET)
-            assert "appended already" in await refused(
-                client, "append_review", change_id="add-login", **NOT_YET
-            )
+            for tool, more in (("reopen_change", {}), ("abandon_change", {"because": "x"})):
+                assert await refused(client, tool, change_id="nope", **more) == (
+                    "Change 'nope' not found. There is: add-login."
+                ), tool
 
     asyncio.run(try_it())
 

@@ -36,6 +36,15 @@ def changes(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> N
                 f"{one.id:<24} {one.phase:<12} round {one.iteration}  {one.verdict or '-':<14} {issues:<28}"
                 f" {one.tasks_done}/{one.tasks} tasks"
             )
+            if one.approved_by == "person":
+                screen.show(f"{'':<24} approved by the person, and by no reviewer: {one.note}")
+            elif one.note:
+                screen.show(f"{'':<24} not approved as it is: {one.note}")
+            if one.dismissed:
+                screen.show(f"{'':<24} dismissed by the person: {one.dismissed} of its issues")
+            if one.strangers:
+                what = "1 review" if one.strangers == 1 else f"{one.strangers} reviews"
+                screen.show(f"{'':<24} {what} in its proposal not made by moot: they do not count")
             if one.waiting:
                 screen.show(f"{'':<24} its last review does not count yet: {called_as()} challenge {one.id}")
         return 0

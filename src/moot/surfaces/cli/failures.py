@@ -11,6 +11,7 @@ from moot.errors import (
     InvalidInput,
     MootError,
     NoBackup,
+    NotApproved,
     NotFound,
     ProposalInvalid,
     UnsafePath,
@@ -38,6 +39,8 @@ NEXT_STEPS = {
     "DefinitionInvalid": "Mend the file by hand; `moot personas new ID` writes a persona that works.",
     "LockTimeout": "Wait for the other process to finish, then try again.",
     "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
+    "ModelTooSmall": "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, install Codex or Claude Code, or name a "
+    "larger model with --model; `moot doctor` says what is there.",
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
     "GitRefused": "Mend that, commit what is there, then go on with the same command.",
@@ -57,6 +60,8 @@ def next_step(error: MootError) -> str:
             return f"There is: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
         case ProposalInvalid():
             return f'Run `{called_as()} proposal {error.change_id} "…"` first, or mend the files by hand.'
+        case NotApproved():
+            return f"Challenge it again: `{called_as()} challenge {error.change_id}`."
         case IllegalMove(allowed=allowed) if allowed:
             return f"Possible now: {', '.join(allowed)}."
         case NoBackup(postgresql=True, target=target):

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
+from moot.surfaces.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from moot.application import Moot
+    from moot.errors import NotApproved
 
 
 class Agent(StrEnum):
@@ -30,6 +33,7 @@ def implement(
         str, typer.Option(metavar="COMMAND", help="Run after every task; it has to succeed.")
     ] = "",
     commit: Annotated[bool, typer.Option("--commit", help="Commit after every task.")] = False,
+    answers: AnswersOption = None,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
@@ -37,13 +41,20 @@ def implement(
 
     async def command(moot: Moot) -> int:
         from moot.changes import Changes
+        from moot.errors import NotApproved
         from moot.implementing import Implementing
         from moot.surfaces.cli import screen
         from moot.surfaces.cli.progress import Progress
 
         implementing = Implementing(Changes(moot), agent=agent, test=test, commit=commit)
-        with Progress(f"Implement '{change_id}'") as tell:
-            built = await implementing.implement(change_id, tell)
+        try:
+            with Progress(f"Implement '{change_id}'") as tell:
+                built = await implementing.implement(change_id, tell)
+        except NotApproved as error:
+            if not await _challenged_again(moot, error, answers):
+                raise
+            with Progress(f"Implement '{change_id}'") as tell:
+                built = await implementing.implement(change_id, tell)
         if as_json:
             screen.show_json(
                 {
@@ -72,3 +83,24 @@ def implement(
         return 1 if built.handover or built.problem else 0
 
     run(command, workspace=workspace, as_json=as_json)
+
+
+async def _challenged_again(moot: Moot, error: NotApproved, answers: Path | None) -> bool:
+    """Offers it to whoever can be asked. Whether the change is approved now, `implement` sees by itself."""
+    from moot.challenging import Challenging
+    from moot.changes import Changes
+    from moot.surfaces.cli import screen
+    from moot.surfaces.cli.challenge import headline
+    from moot.surfaces.cli.deciding import said_yes
+    from moot.surfaces.cli.progress import Progress
+
+    if answers is None and not screen.interactive():
+        return False
+    asked = f"{error}. Challenge it again now? (y or n)"
+    if not await said_yes(answers, "challenge", asked):
+        return False
+    screen.say(str(error))
+    with Progress(f"Challenge '{error.change_id}'") as tell:
+        last = await Challenging(Changes(moot)).challenge(error.change_id, "auto", tell)
+    screen.say(headline(last))
+    return True

@@ -14,6 +14,7 @@ from moot.surfaces.cli.board import board
 from moot.surfaces.cli.brainstorm import brainstorm
 from moot.surfaces.cli.challenge import challenge
 from moot.surfaces.cli.changes import archive, changes
+from moot.surfaces.cli.deciding import abandon, approve, dismiss, reopen
 from moot.surfaces.cli.doctor import doctor
 from moot.surfaces.cli.implement import implement
 from moot.surfaces.cli.items import items
@@ -77,6 +78,10 @@ app.command()(challenge)
 app.command()(reproposal)
 app.command()(implement)
 app.command()(archive)
+app.command()(approve)
+app.command()(dismiss)
+app.command()(reopen)
+app.command()(abandon)
 app.command("validate-proposal")(validate_proposal)
 app.command("validate-challenge")(validate_challenge)
 app.command()(changes)

@@ -28,6 +28,7 @@ def mcp(
         str | None,
         typer.Option("--change", metavar="ID", help="Only the review tools, and only on this change."),
     ] = None,
+    run_id: Annotated[str, typer.Option("--run", hidden=True)] = "",
     agentd: Annotated[bool, typer.Option("--agentd", hidden=True)] = False,
     model: ModelOption = None,
     workspace: WorkspaceOption = None,
@@ -51,7 +52,7 @@ def mcp(
 
         # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
         logs.set_up("text")
-        server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"))
+        server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"), run_id)
         if http:
             from moot.surfaces.mcp.serving import serve_http
 

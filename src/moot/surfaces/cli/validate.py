@@ -42,16 +42,18 @@ def validate_challenge(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Check the reviews in a change's proposal: their format, their verdicts, and what contradicts them."""
+    """Check the reviews in a change's proposal: their format, their verdicts, what contradicts them, and
+    whether moot made them."""
 
     async def command(moot: Moot) -> int:
         from moot.changes import Changes
         from moot.texts.proposal import Finding, check_reviews
 
         changes = Changes(moot)
-        written = changes.folders.open(change_id).proposal()
+        folder = changes.folders.open(change_id)
+        written = folder.proposal()
         missing = (Finding("proposal.md", 1, "error", "the file is missing"),)
-        found = missing if written is None else check_reviews(written)
+        found = missing if written is None else (*check_reviews(written), *changes.check_made(folder))
         return _report(change_id, found, strict=strict, as_json=as_json, fix=f"challenge {change_id}")
 
     run(command, workspace=workspace, as_json=as_json)

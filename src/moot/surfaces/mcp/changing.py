@@ -8,7 +8,9 @@ from mcp.server.mcpserver.context import Context
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
+from moot.challenging import Challenged, Challenging
 from moot.changes import DESCRIPTION_LIMIT, Changes, Standing
+from moot.deciding import LONGEST_REASON, Deciding
 from moot.review_tools import without_paths
 from moot.surfaces.mcp.reviewing import READS, ChangeId
 from moot.surfaces.mcp.working import Progress, to_its_end
@@ -41,6 +43,36 @@ class ChangeOut(BaseModel):
     cost_usd: float | None
     waiting: bool = Field(description="Whether the phase does not follow from the latest review yet.")
     problem: str | None = Field(description="Why the change cannot be read, where that is so.")
+    approved_by: str | None = Field(
+        description="Whose approval holds for the text as it is: 'reviewer', 'person', or null."
+    )
+    note: str | None = Field(description="The person's reason, or why an approval no longer holds.")
+    strangers: int = Field(description="Reviews in proposal.md not made by moot; they do not count.")
+    dismissed: int = Field(description="Issues of the latest review that the person has dismissed.")
+
+
+class IssueOut(BaseModel):
+    severity: str
+    description: str
+    location: str
+    recommendation: str
+
+
+class ChallengedOut(BaseModel):
+    """What a reviewer, started by moot, has found."""
+
+    change_id: str
+    verdict: str
+    phase: str
+    summary: str
+    issues: list[IssueOut]
+    engine: str
+    model: str
+
+
+class AbandonedOut(BaseModel):
+    change_id: str
+    archived: str = Field(description="Where it is kept now, below the workspace.")
 
 
 class ChangesOut(BaseModel):
@@ -60,6 +92,7 @@ class ValidationOut(BaseModel):
     findings: list[FindingOut]
 
 
+Because = Annotated[str, Field(max_length=LONGEST_REASON, description="Why, in a sentence.")]
 NewChangeId = Annotated[
     str, Field(description="Lower-case letters, digits and hyphens, such as 'add-login'; at most 64.")
 ]
@@ -100,6 +133,19 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
             folder = await to_its_end(changes.propose(change_id, description, progress.tell))
         return _out(changes.standing(folder), root)
 
+    async def challenge_change(change_id: ChangeId, context: Context[Any, Any]) -> ChallengedOut:
+        async with Progress(context) as progress:
+            challenging = Challenging(changes).challenge(change_id, "auto", progress.tell)
+            return _challenged_out(await to_its_end(challenging))
+
+    def reopen_change(change_id: ChangeId) -> ChangeOut:
+        Deciding(changes).reopen(change_id, lambda _: None)
+        return _out(changes.standing(changes.folders.open(change_id)), root)
+
+    def abandon_change(change_id: ChangeId, because: Because) -> AbandonedOut:
+        place = Deciding(changes).abandon(change_id, because)
+        return AbandonedOut(change_id=change_id, archived=place.relative_to(root).as_posix())
+
     server.add_tool(
         list_changes,
         title="List the changes",
@@ -124,9 +170,49 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         create_change,
         title="Draft a new change",
         description="Draft a new change from a description: a proposal, specifications and tasks, written by "
-        "a model that has looked at the workspace. Takes a minute or two. Review it afterwards with "
-        "append_review, or have it challenged.",
+        "a model that has looked at the workspace. Takes a minute or two. Have it reviewed afterwards "
+        "with challenge_change.",
         annotations=_CREATES,
+    )
+    server.add_tool(
+        challenge_change,
+        title="Have a change reviewed",
+        description="Have a change reviewed by the reviewer that the user has set up; its verdict moves the "
+        "change on. Takes minutes.",
+        annotations=_CREATES,
+    )
+    server.add_tool(
+        reopen_change,
+        title="Take a change up once more",
+        description="Bring a change that was approved, rejected, begun or completed back to 'proposed'. Its "
+        "approval ends with that.",
+        annotations=_CREATES,
+    )
+    server.add_tool(
+        abandon_change,
+        title="Give a change up",
+        description="Move a change to the archive, with the reason why it is given up.",
+        annotations=_CREATES,
+    )
+
+
+def _challenged_out(last: Challenged) -> ChallengedOut:
+    return ChallengedOut(
+        change_id=last.change_id,
+        verdict=str(last.verdict),
+        phase=str(last.phase),
+        summary=last.review.summary,
+        issues=[
+            IssueOut(
+                severity=str(issue.severity),
+                description=issue.description,
+                location=issue.location,
+                recommendation=issue.recommendation,
+            )
+            for issue in last.review.issues
+        ],
+        engine=last.engine,
+        model=last.model,
     )
 
 
@@ -145,4 +231,8 @@ def _out(standing: Standing, root: Path) -> ChangeOut:
         cost_usd=standing.cost_usd,
         waiting=standing.waiting,
         problem=without_paths(standing.problem, root) or None,
+        approved_by=standing.approved_by or None,
+        note=without_paths(standing.note, root) or None,
+        strangers=standing.strangers,
+        dismissed=standing.dismissed,
     )

@@ -72,16 +72,17 @@ class Server(MCPServer[Any]):
             raise
 
 
-def create_server(moot: Moot, change: str | None, log: Callable[[str], None]) -> Server:
-    """`change` confines the server to that change, which must be there."""
+def create_server(moot: Moot, change: str | None, log: Callable[[str], None], run: str = "") -> Server:
+    """`change` confines the server to that change, which must be there. `run` is the challenge that it is
+    for: without one, no review is taken."""
     folders = ChangeFolders(moot.workspace)
     root = moot.workspace.root
     runs: dict[str, ReviewTools] = {}
 
     def tools_of(change_id: str) -> ReviewTools:
-        # Opened on every call, because changes come and go; kept, because a run remembers its reviews.
+        # Opened on every call, because changes come and go; kept, because it remembers what was read.
         folder = folders.open(change_id)
-        return runs.setdefault(change_id, ReviewTools(folder, root, now, log))
+        return runs.setdefault(change_id, ReviewTools(folder, root, now, log, run))
 
     if change is not None:
         server = Server(root, _ONE.format(change=change))

@@ -1,0 +1,104 @@
+"""What a review of a change is worth: whether moot made it, what it says, and which text it is of.
+
+Only the last one that moot recorded counts, and only together with its block in proposal.md. A phase that
+somebody has typed, a block that somebody has pasted, and a record whose block is gone are worth nothing.
+Refuses to know what follows from it.
+"""
+
+from __future__ import annotations
+
+from moot.errors import InvalidInput, NotApproved
+from moot.texts import review_block, reviewed
+from moot.texts.review_block import Issue, Review, Severity, Verdict
+from moot.workspace.change_state import PERSON, Dismissal, RecordedReview
+from moot.workspace.changes import ChangeFolder, Recorded
+
+_BY_AN_EARLIER_ONE = (
+    "it was approved by an earlier moot without a record of the text; challenge it again, "
+    "or approve it yourself"
+)
+
+
+def read(made: Recorded) -> Review:
+    """Its block, as it was recorded. Raises InvalidInput, also if it contradicts itself (R4)."""
+    if made.block is None:
+        raise InvalidInput("review", "its block is no longer in proposal.md as it was written")
+    review = review_block.read(made.block)
+    if review.verdict is not made.record.verdict:
+        raise InvalidInput("review", f"its record says {made.record.verdict}, and its block {review.verdict}")
+    if found := review_block.contradictions(review):
+        raise InvalidInput("review", "; ".join(found))
+    return review
+
+
+def last_made(folder: ChangeFolder) -> Recorded | None:
+    """The last one that a reviewer made; what the person has decided since does not change it."""
+    made = [one for one in folder.reviews() if one.record.engine != PERSON]
+    return made[-1] if made else None
+
+
+def changed_since(folder: ChangeFolder, record: RecordedReview) -> tuple[str, ...] | None:
+    """Which files are no longer what was reviewed. None if every one of them is."""
+    now = folder.reviewed_files()
+    if reviewed.hash_of_all(folder.id, now) == record.reviewed:
+        return None
+    names = sorted(now.keys() | record.files.keys())
+    return tuple(name for name in names if now.get(name) != record.files.get(name))
+
+
+def check(folder: ChangeFolder) -> RecordedReview:
+    """What approves the change, exactly as it is now. Raises NotApproved."""
+    reviews = folder.reviews()
+    if not reviews:
+        raise NotApproved(folder.id, "no reviewer that moot has started says so")
+    last = reviews[-1]
+    record = last.record
+    if record.withdrawn:
+        raise NotApproved(folder.id, "it was reopened after its last review")
+    if record.engine != PERSON:
+        try:
+            read(last)
+        except InvalidInput as error:
+            raise NotApproved(folder.id, f"its last review cannot be used: {error.problem}") from None
+    if record.verdict is not Verdict.APPROVED:
+        raise NotApproved(folder.id, f"its last review says {record.verdict}")
+    if not record.reviewed:
+        raise NotApproved(folder.id, _BY_AN_EARLIER_ONE)
+    changed = changed_since(folder, record)
+    if changed is not None:
+        problem = "since then it was changed" if changed else "that approval is of another change"
+        raise NotApproved(folder.id, problem, changed)
+    return record
+
+
+# -- issues, and what the person has decided about them --------------------------------------------
+
+
+def dismissals(folder: ChangeFolder, record: RecordedReview) -> dict[int, Dismissal]:
+    """Of the issues of that review, by their number."""
+    return {one.issue: one for one in folder.state().dismissed if one.review == name_of(record)}
+
+
+def name_of(record: RecordedReview) -> str:
+    """Records of earlier versions have no id, but a hash."""
+    return record.id or record.hash
+
+
+def open_issues(folder: ChangeFolder) -> tuple[Issue, ...]:
+    """Those of the last review that the person has not dismissed. None where it cannot be read."""
+    last = last_made(folder)
+    if last is None:
+        return ()
+    try:
+        review = read(last)
+    except InvalidInput:
+        return ()
+    gone = dismissals(folder, last.record)
+    return tuple(issue for number, issue in enumerate(review.issues, start=1) if number not in gone)
+
+
+def blocking(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
+    """Those that R4 lets a change be sent back for: a High one, or two Medium ones."""
+    high = tuple(issue for issue in issues if issue.severity is Severity.HIGH)
+    medium = tuple(issue for issue in issues if issue.severity is Severity.MEDIUM)
+    return high + medium if high or len(medium) > 1 else ()
