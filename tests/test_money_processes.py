@@ -282,8 +282,10 @@ def test_a_limit_that_cannot_be_counted_is_refused_on_every_surface(tmp_path: Pa
     assert stub.requests == []
 
 
-def test_proposals_and_reviews_count_too(tmp_path: Path, stub: StubServer) -> None:
+def test_every_format_counts(tmp_path: Path, stub: StubServer) -> None:
     settings(tmp_path, "[limits]\nday_tokens = 1")
+    answers = tmp_path / "answers.yaml"
+    answers.write_text("- c\n- c\n- c\n", encoding="utf-8")
     (tmp_path / ".git").mkdir()
     write_change(tmp_path / "moot" / "changes" / "feat-auth", "proposed")
     first = command(tmp_path, stub, "ask", "the-strategist", "Should we?")
@@ -293,6 +295,8 @@ def test_proposals_and_reviews_count_too(tmp_path: Path, stub: StubServer) -> No
         ("challenge", "feat-auth", "--engine", "model"),
         ("ask", "the-strategist", "And now?"),
         ("board", DECISION, "--no-questions", "--json"),
+        ("analyze", "Billing", "--answers", str(answers)),
+        ("brainstorm", "Rewrite the billing", "--answers", str(answers)),
     ):
         ended = command(tmp_path, stub, *arguments)
         assert "[limits] day_tokens stops them at 1" in ended.err + ended.out, (arguments, ended)
