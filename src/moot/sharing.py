@@ -30,6 +30,8 @@ POLL_SECONDS = 0.04
 """How often a process asks a SQLite file whether another process has changed it. Only while there are others:
 one alone never asks."""
 
+_ALONE_SECONDS = 0.5
+
 _CLOCK = {
     "postgresql": "extract(epoch FROM clock_timestamp())",
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
@@ -111,7 +113,7 @@ class Sharing:
     async def _poll_sqlite(self, changed: Callable[[], None]) -> None:
         version = 0
         while True:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS if self._has_others else _ALONE_SECONDS)
             if not self._has_others:
                 continue
             with contextlib.suppress(StoreFailed):
