@@ -399,7 +399,7 @@ def test_what_was_settled_at_the_beginning_cannot_be_wished_for_later(
 def test_nothing_is_stored_for_a_wrong_decision_or_model(stub: StubServer, tmp_path: Path) -> None:
     assert board(tmp_path, stub, " ").code == 2
     assert board(tmp_path, stub, DECISION, "--model", "nope:x").code == 1
-    assert moot("sessions", "--json", env=environment(tmp_path, stub), cwd=tmp_path).json == {"sessions": []}
+    assert moot("sessions", "--json", env=environment(tmp_path, stub), cwd=tmp_path).json["sessions"] == []
 
 
 def test_a_conversation_with_one_persona_is_no_board(stub: StubServer, tmp_path: Path) -> None:

@@ -194,14 +194,15 @@ def test_a_revision_keeps_the_texts_that_it_replaces(reviewed: Change) -> None:
     assert reviewed.read("proposal.md").count(block.raw) == 1
 
 
-def test_a_rejected_change_can_be_revised_but_not_challenged(tmp_path: Path, stub: StubServer) -> None:
+def test_a_rejected_change_can_be_revised_but_not_challenged_as_it_is(
+    tmp_path: Path, stub: StubServer
+) -> None:
     change = Change("moot", tmp_path, stub)
     change.reviewer_says("REJECTED", HIGH)
     change.run("challenge", "feat-auth")
     refused = change.run("challenge", "feat-auth")
     assert refused.code == 1
-    assert "challenge is not possible at step 'rejected'" in refused.err
-    assert "Possible now: reproposal, archive." in refused.err
+    assert "its text is still what was rejected; change it first" in refused.err
     change.drafter_says()
     assert change.run("reproposal", "feat-auth").code == 0
     assert (change.state["phase"], change.state["iteration"]) == ("proposed", 2)

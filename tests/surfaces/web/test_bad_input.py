@@ -385,7 +385,9 @@ def test_a_body_beyond_a_mebibyte_is_refused_whether_or_not_it_says_its_length(
     body = json.dumps(asked(path, more="x" * (2 << 20))).encode()
     chunks = (body[at : at + 65_536] for at in range(0, len(body), 65_536))
     for content in (body, chunks):
-        assert refusal(sent(unmoved, path, content), 413) == "The body is larger than 1,048,576 bytes."
+        answered = sent(unmoved, path, content)
+        assert refusal(answered, 413) == "The body is larger than 1,048,576 bytes."
+        assert answered.headers["connection"] == "close", "so that nobody uses a connection that is given up"
 
 
 def test_a_body_of_exactly_a_mebibyte_passes(server: Server) -> None:

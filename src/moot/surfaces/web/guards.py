@@ -181,6 +181,10 @@ def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message["headers"], *extra]}
+            if message["status"] == 413:
+                # The client is to send nothing more on this connection. Spelled so that uvicorn passes it on
+                # and does not hang up at once, on a client who is still sending and has not read the answer.
+                message["headers"].append((b"Connection", b"close"))
         await send(message)
 
     return sending
