@@ -146,7 +146,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_body(body)
         # A body that is too large is refused by whoever reads it. What comes after the answer is thrown away,
         # so that the client gets to read it, but not for ever.
-        if self.cycle.response_complete and self._body_bytes > 2 * MAX_BODY:
+        if self.cycle.response_complete and self._body_bytes > 8 * MAX_BODY:
             self.transport.close()
 
     def on_message_complete(self) -> None:
