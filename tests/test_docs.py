@@ -32,7 +32,9 @@ def test_nothing_is_written_before_a_page_is_asked_for() -> None:
         "assert all(callable(write) for write in docs.generate.PAGES.values())\n"
         "docs.generate.commands()\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr
 
 

@@ -228,7 +228,7 @@ def _session_routes(app: FastAPI) -> None:
         request: Request,
         workspace: Literal["this", "all"] = "this",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        before: Annotated[str | None, Query(pattern=r"^[0-9]{1,17}-[a-z0-9-]{1,64}$")] = None,
+        before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
     ) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []
