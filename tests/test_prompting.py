@@ -56,7 +56,7 @@ SCAFFOLDED = parse_persona(scaffold("the-leaver", "The Leaver"), Path("the-leave
 
 @pytest.mark.parametrize("persona", [*LIBRARY.personas, SCAFFOLDED], ids=lambda persona: persona.id)
 def test_no_heading_turns_the_sentences_under_it_into_their_opposite(persona: Persona) -> None:
-    """Boundaries and rules are whole sentences, some with a "no" of their own: no heading denies them again."""
+    """Boundaries and rules are whole sentences, some with a "no" of their own: no heading denies them."""
     headed = re.findall(r"^([A-Z][^\n]*):\n(?=- )", parts.system_prompt(persona), re.MULTILINE)
     assert {"The limits that you keep to", "Rules for your words"} <= set(headed)
     for heading in headed:

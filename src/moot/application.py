@@ -120,6 +120,7 @@ class Moot:
         self._env = env
         self._stack = stack
         self._store: Store | None = None
+        self._library: tuple[object, Library] | None = None
         self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
     # -- what is there -----------------------------------------------------------------------
@@ -153,11 +154,19 @@ class Moot:
         workspace, user = ((str(file), _settings_text(file)) for file in files)
         return config.combine(workspace, user)
 
-    @cached_property
+    @property
     def library(self) -> Library:
-        from moot.personas import load_library
+        """As the files of the workspace say now: they are read again when one of them has changed."""
+        from moot.personas import definitions, load_library
 
-        return load_library(self.workspace.library)
+        root = self.workspace.library
+        files = [file for folder in ("personas", "panels") for file in definitions(root / folder)]
+        seen = tuple(
+            (file, stat.st_mtime_ns, stat.st_size, stat.st_ino) for file in files for stat in [file.stat()]
+        )
+        if self._library is None or self._library[0] != seen:
+            self._library = (seen, load_library(root, faults={}))
+        return self._library[1]
 
     @cached_property
     def weights_folder(self) -> Path:
