@@ -157,13 +157,10 @@ class Moot:
     @property
     def library(self) -> Library:
         """As the files of the workspace say now: they are read again when one of them has changed."""
-        from moot.personas import definitions, load_library
+        from moot.personas import load_library, stamps
 
         root = self.workspace.library
-        files = [file for folder in ("personas", "panels") for file in definitions(root / folder)]
-        seen = tuple(
-            (file, stat.st_mtime_ns, stat.st_size, stat.st_ino) for file in files for stat in [file.stat()]
-        )
+        seen = stamps(root)
         if self._library is None or self._library[0] != seen:
             self._library = (seen, load_library(root, faults={}))
         return self._library[1]

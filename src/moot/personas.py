@@ -9,6 +9,7 @@ sections of the body.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -151,8 +152,8 @@ _Entry = TypeVar("_Entry", Persona, Panel)
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """`faults` are what is wrong with files of the workspace, by kind and id: each is raised where that persona
-    or panel is asked for, and nowhere else."""
+    """`faults` are what is wrong with files of the workspace, by kind and id: each is raised where that
+    persona or panel is asked for, and nowhere else."""
 
     personas: tuple[Persona, ...]
     panels: tuple[Panel, ...]
@@ -310,7 +311,7 @@ def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid
     personas: dict[str, Persona] = {}
 
     def load(kind: str, folder: Path, parse: Callable[[str, Path], _Entry]) -> Iterator[_Entry]:
-        for file in definitions(folder):
+        for file in _files(folder):
             try:
                 yield parse(read_text(file), file)
             except DefinitionInvalid as fault:
@@ -326,16 +327,25 @@ def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid
 
     def parse(text: str, source: Path) -> Panel:
         # A member whose file is bad is a member: that is told when the panel is convened.
-        return parse_panel(
-            text, source, {*personas, *(id_ for kind, id_ in faults or () if kind == "persona")}
-        )
+        bad = {id_ for kind, id_ in faults or () if kind == "persona"}
+        return parse_panel(text, source, {*personas, *bad})
 
     panels = {panel.id: panel for root in roots for panel in load("panel", root / "panels", parse)}
     kept = [persona for persona in personas.values() if ("persona", persona.id) not in (faults or {})]
     return Library(tuple(kept), tuple(panels.values()), faults or {})
 
 
-def definitions(folder: Path) -> list[Path]:
+def stamps(root: Path) -> tuple[tuple[Path, int, int, int], ...]:
+    """Another value whenever a file of the folder's library came, went or was written."""
+    found = []
+    for file in (*_files(root / "personas"), *_files(root / "panels")):
+        with contextlib.suppress(FileNotFoundError):
+            stat = file.stat()
+            found.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return tuple(found)
+
+
+def _files(folder: Path) -> list[Path]:
     # What editors and file systems leave behind begins with a dot.
     return [file for file in sorted(folder.glob("*.md")) if file.is_file() and not file.name.startswith(".")]
 
