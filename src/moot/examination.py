@@ -94,6 +94,9 @@ def _personas(moot: Moot) -> Finding:
         library = moot.library
     except MootError as error:
         return Finding("personas", False, str(error), "Mend the file, or move it away.")
+    if library.faults:
+        told = "; ".join(str(fault) for fault in library.faults.values())
+        return Finding("personas", False, told, "Mend the file, or move it away.")
     own = [p for p in library.personas if p.source.is_relative_to(moot.workspace.personas)]
     yours = f", {len(own)} of them from this workspace" if own else ""
     return Finding("personas", True, f"{len(library.personas)}{yours}; {len(library.panels)} panels")

@@ -141,6 +141,7 @@ export const api = {
 
   personas: (signal?: AbortSignal) =>
     getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
+  everyone: () => getJson<PersonasOut>("/api/board/personas?everyone=true").then((body) => body.personas),
 
   model: (signal?: AbortSignal) => getJson<ModelInfo>("/api/model", signal),
 

@@ -31,6 +31,7 @@ from moot.flows.workflow_file import (
     SavedWorkflow,
 )
 from moot.flows.workflow_state import Phase, WorkflowState
+from moot.texts.faults import msgspec_fault
 
 Saved = Mapping[str, Any]
 
@@ -193,8 +194,7 @@ def _refused(error: msgspec.ValidationError) -> InvalidInput:
     field = found["field"] if found else ""
     if missing:
         field = f"{field}.{missing[1]}".lstrip(".")
-        problem = "is missing"
-    return InvalidInput(field or "workflow", problem)
+    return InvalidInput(field or "workflow", msgspec_fault(problem))
 
 
 def _phase(name: str) -> Phase:

@@ -41,6 +41,7 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
+from moot.texts.faults import explain
 
 D = TypeVar("D", bound=BaseModel)
 
@@ -245,7 +246,7 @@ def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:
     try:
         return shape.model_validate_json(turn.text)
     except ValidationError as invalid:
-        raise DraftInvalid(shape.__name__, _told(invalid), turn.text) from invalid
+        raise DraftInvalid(shape.__name__, explain(invalid.errors(), "reply"), turn.text) from invalid
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:
@@ -257,19 +258,11 @@ async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:
     try:
         return ToolAnswered(call.id, await tool.run(tool.takes.model_validate_json(call.arguments)))
     except ValidationError as invalid:
-        return ToolAnswered(call.id, f"Input not accepted: {_told(invalid)}", is_error=True)
+        return ToolAnswered(
+            call.id, f"Input not accepted: {explain(invalid.errors(), 'input')}", is_error=True
+        )
     except ToolFault as fault:
         return ToolAnswered(call.id, str(fault), is_error=True)
-
-
-def _told(invalid: ValidationError) -> str:
-    """At most five problems, each as `field: what is wrong`."""
-    problems = [
-        f"{'.'.join(str(part) for part in e['loc']) or 'reply'}: {e['msg']}"
-        for e in invalid.errors(include_url=False)
-    ]
-    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-    return "; ".join(problems[:5]) + more
 
 
 def _correction(invalid: DraftInvalid) -> str:

@@ -142,7 +142,7 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
 
 let people: Promise<readonly Persona[]> | null = null;
 function knownPeople(): Promise<readonly Persona[]> {
-  people ??= api.personas().catch((error: unknown) => {
+  people ??= api.everyone().catch((error: unknown) => {
     people = null;
     throw error;
   });

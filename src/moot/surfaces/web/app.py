@@ -94,10 +94,13 @@ async def _note(request: Request, action: str, session_id: str | None) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
-def _board_routes(app: FastAPI, moot: Moot) -> None:
+def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
     @app.get("/api/board/personas", responses=problems())
-    async def personas(request: Request, panel: wire.Id = "board") -> wire.PersonasOut:
-        return wire.PersonasOut(personas=[payloads.persona(p) for p in _boards(request).advisors(panel)])
+    async def personas(
+        request: Request, panel: wire.Id = "board", everyone: bool = False
+    ) -> wire.PersonasOut:
+        found = moot.library.personas if everyone else _boards(request).advisors(panel)
+        return wire.PersonasOut(personas=[payloads.persona(persona) for persona in found])
 
     @app.get("/api/model", responses=problems())
     async def model() -> wire.ModelOut:
@@ -228,7 +231,7 @@ def _session_routes(app: FastAPI) -> None:
         request: Request,
         workspace: Literal["this", "all"] = "this",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        before: Annotated[str | None, Query(pattern=r"^[0-9]{1,17}-[a-z0-9-]{1,64}$")] = None,
+        before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
     ) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []

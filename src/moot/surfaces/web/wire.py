@@ -28,6 +28,14 @@ MAX_CONTENT = 10_000
 _NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NULs, and no model wants any."""
 _NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
+PLACE = r"^[0-9]{1,17}-[a-z0-9-]{1,64}$"
+
+FORMS = {
+    _NO_NUL: "must not contain NUL characters",
+    _NOT_BLANK: "must not be empty",
+    PLACE: "has to be the place that an earlier answer gave",
+}
+"""What the patterns of texts mean."""
 
 
 class Payload(BaseModel):
