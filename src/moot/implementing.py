@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -123,7 +123,7 @@ class Implementing:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
-        before = self._fingerprint(folder)
+        before = survey.marks(root)
         began = time.monotonic()
         try:
             with self._frozen(folder, tell):
@@ -136,7 +136,7 @@ class Implementing:
             if interrupted:
                 raise
             return str(failed)
-        changed = self._fingerprint(folder) != before
+        changed = survey.marks(root) != before
         folder.record_call(
             Call(
                 "implement",
@@ -228,20 +228,6 @@ class Implementing:
             )
             raise AgentMissing(wanted, why)
         return None if coder is None else MeteredCoder(coder, self._moot)
-
-    def _fingerprint(self, folder: ChangeFolder) -> Mapping[str, tuple[int, int]]:
-        """What tells whether anything was changed. The change's own files are no work."""
-        root, own = self._moot.workspace.root, f"{self._place(folder)}/"
-        marks: dict[str, tuple[int, int]] = {}
-        for name in survey.look(root).files:
-            if name.startswith(own):
-                continue
-            try:
-                status = (root / name).stat()
-            except OSError:
-                continue
-            marks[name] = (status.st_mtime_ns, status.st_size)
-        return marks
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
