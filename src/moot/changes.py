@@ -29,13 +29,13 @@ from moot.gateway.metering import charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.review_shapes import MAX_CHARACTERS
-from moot.texts import markdown, proposal, review_block, tasks
+from moot.texts import markdown, proposal, review_block, revision, tasks
 from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
 from moot.texts.review_block import Review, Severity, Verdict
 from moot.workspace import change_state, codebase, survey
 from moot.workspace.change_state import PERSON, Call, Data, RecordedReview, Validation
-from moot.workspace.changes import ChangeFolder, ChangeFolders
+from moot.workspace.changes import SPECS, ChangeFolder, ChangeFolders
 from moot.workspace.claim import claimed
 from moot.workspace.paths import Root, valid_id
 
@@ -308,7 +308,7 @@ class Changes:
             request = prompts.redraft(texts, issues, wishes, self._seen(texts.proposal))
             draft = await self._drafted(folder, "reproposal", request, tell)
             folder.keep_earlier(_files(folder))
-            self._write(folder, draft, Move.REPROPOSE, "reproposal")
+            self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
             self.valid(folder)
         return folder
 
@@ -323,19 +323,32 @@ class Changes:
         folder.record_call(call(step, drafted.reply))
         return drafted.value
 
-    def _write(self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str) -> None:
+    def _write(
+        self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str, *, keep: bool = False
+    ) -> None:
         """The phase first: what nobody has reviewed is at no moment an approved change. The proposal last: a
-        change that was not finished has none, and is drafted again."""
+        change that was not finished has none, and is drafted again. `keep`: what the draft has no place for
+        stays where it was."""
         state = folder.state()
         phase = moved(Phase(state.phase), move)
         if state.phase != phase:
             folder.update_state(lambda data: data.update(phase=str(phase)))
         specs: dict[str, str] = {}
+        before = folder.specs() if keep else {}
         for spec in draft.specs:
-            specs[proposal.spec_file_name(spec, specs)] = proposal.render_spec(spec)
+            name = proposal.spec_file_name(spec, specs)
+            old = before.get(f"{SPECS}/{name}")
+            specs[name] = proposal.render_spec(spec) if old is None else revision.revise_spec(spec, old)
+        boxes = folder.tasks() if keep else None
+        written = proposal.render_tasks(draft) if boxes is None else revision.revise_tasks(draft, boxes)
         folder.write_specs(specs, remove_others=True)
-        folder.write_tasks(proposal.render_tasks(draft))
-        folder.update_proposal(lambda old: proposal.with_reviews(proposal.render_proposal(draft), old or ""))
+        folder.write_tasks(written)
+
+        def revised(old: str | None) -> str:
+            new = revision.revise_proposal(draft, old) if keep and old else proposal.render_proposal(draft)
+            return proposal.with_reviews(new, old or "")
+
+        folder.update_proposal(revised)
         rounds = state.iteration + (move is Move.REPROPOSE)
         folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
         folder.record_checksums(_files(folder))

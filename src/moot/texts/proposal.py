@@ -276,6 +276,11 @@ def _disarmed(value: str) -> str:
     return re.sub(r"<!(?=--\s*review\s*:)", r"<\\!", value, flags=re.IGNORECASE)
 
 
+def without_markers(text: str) -> str:
+    """A text outside of reviews, in which nothing is taken for the beginning or the end of one."""
+    return _disarmed(text) if review_block.blocks(text) or any(_check_markers(text)) else text
+
+
 # -- a new text with the old reviews ---------------------------------------------------------------
 
 
