@@ -6,11 +6,14 @@ and the same command goes on from there.
 
 from __future__ import annotations
 
+import os
+import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import unquote
 
 from pydantic import Field
 
@@ -53,6 +56,8 @@ _MENTIONS = 40
 _EXCERPT_LINES = 60
 _LARGEST_EXCERPT = 1 << 20
 _TREE_LIMIT = 6_000
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_BEHIND_A_PATH = re.compile(r"[?#]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 
@@ -142,7 +147,22 @@ class Changes:
                 if len(line) >= MAX_CHARACTERS:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
+            found += self._broken_links(folder, name, text)
         return tuple(found)
+
+    def _broken_links(self, folder: ChangeFolder, name: str, text: str) -> Iterator[Finding]:
+        """To files; nobody is asked about addresses. One that leads out of the workspace is not followed."""
+        root = self.moot.workspace.root
+        place = (folder.path / name).parent.relative_to(root).as_posix()
+        for line, target in markdown.links(text):
+            path = unquote(_BEHIND_A_PATH.split(target)[0])
+            if not path or "\0" in path or _ADDRESS.match(path):
+                continue
+            led = posixpath.normpath(posixpath.join("" if path.startswith("/") else place, path.lstrip("/")))
+            if led.split("/")[0] == "..":
+                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads out of the workspace")
+            elif not os.path.lexists(root / led):
+                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads nowhere")
 
     def valid(self, folder: ChangeFolder) -> None:
         """As `check`, and the outcome is recorded."""

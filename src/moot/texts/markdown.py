@@ -214,6 +214,21 @@ def code_lines(text: str) -> frozenset[int]:
     return frozenset(lines)
 
 
+def links(text: str) -> tuple[tuple[int, str], ...]:
+    """The line, counted from 1, of the paragraph in which it stands, and the target of every link and image."""
+    found = []
+    for token in parse(text).tokens:
+        if token.type != "inline" or token.map is None or "](" not in token.content:
+            continue
+        shown: list[Token] = []
+        _PARSER.inline.parse(token.content, _PARSER, {}, shown)
+        for part in shown:
+            target = part.attrGet("href" if part.type == "link_open" else "src")
+            if part.type in {"link_open", "image"} and isinstance(target, str):
+                found.append((token.map[0] + 1, target))
+    return tuple(found)
+
+
 # -- adding --------------------------------------------------------------------------------------
 
 

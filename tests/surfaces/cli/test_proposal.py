@@ -200,7 +200,7 @@ def test_a_rejected_change_can_be_revised_but_not_challenged(tmp_path: Path, stu
     change.run("challenge", "feat-auth")
     refused = change.run("challenge", "feat-auth")
     assert refused.code == 1
-    assert "challenge is not possible at step 'rejected'" in refused.err
+    assert "its text is still what was rejected; change it first" in refused.err
     assert "Possible now: reproposal, archive." in refused.err
     change.drafter_says()
     assert change.run("reproposal", "feat-auth").code == 0
