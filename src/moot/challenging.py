@@ -126,6 +126,8 @@ class Challenging:
             began = time.monotonic()
             try:
                 outcome = await reviewer.review(job, tell)
+                if folder.review_of(job.run) is None and outcome.session_id is not None:
+                    outcome = await _reminded(reviewer, job, outcome, tell)
                 if folder.review_of(job.run) is None:
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
@@ -277,6 +279,28 @@ class Challenging:
                 return Argued(last, len(highs), why)
             tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
             await self._changes.repropose(change_id, "", tell)
+
+
+async def _reminded(reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
+    """Whoever has read everything and said what is wrong with it, but not to append_review, is told so where
+    it stands: to begin again would cost the same once more. Both together are one attempt."""
+    tell(f"{reviewer.name} ended without appending a review, and is reminded")
+    before = job.tokens_before if first.session_id == job.resume else Tokens()
+    used = Tokens(
+        before.read + first.tokens_in, before.written + first.tokens_out, before.cached + first.tokens_cached
+    )
+    again = replace(job, instructions=prompts.reminder(), resume=first.session_id, tokens_before=used)
+    second = await reviewer.review(again, tell)
+    costs = (first.cost_usd, second.cost_usd)
+    known = [cost for cost in costs if cost is not None]
+    return replace(
+        second,
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        tokens_cached=first.tokens_cached + second.tokens_cached,
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        duration_ms=first.duration_ms + second.duration_ms,
+    )
 
 
 def _tokens(state: ChangeState) -> Tokens:
