@@ -28,7 +28,7 @@ from moot.errors import (
 )
 from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
 from moot.gateway import names, prices
-from moot.gateway.metering import charging
+from moot.gateway.metering import billing, charging
 from moot.gateway.names import Speaker
 from moot.metered_programs import MeteredReviewer
 from moot.model_reviewer import ModelReviewer
@@ -125,15 +125,17 @@ class Challenging:
         for attempt in range(1, settings.script_retries + 2):
             began = time.monotonic()
             try:
-                outcome = await reviewer.review(job, tell)
-                if folder.review_of(job.run) is None and outcome.session_id is not None:
-                    outcome = await _reminded(reviewer, job, outcome, tell)
+                with billing() as bill:
+                    outcome = await reviewer.review(job, tell)
+                    if folder.review_of(job.run) is None and outcome.session_id is not None:
+                        outcome = await _reminded(reviewer, job, outcome, tell)
                 if folder.review_of(job.run) is None:
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
                 took = round((time.monotonic() - began) * 1000)
                 kind = "interrupted" if isinstance(failed, asyncio.CancelledError) else type(failed).__name__
-                folder.record_call(Call("challenge", _named(reviewer, job), 0, 0, None, took, kind))
+                used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+                folder.record_call(Call("challenge", _named(reviewer, job), *used, took, kind))
                 if not isinstance(failed, MootError):
                     raise
                 if folder.review_of(job.run) is not None:

@@ -6,9 +6,11 @@ and the same command goes on from there.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import posixpath
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +30,7 @@ from moot.errors import (
     ProposalInvalid,
 )
 from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
-from moot.gateway.metering import charging
+from moot.gateway.metering import billing, charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.review_shapes import MAX_CHARACTERS
@@ -335,10 +337,15 @@ class Changes:
     async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
+        began = time.monotonic()
         try:
-            drafted = await model.draft(request, Proposal)
-        except MootError as error:
-            folder.record_call(Call(step, str(model.name), 0, 0, None, 0, outcome=type(error).__name__))
+            with billing() as bill:
+                drafted = await model.draft(request, Proposal)
+        except (MootError, asyncio.CancelledError) as error:
+            took = round((time.monotonic() - began) * 1000)
+            kind = type(error).__name__ if isinstance(error, MootError) else "interrupted"
+            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+            folder.record_call(Call(step, str(model.name), *used, took, kind))
             raise
         folder.record_call(call(step, drafted.reply))
         return drafted.value

@@ -19,7 +19,7 @@ from moot import approval
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
-from moot.gateway.metering import charging
+from moot.gateway.metering import billing, charging
 from moot.masking import mask
 from moot.metered_programs import MeteredCoder
 from moot.processes import environment
@@ -126,13 +126,14 @@ class Implementing:
         before = survey.marks(root)
         began = time.monotonic()
         try:
-            with self._frozen(folder, tell):
+            with billing() as bill, self._frozen(folder, tell):
                 worked = await coder.work(Order(text, root, timeout), tell)
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)
             interrupted = isinstance(failed, asyncio.CancelledError)
             kind = "interrupted" if interrupted else type(failed).__name__
-            folder.record_call(Call("implement", coder.name, duration_ms=took, outcome=kind))
+            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+            folder.record_call(Call("implement", coder.name, *used, took, kind))
             if interrupted:
                 raise
             return str(failed)

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 
+from moot.errors import ProviderFailed
 from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
@@ -52,11 +53,16 @@ class Claude:
         result = heard.result
         if result is None:
             raise failure(self.name, ended.last_line or "it ended without a result")
-        if result.get("is_error") is not False:
-            raise _failure(result, heard.status)
-        _check_denials(result)
         models = _by_model(result)
         used = _used(models)
+        try:
+            if result.get("is_error") is not False:
+                raise _failure(result, heard.status)
+            _check_denials(result)
+        except ProviderFailed as failed:
+            if models:
+                failed.used, failed.cost_usd = (used.read, used.written, used.cached), _cost(models)
+            raise
         return Outcome(
             session_id=heard.session,
             model=heard.model,

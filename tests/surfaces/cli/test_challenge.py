@@ -227,6 +227,19 @@ def test_a_program_that_ends_without_a_review_is_reminded_in_its_session(
     assert "resume" not in fake.started(0)["arguments"]
     assert fake.started(1)["arguments"][-3:] == ["resume", THREAD, "-"]
     assert fake.started(1)["stdin"].startswith("You have not appended a review")
+    [call] = moot_change.state["telemetry"]["calls"]
+    assert (call["tokens_in"], call["tokens_out"], call["outcome"]) == (130, 9, "ReviewerCrashed")
+
+
+def test_a_failed_attempt_is_recorded_with_what_it_has_used(moot_change: Change) -> None:
+    moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")
+    moot_change.stub.script(*(Behaviour(text="It is fine.") for _ in range(4)))
+    assert moot_change.run("challenge", "feat-auth").code == 1
+    first, second = moot_change.state["telemetry"]["calls"]
+    for call in (first, second):
+        assert call["outcome"] == "ReviewerCrashed"
+        assert call["tokens_in"] > 0
+        assert call["tokens_out"] > 0
 
 
 def test_a_review_that_contradicts_itself_is_sent_back(moot_change: Change) -> None:

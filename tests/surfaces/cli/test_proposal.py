@@ -292,3 +292,12 @@ def test_a_revision_keeps_sections_that_a_draft_has_no_place_for(tmp_path: Path,
     assert f"{own}\n## Acceptance" in change.read("specs/sign-in.md")
     assert "a link is sent" in change.read("specs/sign-in.md")
     assert change.read("tasks.md") == f"# Tasks\n\n- [ ] Store public keys\n- [ ] Send links\n\n{own}"
+
+
+def test_a_draft_that_failed_is_recorded_with_what_it_has_used(moot_change: Change) -> None:
+    moot_change.stub.script(Behaviour(json_text="{}"), Behaviour(json_text="{}"))
+    assert moot_change.run("proposal", "feat-auth", IDEA).code == 1
+    [call] = moot_change.state["telemetry"]["calls"]
+    assert call["outcome"] == "DraftInvalid"
+    assert call["tokens_in"] > 0
+    assert call["tokens_out"] > 0
