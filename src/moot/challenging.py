@@ -222,7 +222,11 @@ class Challenging:
         reviewer: Reviewer | None = None
         passed = self._moot.config.user.review.pass_env
         for name in ("codex", "claude") if wanted == "auto" else (wanted,):
-            if name != "model" and (reviewer := find(name, self._moot.env, passed)) is not None:
+            found = find(name, self._moot.env, passed) if name != "model" else None
+            if found is not None and (
+                wanted != "auto" or await self._changes.may_be_asked(name, passed, tell)
+            ):
+                reviewer = found
                 break
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")

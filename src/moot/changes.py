@@ -11,7 +11,7 @@ import os
 import posixpath
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +34,7 @@ from moot.gateway.metering import billing, charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.review_shapes import MAX_CHARACTERS
+from moot.reviewers.login import LOG_IN, is_logged_in
 from moot.texts import markdown, proposal, review_block, revision, tasks
 from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
@@ -115,6 +116,14 @@ class Changes:
     def account(self, change_id: str) -> str:
         """On which what models cost for a change is booked."""
         return self.moot.account(f"change {change_id}")
+
+    async def may_be_asked(self, name: str, pass_env: Iterable[str], tell: Tell) -> bool:
+        """Whether a program that nobody has named is fit to be chosen: one that is there and not logged in
+        would only fail."""
+        if await is_logged_in(name, self.moot.env, pass_env) is not False:
+            return True
+        tell(f"{name} is not logged in, and is passed over; log in with `{LOG_IN[name]}`")
+        return False
 
     # -- looking -----------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Implementing:
                 raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
             if not _open(folder):
                 return self._finished(folder)
-            coder = self._coder()
+            coder = await self._coder(tell)
             if coder is None:
                 text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
                 return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
@@ -214,13 +214,19 @@ class Implementing:
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
         return Built(phase, tuple(task.text for task in _tasks(folder)))
 
-    def _coder(self) -> Coder | None:
+    async def _coder(self, tell: Tell) -> Coder | None:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
         passed = self._moot.config.user.implement.pass_env
-        found = (find_coder(name, settings.command, self._moot.env, passed) for name in names)
-        coder = next((one for one in found if one is not None), None)
+        coder: Coder | None = None
+        for name in names:
+            found = find_coder(name, settings.command, self._moot.env, passed)
+            if found is not None and (
+                wanted != "auto" or name == "command" or await self._changes.may_be_asked(name, passed, tell)
+            ):
+                coder = found
+                break
         if coder is None and wanted != "auto":
             why = (
                 "[implement] command is not set in your configuration"
