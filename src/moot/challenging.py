@@ -238,6 +238,7 @@ class Challenging:
         state = folder.state()
         same = state.session_engine == reviewer.name and state.session_id
         by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
+        efforts = {"codex": settings.codex.efforts, "claude": settings.claude.efforts}
         root = self._moot.workspace.root
         return reviewer, Job(
             folder=folder.path,
@@ -249,6 +250,7 @@ class Challenging:
             tokens_before=_tokens(state) if same else Tokens(),
             timeout=settings.workflow.timeout_secs,
             mcp_command=self._mcp_command(folder),
+            effort=efforts[reviewer.name].select(level) if reviewer.name in efforts else "",
         )
 
     def _mcp_command(self, folder: ChangeFolder) -> tuple[str, ...]:

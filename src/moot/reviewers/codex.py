@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from moot.errors import ProviderFailed
+from moot.processes import environment
 from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
@@ -72,11 +73,16 @@ class Codex:
             said=heard.said,
         )
 
+    def _effort(self, job: Job) -> list[str]:
+        if not job.effort or "model_reasoning_effort" in environment.codex_settings(self._env):
+            return []
+        return ["-c", f'model_reasoning_effort="{job.effort}"']
+
     async def _attempt(self, job: Job, thread: str | None, progress: Progress) -> tuple[_Heard, Ended]:
         heard = _Heard(job, progress)
         ended = await run(
             self.name,
-            (self._program, *_arguments(job, thread)),
+            (self._program, *self._effort(job), *_arguments(job, thread)),
             text=job.instructions,
             cwd=job.workspace_root,
             env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),

@@ -215,7 +215,7 @@ def code_lines(text: str) -> frozenset[int]:
 
 
 def links(text: str) -> tuple[tuple[int, str], ...]:
-    """The line, counted from 1, of the paragraph in which it stands, and the target of every link and image."""
+    """The line, counted from 1, of its paragraph, and the target of every link and image."""
     found = []
     for token in parse(text).tokens:
         if token.type != "inline" or token.map is None or "](" not in token.content:

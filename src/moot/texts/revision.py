@@ -92,7 +92,9 @@ class _Page:
         self._goes_on = False
 
 
-def _over(old: str, new: str, titles: Sequence[str], replaces: Replaces) -> str:
+def _over(  # noqa: PLR0912 - each kind of piece once, in the order of the text
+    old: str, new: str, titles: Sequence[str], replaces: Replaces
+) -> str:
     eol = markdown.line_ending(old)
     if frontmatter.is_left_open(old):
         # A "---" of the draft would end it, and make front matter of everything above.
@@ -152,7 +154,7 @@ def _by_section(new: str) -> dict[str, str]:
 
 
 def _missing(order: Sequence[str], pieces: Sequence[Piece], fresh: dict[str, str]) -> dict[str, list[str]]:
-    """For each section, and for the title, those of the draft that the old text has not and that follow it."""
+    """For each section, and the title, those of the draft that the old text has not and that follow it."""
     there = {_name(piece) for piece in pieces if piece.heading is not None and piece.heading.level == 2}
     found: dict[str, list[str]] = {_TITLE: []}
     last = _TITLE
