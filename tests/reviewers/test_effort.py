@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from moot.config import parse
 from moot.errors import ProviderFailed
 from moot.reviewers import find
@@ -17,10 +19,8 @@ def started(fake: Fake, name: str, home: Path) -> dict[str, object]:
     reviewer = find(name, {**fake.env, "HOME": str(home)})
     assert reviewer is not None
     number = fake.times_started
-    try:
+    with pytest.raises(ProviderFailed):
         asyncio.run(reviewer.review(replace(a_job(home), effort="high"), lambda _: None))
-    except ProviderFailed:
-        pass
     return fake.started(number)
 
 
