@@ -28,7 +28,7 @@ from moot.errors import (
 )
 from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
 from moot.gateway import names, prices
-from moot.gateway.metering import billing, charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.gateway.names import Speaker
 from moot.metered_programs import MeteredReviewer
 from moot.model_reviewer import ModelReviewer
@@ -123,9 +123,9 @@ class Challenging:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
         settings = self._settings.workflow
         for attempt in range(1, settings.script_retries + 2):
-            began = time.monotonic()
+            began, bill = time.monotonic(), Bill()
             try:
-                with billing() as bill:
+                with billing(bill):
                     outcome = await reviewer.review(job, tell)
                     if folder.review_of(job.run) is None and outcome.session_id is not None:
                         outcome = await _reminded(reviewer, job, outcome, tell)

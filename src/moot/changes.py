@@ -30,7 +30,7 @@ from moot.errors import (
     ProposalInvalid,
 )
 from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
-from moot.gateway.metering import billing, charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.review_shapes import MAX_CHARACTERS
@@ -346,9 +346,9 @@ class Changes:
     async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
-        began = time.monotonic()
+        began, bill = time.monotonic(), Bill()
         try:
-            with billing() as bill:
+            with billing(bill):
                 drafted = await model.draft(request, Proposal)
         except (MootError, asyncio.CancelledError) as error:
             took = round((time.monotonic() - began) * 1000)

@@ -19,7 +19,7 @@ from moot import approval
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
-from moot.gateway.metering import billing, charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.masking import mask
 from moot.metered_programs import MeteredCoder
 from moot.processes import environment
@@ -124,9 +124,9 @@ class Implementing:
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
         before = survey.marks(root)
-        began = time.monotonic()
+        began, bill = time.monotonic(), Bill()
         try:
-            with billing() as bill, self._frozen(folder, tell):
+            with billing(bill), self._frozen(folder, tell):
                 worked = await coder.work(Order(text, root, timeout), tell)
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)

@@ -65,12 +65,11 @@ _bill: ContextVar[Bill | None] = ContextVar("bill", default=None)
 
 
 @contextmanager
-def billing() -> Iterator[Bill]:
-    """While this lasts, what requests cost here is added up, also of those that fail."""
-    bill = Bill()
+def billing(bill: Bill) -> Iterator[None]:
+    """While this lasts, what requests cost here is added to the bill, also of those that fail."""
     token = _bill.set(bill)
     try:
-        yield bill
+        yield
     finally:
         _bill.reset(token)
 
