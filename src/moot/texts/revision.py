@@ -1,8 +1,8 @@
 """A draft written over the text that it revises: what a draft has no place for stays, byte for byte.
 
 Knows which sections of a proposal, a specification and a list of tasks a draft replaces. Everything else
-(what stands below the title, sections and subsections with other headings, comments and diagrams) is the person's,
-and keeps its place between the others. Refuses to know who drafts, and where files are.
+(what stands below the title, sections and subsections with other headings, comments and diagrams) is the
+person's, and keeps its place between the others. Refuses to know who drafts, and where files are.
 """
 
 from __future__ import annotations
