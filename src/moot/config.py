@@ -87,6 +87,25 @@ class ModelsByComplexity(_Section):
         return str(getattr(self, complexity))
 
 
+_Effort = Literal["", "low", "medium", "high", "xhigh", "max"]
+
+
+class Efforts(_Section):
+    """How hard a program thinks about changes of each complexity. Empty: as it does by itself."""
+
+    low: _Effort = "low"
+    medium: _Effort = "medium"
+    high: _Effort = "high"
+    critical: _Effort = "high"
+
+    def select(self, complexity: str) -> str:
+        return str(getattr(self, complexity))
+
+
+class ProgramByComplexity(ModelsByComplexity):
+    efforts: Efforts = Efforts()
+
+
 class Implementing(_Section):
     """Who carries out tasks, and what shows that they were. `command` is a program with its arguments: the
     task comes on its standard input. `pass_env` names variables that a coding agent gets besides what it
@@ -173,8 +192,8 @@ class Settings(_Section):
     models: Models = Models()
     review: ReviewSettings = ReviewSettings()
     workflow: Workflow = Workflow()
-    codex: ModelsByComplexity = ModelsByComplexity()
-    claude: ModelsByComplexity = ModelsByComplexity()
+    codex: ProgramByComplexity = ProgramByComplexity()
+    claude: ProgramByComplexity = ProgramByComplexity()
     model: ModelsByComplexity = ModelsByComplexity()
     implement: Implementing = Implementing()
     providers: dict[str, ProviderSettings] = {}

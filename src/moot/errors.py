@@ -272,6 +272,9 @@ class ProviderFailed(MootError):
         self.problem = problem
         self.status = status
         self.retry_after = retry_after
+        self.used: tuple[int, int, int] | None = None
+        """Tokens read, written and cached, where a program has said what its failure has used."""
+        self.cost_usd: float | None = None
 
 
 class Unreachable(ProviderFailed):

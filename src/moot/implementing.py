@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from moot import approval
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
-from moot.gateway.metering import charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.masking import mask
 from moot.metered_programs import MeteredCoder
 from moot.processes import environment
@@ -73,7 +73,7 @@ class Implementing:
                 raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
             if not _open(folder):
                 return self._finished(folder)
-            coder = self._coder()
+            coder = await self._coder(tell)
             if coder is None:
                 text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
                 return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
@@ -123,20 +123,21 @@ class Implementing:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
-        before = self._fingerprint(folder)
-        began = time.monotonic()
+        before = survey.marks(root)
+        began, bill = time.monotonic(), Bill()
         try:
-            with self._frozen(folder, tell):
+            with billing(bill), self._frozen(folder, tell):
                 worked = await coder.work(Order(text, root, timeout), tell)
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)
             interrupted = isinstance(failed, asyncio.CancelledError)
             kind = "interrupted" if interrupted else type(failed).__name__
-            folder.record_call(Call("implement", coder.name, duration_ms=took, outcome=kind))
+            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+            folder.record_call(Call("implement", coder.name, *used, took, kind))
             if interrupted:
                 raise
             return str(failed)
-        changed = self._fingerprint(folder) != before
+        changed = survey.marks(root) != before
         folder.record_call(
             Call(
                 "implement",
@@ -213,13 +214,19 @@ class Implementing:
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
         return Built(phase, tuple(task.text for task in _tasks(folder)))
 
-    def _coder(self) -> Coder | None:
+    async def _coder(self, tell: Tell) -> Coder | None:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
         passed = self._moot.config.user.implement.pass_env
-        found = (find_coder(name, settings.command, self._moot.env, passed) for name in names)
-        coder = next((one for one in found if one is not None), None)
+        coder: Coder | None = None
+        for name in names:
+            found = find_coder(name, settings.command, self._moot.env, passed)
+            if found is not None and (
+                wanted != "auto" or name == "command" or await self._changes.may_be_asked(name, passed, tell)
+            ):
+                coder = found
+                break
         if coder is None and wanted != "auto":
             why = (
                 "[implement] command is not set in your configuration"
@@ -228,20 +235,6 @@ class Implementing:
             )
             raise AgentMissing(wanted, why)
         return None if coder is None else MeteredCoder(coder, self._moot)
-
-    def _fingerprint(self, folder: ChangeFolder) -> Mapping[str, tuple[int, int]]:
-        """What tells whether anything was changed. The change's own files are no work."""
-        root, own = self._moot.workspace.root, f"{self._place(folder)}/"
-        marks: dict[str, tuple[int, int]] = {}
-        for name in survey.look(root).files:
-            if name.startswith(own):
-                continue
-            try:
-                status = (root / name).stat()
-            except OSError:
-                continue
-            marks[name] = (status.st_mtime_ns, status.st_size)
-        return marks
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()

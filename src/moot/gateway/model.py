@@ -127,7 +127,10 @@ class Model:
     async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
         talk = _Talk(request, None, hear, on_wait)
-        turn, _ = await self._converse(talk, request.messages)
+        turn, messages = await self._converse(talk, request.messages)
+        if request.remind is not None and (reminder := request.remind()):
+            answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(reminder))
+            turn, _ = await self._converse(talk, answered)
         if not turn.text.strip():
             raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
         return self._reply(talk, turn)

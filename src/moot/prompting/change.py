@@ -96,6 +96,14 @@ def review(change_id: str, dismissed: Dismissed = ()) -> str:
     return fill("change/review", {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)})
 
 
+def reminder() -> str:
+    """What a reviewer is told who has ended without a review, in the same conversation."""
+    return (
+        "You have not appended a review: what you say counts for nothing. Call append_review now. If it asks "
+        "you to read a file first, read it to its end and call append_review again."
+    )
+
+
 def review_without_tools(change_id: str, files: Mapping[str, str], dismissed: Dismissed = ()) -> Request:
     told = {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)}
     return Request(
