@@ -90,6 +90,12 @@ class SavedWorkflow(SavedFields):
     revision_wanted: bool = False
     wishes: str = ""
     open_tasks: str = ""
+    failed_task: int = 0
+    before_task: str = ""
+    failed_with: str = ""
+    skipped: tuple[int, ...] = ()
+    commenting: bool = False
+    rolling_back: bool = False
     scouted: bool = False
     assessment: str = ""
     proposed_batches: tuple[Part, ...] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
-from moot.workspace import writing
+from moot.workspace import change_state, writing
 from moot.workspace.documents import JsonDocument
-from moot.workspace.paths import unlinked
+from moot.workspace.item_meta import slug_of
+from moot.workspace.layout import Workspace
+from moot.workspace.paths import Root, unlinked
 from moot.workspace.spelling import line_at
 
 S = TypeVar("S")
@@ -179,6 +182,40 @@ class Queue:
             if not isinstance(entry, dict):
                 raise FileDamaged(str(self._path), f"{field}: it is not an object", line_of(text, field))
         return entries
+
+
+def put_away(workspace: Workspace, *, copy: bool = False) -> Path | None:
+    """Moves the running workflow's file to moot/archive/workflows, or copies it there, under a name that is
+    free. A copy that is there already, to the letter, is not made again."""
+    file = unlinked(workspace.workflow_file)
+    folder = (workspace.archive / "workflows").relative_to(workspace.root).as_posix()
+    with writing.locked(file):
+        text = writing.read(file)
+        if text is None:
+            return None
+        stem = f"{change_state.now()[:10]}-{slug_of(_told(text))}"
+        names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
+        for place in map(Root(workspace.root).resolve, names):
+            if copy and place.is_file() and writing.read(place) == text:
+                return place
+            if not place.exists():
+                break
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if copy:
+            writing.write_atomic(place, text)
+        else:
+            writing.disk.rename(file, place)
+            writing.disk.fsync_dir(place.parent)
+    return place
+
+
+def _told(text: str) -> str:
+    """What a file calls itself, if it says so: it may be damaged."""
+    try:
+        data = JsonDocument(text, Path("workflow.json")).data
+    except FileDamaged:
+        return "damaged"
+    return str(data.get("userDescription") or "workflow")[:60]
 
 
 def entry_id(entry: Snapshot) -> str:

@@ -327,3 +327,10 @@ def test_batches_that_are_not_wanted_are_kept_whole(shop: Shop, brain: Brain) ->
     ended = shop.brainstormed("K", "A", "A")
     assert ended.code == 0, ended.err
     assert len(shop.workflow["batches"]) == 1
+
+
+def test_without_an_idea_and_with_nothing_under_way_it_is_asked_for(shop: Shop) -> None:
+    ended = shop.run("brainstorm", answers=[{"at": "idea", "reply": IDEA}, "X"])
+    assert ended.code == 0, ended.err
+    assert shop.workflow["userDescription"] == IDEA
+    assert shop.run("brainstorm", answers=["X"]).code == 0, "what is under way goes on"

@@ -42,10 +42,10 @@ def brainstorm(
 
     moot brainstorm "Let people read offline"
 
-    Without an idea, the workflow that is under way goes on.
+    Without an idea, the workflow that is under way goes on; if there is none, you are asked for an idea.
     """
     run(
-        lambda moot: carry_on(moot, idea, answers, as_json=as_json),
+        lambda moot: carry_on(moot, idea, answers, as_json=as_json, asks_idea=True),
         workspace=workspace,
         model=model,
         database=database,
@@ -53,13 +53,17 @@ def brainstorm(
     )
 
 
-async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool) -> int:
-    """Begins a workflow with an idea; without one, goes on with what is there."""
+async def carry_on(
+    moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool, asks_idea: bool = False
+) -> int:
+    """Begins a workflow with an idea; without one, goes on with what is there, or asks for one."""
     from moot.consulting import Company
+    from moot.flows.flow import AskPerson
+    from moot.runner import Left
     from moot.surfaces.cli import screen
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
     from moot.surfaces.cli.menu_person import MenuPerson
-    from moot.surfaces.cli.talking import answering
+    from moot.surfaces.cli.talking import Talked, answering
     from moot.workflows import Workflows
 
     with answering(answers, MenuPerson) as person:
@@ -67,6 +71,11 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
         narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
         company = Company(person, narrator, narrator.tell, narrator.at_table)
         workflows = Workflows(moot)
+        if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
+            try:
+                idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
+            except Left as left:
+                return Talked(interrupted=left.interrupted).exit_code(failed=False)
         if idea is not None and not await workflows.under_way():
             _tell_uncommitted(workflows.uncommitted())
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)

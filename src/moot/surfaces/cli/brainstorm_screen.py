@@ -35,6 +35,8 @@ from moot.flows.workflow_events import (
     RestQueued,
     ScopeReassessed,
     Stopped,
+    TaskRolledBack,
+    TaskSkipped,
     WorkflowFinalized,
     WorkspaceScouted,
 )
@@ -77,6 +79,8 @@ class BrainstormNarrator(Narrator):
         """Where it stands, for somebody who comes back."""
         for line in standing_lines(self._state()):
             screen.say(line, "dim")
+        if (told := self._state().open_tasks) and self._state().beneath is Stage.AT_OPEN_TASKS:
+            screen.say(wrapped(told, 2))
         self._present()
 
     def tell(self, what: str) -> None:
@@ -155,8 +159,12 @@ class BrainstormNarrator(Narrator):
                 self._line(f"{_batch(state)}: the plan was revised")
             case BatchBuilt(complete, message, done, tasks):
                 self._line(f"{_batch(state)}: {done} of {tasks} tasks done")
-                if not complete and not self._asks:
-                    screen.say(message)
+                if not complete:
+                    screen.say(wrapped(message, 2))
+            case TaskRolledBack(files):
+                self._line(f"Rolled back: {', '.join(files) or 'nothing had changed'}")
+            case TaskSkipped():
+                self._line("Skipped: the task stays open in tasks.md")
             case ScopeReassessed(assessment):
                 self._line(f"\n{assessment}")
             case WorkflowFinalized():
