@@ -155,7 +155,10 @@ class WorkflowWork:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
-            await self._changes.propose(folder.id, papers.planner_brief(state), self._company.tell)
+            # Another tool's workflow may have its design only in the document.
+            known = bool(state.brainstorm.design_sections) or not state.design_path
+            written = "" if known else await asyncio.to_thread(self._designs.read, state.design_path)
+            await self._changes.propose(folder.id, papers.planner_brief(state, written), self._company.tell)
         return {"change_id": folder.id, "cost_usd": _cost(folder, 0)}
 
     def _folder_for(self, state: WorkflowState) -> ChangeFolder:

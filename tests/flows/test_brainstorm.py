@@ -698,3 +698,11 @@ def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
     told = material(play.state)
     assert "Which 2? (options: Sessions | Tokens 2)" in told
     assert "Tokens 1" not in told.partition("<so-far>")[2], "an answered question has its answer"
+
+
+def test_a_comment_that_is_withdrawn_was_never_said() -> None:
+    play = at(Step.QUESTIONS)
+    before = play.talk.conversation
+    play.put(RequestMade("discuss", "sent by mistake")).put(RequestWithdrawn())
+    assert play.talk.conversation == before
+    assert play.asked.step == "questions"

@@ -110,7 +110,7 @@ def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None
     assert play.asked.options == (
         Option("A", "Continue to batch 2: Cross-task validation"),
         Option("D", "Adjust scope"),
-        Option("S", "Stop here – the other batches are not done, and the queue goes on"),
+        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
         Option("X", "Stop – everything is saved, and can be resumed"),
     )
     assert play.asked.expects == "Batch 1 complete (1 of 2; $3.02 so far). What next?"
@@ -632,9 +632,9 @@ def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
 def test_stopping_here_ends_the_workflow_and_lets_the_queue_go_on() -> None:
     play = in_batches(**{"workflow/finalize": {"waiting": ["Help texts"]}})
     assert play.asked.options[-2:] == (
-        Option("S", "Stop here – the other batches are not done, and the queue goes on"),
+        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
         Option("X", "Stop – everything is saved, and can be resumed"),
     )
-    play.say("s")
+    play.say("h")
     assert (play.state.phase, play.asked.step) == (Phase.DONE, "next")
     assert [batch.status for batch in play.state.batches] == ["complete", "pending"]

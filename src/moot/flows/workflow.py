@@ -33,7 +33,7 @@ Everything that is asked of the world, for those who perform it (the state that 
     verdict                    R revise once more (`R TEXT`: with wishes), X stop
     open-tasks                 R try the open tasks again, X; where a task has failed, also: S skip it,
                                U roll back what it changed, C comment (`C TEXT`) and try again
-    reassess                   A continue, D adjust scope, K keep the plan, S stop here (the queue goes on), X
+    reassess                   A continue, D adjust scope, K keep the plan, H stop here (the queue goes on), X
     next                       A begin the next of the queue; optional: leaving it ends the run
     failed                     R retry, B without it (where that can be), X abort: saved and stopped
 

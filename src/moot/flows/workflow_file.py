@@ -77,6 +77,8 @@ class SavedWorkflow(SavedFields):
     config: dict[str, Any] | None = None
     brainstorm: SavedTalk | None = None
     design_path: str | None = None
+    design_content: str | None = None
+    """Only read: another tool writes it."""
     batches: tuple[Batch, ...] | None = None
     current_batch_index: int | None = None
     total_cost_usd: float | None = None

@@ -123,7 +123,7 @@ def _at_reassessment(state: WorkflowState) -> tuple[Option, ...]:
     go_on = f"Continue to batch {state.current_batch + 2}{title}" if left else "Continue to the end"
     changed = state.proposed != state.left_over
     keep = (Option("K", f"Keep the batches as they were ({len(state.left_over)} left)"),) if changed else ()
-    here = Option("S", "Stop here – the other batches are not done, and the queue goes on")
+    here = Option("H", "Stop here – the other batches are not done, and the queue goes on")
     return (Option("A", go_on), Option("D", "Adjust scope"), *keep, *((here,) if left else ()), STOP)
 
 
@@ -155,7 +155,7 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
         case Stage.AT_REASSESSMENT, "D":
             return AdjustmentAsked(rest) if rest else AdjustmentBegun()
         case Stage.AT_REASSESSMENT, _:
-            return EndedHere() if key == "S" else PlanKept()
+            return EndedHere() if key == "H" else PlanKept()
         case _:
             return NextChosen()
 

@@ -31,6 +31,7 @@ Snapshot = Mapping[str, Any]
 Entries = list[Any]
 
 _ENTRIES = "workflows"
+_BOM = "\ufeff"
 _PATH_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _BETWEEN = re.compile(r"[\s,:]*")
 
@@ -127,7 +128,7 @@ class Queue:
         text = writing.read(self._path)
         if text is None:
             return ()
-        return tuple(_plain(entry) for entry in self._entries(JsonDocument(text, self._path).data, text))
+        return tuple(_plain(entry) for entry in self._entries(self._data(text), text))
 
     def peek(self) -> dict[str, Any] | None:
         return next(iter(self.list()), None)
@@ -163,6 +164,12 @@ class Queue:
     def _change(self, change: Callable[[Entries], None]) -> None:
         with writing.locked(self._path):
             text = writing.read(self._path)
+            if text is not None and _is_list(text):
+                waiting = self._entries(self._data(text), text)
+                change(waiting)
+                listed = json.dumps(_plain(waiting), ensure_ascii=False, indent=2)
+                writing.write_atomic(self._path, f"{listed}\n")
+                return
 
             def changed(data: MutableMapping[str, Any]) -> None:
                 waiting = self._entries(data, text or "")
@@ -170,6 +177,12 @@ class Queue:
                 data[_ENTRIES] = waiting
 
             JsonDocument.update(self._path, changed)
+
+    def _data(self, text: str) -> Mapping[str, Any]:
+        """Another tool has the list alone in the file; it stays so."""
+        if _is_list(text):
+            text = f'{{"{_ENTRIES}": {text.lstrip(_BOM)}}}'
+        return JsonDocument(text, self._path).data
 
     def _entries(self, data: Mapping[str, Any], text: str) -> Entries:
         entries = data.get(_ENTRIES)
@@ -216,6 +229,10 @@ def _told(text: str) -> str:
     except FileDamaged:
         return "damaged"
     return str(data.get("userDescription") or "workflow")[:60]
+
+
+def _is_list(text: str) -> bool:
+    return text.lstrip(_BOM).lstrip().startswith("[")
 
 
 def entry_id(entry: Snapshot) -> str:

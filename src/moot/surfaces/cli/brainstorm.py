@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from moot.application import Moot
     from moot.errors import MootError
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
+    from moot.surfaces.cli.talking import Talked
     from moot.workflows import Workflow
 
 _MOST_NAMED = 5
+_LONGEST_COMMENT = 80
 
 
 def brainstorm(
@@ -102,10 +104,13 @@ def _tell_uncommitted(names: tuple[str, ...]) -> None:
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
+    from moot.flows.workflow_state import Stage
     from moot.surfaces.cli import screen
     from moot.surfaces.cli.talking import talk
 
     talked = await talk(workflow.runner, narrator.interrupted)
+    if talked.interrupted and not talked.must_end and workflow.state.stage is Stage.BRAINSTORMING:
+        talked = await _not_answered(workflow, narrator, talked)
     state = workflow.state
     if as_json:
         screen.show_json(document(workflow, talked.error))
@@ -114,6 +119,28 @@ async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bo
     elif state.waiting:
         screen.say(f"{len(state.waiting)} waiting. Begin the next with: {called_as()} workflow resume", "dim")
     return talked.exit_code(failed=state.failure is not None)
+
+
+async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked: Talked) -> Talked:
+    """Ctrl-C while a comment was being answered: the flow offers to send it again or to withdraw it, now, and
+    after leaving here."""
+    import asyncio
+
+    from moot.flows.workflow_events import AttemptFailed
+    from moot.surfaces.cli.talking import talk
+
+    request = workflow.state.brainstorm.request
+    if request is None:
+        return talked
+    line = " ".join(request.text.split())
+    shown = line if len(line) <= _LONGEST_COMMENT else f"{line[: _LONGEST_COMMENT - 1]}…"
+    await workflow.runner.put(AttemptFailed("Interrupted", f"Interrupted before “{shown}” was answered"))
+    task = asyncio.current_task()
+    if not narrator.asks or task is None:
+        return talked
+    # It was this Ctrl-C that was meant, and not the command.
+    task.uncancel()
+    return await talk(workflow.runner, narrator.interrupted)
 
 
 def document(workflow: Workflow, error: MootError | None = None) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class BrainstormNarrator(Narrator):
     def __init__(self, library: Library, *, words_to_stdout: bool, asks: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], WorkflowState] = WorkflowState
-        self._asks = asks
+        self.asks = asks
         self._shown = ""
         self._began_at = time.monotonic()
 
@@ -131,7 +131,7 @@ class BrainstormNarrator(Narrator):
                 if raw:
                     screen.say(raw)
                 # The menu that follows says what happened.
-                told = "" if self._asks else f"{sentence(message)} "
+                told = "" if self.asks else f"{sentence(message)} "
                 screen.say(wrapped(f"{told}{NEXT_STEPS.get(kind, '')}".rstrip()))
             case _:
                 self._tell_work(event)
@@ -195,7 +195,7 @@ class BrainstormNarrator(Narrator):
         match brainstorm.situation:
             case Situation.AT_TRIAGE:
                 return words.triage(brainstorm.triage) if brainstorm.triage else ""
-            case Situation.AT_QUESTIONS if self._asks:
+            case Situation.AT_QUESTIONS if self.asks:
                 return ""
             case Situation.AT_QUESTIONS:
                 return f"Questions from the brainstormer:\n{words.questions(brainstorm.questions)}"
