@@ -79,8 +79,8 @@ def ended(
         raise IllegalMove(type(event).__name__, f"{state.step}, {request.wish}")
     done = replace(state, request=None)
     match event:
-        case RequestWithdrawn():
-            return replace(done, conversation=_unsaid(state))
+        case RequestWithdrawn(keeps_comment):
+            return done if keeps_comment else replace(done, conversation=_unsaid(state))
         case Consulted(who, text):
             checks.consulted(text)
             return replace(done, conversation=done.conversation.said(who, state.step, text))

@@ -31,6 +31,8 @@ from moot.flows.workflow_events import (
 )
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 
+INTERRUPTED = "Interrupted"
+"""The kind of a failure that was the person's own wish."""
 STOP = Option("X", "Stop – everything is saved, and can be resumed")
 
 
@@ -184,7 +186,10 @@ def _back(state: WorkflowState) -> WorkflowEvent:
         return ReassessmentPassed()
     if state.phase is Phase.EXECUTE:
         return RollBackDropped()
-    return RequestWithdrawn() if state.brainstorm.request is not None else GoneBack()
+    if state.brainstorm.request is None:
+        return GoneBack()
+    interrupted = state.failure is not None and state.failure.kind == INTERRUPTED
+    return RequestWithdrawn(keeps_comment=not interrupted)
 
 
 def remaining_in_words(state: WorkflowState) -> str:

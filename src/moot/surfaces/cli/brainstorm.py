@@ -127,6 +127,7 @@ async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked
     import asyncio
 
     from moot.flows.workflow_events import AttemptFailed
+    from moot.flows.workflow_menu import INTERRUPTED
     from moot.surfaces.cli.talking import talk
 
     request = workflow.state.brainstorm.request
@@ -134,7 +135,7 @@ async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked
         return talked
     line = " ".join(request.text.split())
     shown = line if len(line) <= _LONGEST_COMMENT else f"{line[: _LONGEST_COMMENT - 1]}…"
-    await workflow.runner.put(AttemptFailed("Interrupted", f"Interrupted before “{shown}” was answered"))
+    await workflow.runner.put(AttemptFailed(INTERRUPTED, f"Interrupted before “{shown}” was answered"))
     task = asyncio.current_task()
     if not narrator.asks or task is None:
         return talked
