@@ -64,8 +64,29 @@ def slug_of(title: str) -> str:
     if len(slug) > _LONGEST_SLUG:
         whole_words = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
         slug = whole_words if len(whole_words) >= _SHORTEST_CUT else slug[:_LONGEST_SLUG]
-    digest = text_hash(title.encode("utf-8", "replace").decode("utf-8")).removeprefix("sha256:")
-    return slug.strip("-") or f"item-{digest[:8]}"
+    return slug.strip("-") or f"item-{_digest(title)}"
+
+
+def slugs_of(title: str) -> tuple[str, str]:
+    """The slug of a title, and the one that it gets where an item of another title has that already."""
+    slug = slug_of(title)
+    digest = _digest(_essence(title))
+    return slug, f"{slug[: _LONGEST_SLUG - len(digest) - 1].strip('-')}-{digest}"
+
+
+def is_same_title(one: str, other: str) -> bool:
+    """Case, accents, spaces and punctuation make no other title; any other sign does: C++ is not C#."""
+    return _essence(one) == _essence(other)
+
+
+def _essence(title: str) -> str:
+    signs = unicodedata.normalize("NFKD", title.casefold())
+    plain = "".join(sign for sign in signs if not unicodedata.combining(sign))
+    return " ".join(re.sub(r"[\s\-_.,:;!?…()\"'“”‘’–—]+", " ", plain.replace("'", "")).split())
+
+
+def _digest(text: str) -> str:
+    return text_hash(text.encode("utf-8", "replace").decode("utf-8")).removeprefix("sha256:")[:8]
 
 
 # -- entries to values ---------------------------------------------------------------------------

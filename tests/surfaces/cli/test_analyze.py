@@ -418,3 +418,40 @@ def test_a_whole_analysis_on_the_embedded_model(tmp_path: Path, stub: StubServer
     assert "People on trains read it. About twenty of them." in scan
     assert "### Elaboration Insights (Step 00-01: Scope Estimation)" in scan
     assert re.search(r"^- \[Alex\] .+[.!?]$", scan, re.MULTILINE), "a sentence of who said it"
+
+
+# -- which item is meant -------------------------------------------------------------------------
+
+LONG = "Let people on trains read and annotate their documents without a network"
+
+
+@pytest.mark.parametrize(
+    "titles", [("C++", "C#"), (f"{LONG}, on phones", f"{LONG}, on tablets"), ("読む app", "書く app")]
+)
+def test_titles_that_only_look_alike_are_different_items(project: Project, titles: tuple[str, ...]) -> None:
+    for title in (*titles, titles[-1]):
+        project.run("analyze", title, answers=[])
+    metas = [json.loads(file.read_text()) for file in project.item.parent.glob("*/meta.json")]
+    assert sorted(meta["title"] for meta in metas) == sorted(titles)
+
+
+def test_the_same_title_in_another_spelling_is_the_same_item(project: Project) -> None:
+    for title in ("Offline mode", "offline  MODE.", "offline-mode"):
+        project.run("analyze", title, answers=[])
+    assert [folder.name for folder in project.item.parent.iterdir()] == ["offline-mode"]
+
+
+def test_more_about_an_item_that_has_been_begun_is_said_to_be_ignored(project: Project) -> None:
+    project.run("analyze", "Offline mode", "--about", "On trains.", answers=[])
+    ended = project.run("analyze", "Offline mode", "--about", "In tunnels.", answers=[])
+    assert "--about is not used" in ended.err
+    assert project.meta["description"] == "On trains."
+
+
+def test_more_about_an_item_of_another_tool_is_added(project: Project) -> None:
+    project.item.mkdir(parents=True)
+    (project.item / "meta.json").write_text('{"slug": "offline-mode"}', encoding="utf-8")
+    ended = project.run("analyze", "offline-mode", "--about", "In tunnels.", answers=[])
+    assert "--about" not in ended.err
+    assert project.meta["description"] == "In tunnels."
+    assert project.events()[0]["description"] == "In tunnels."
