@@ -725,12 +725,23 @@ def test_a_synthesis_whose_form_was_wrong_first_is_not_asked_for_a_third_time() 
     assert event.corrections == ("Insight 1 is attributed to 'Bob', who has not spoken.",)
 
 
-def test_an_attribution_without_a_name_left_is_to_all() -> None:
+@pytest.mark.parametrize("second", [("Bob",), ()])
+def test_an_insight_of_nobody_who_spoke_is_left_out_and_said_so(second: tuple[str, ...]) -> None:
     table = synthesizing()
     table.settle(Drafted(attributed("Bob"), BILL))
-    table.settle(Drafted(attributed(), BILL))
+    event = table.settle(Drafted(attributed(*second), BILL))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.insights == ()
+    assert event.corrections[-1].startswith("Insight 1 is left out")
+    assert event.corrections[-1].endswith("Conflicts are shown.")
+
+
+def test_an_insight_of_nobody_is_left_out_too_when_there_is_no_second_draft() -> None:
+    table = synthesizing()
+    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(DraftFailed("ReplyEmpty", "nothing came"))
     assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("All",)
+    assert table.state.synthesis.insights == ()
 
 
 def test_somebody_who_was_silent_throughout_has_said_nothing() -> None:
@@ -801,10 +812,10 @@ def test_a_decision_of_somebody_who_did_not_speak_is_returned_and_then_of_nobody
 
 def test_when_the_second_draft_fails_the_first_is_corrected() -> None:
     table = synthesizing()
-    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(Drafted(attributed("Bob", "Maya"), BILL))
     table.settle(DraftFailed("ProviderDown", "529"))
     assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("All",)
+    assert table.state.synthesis.insights[0].by == ("Maya",)
     assert len(table.state.bills) == 4
 
 
