@@ -876,7 +876,9 @@ def test_a_requirement_of_the_matter_is_no_wish_for_a_depth() -> None:
 
 def test_what_an_earlier_version_has_read_in_its_own_way_stays_read_so() -> None:
     step = STEPS[0].id
-    old = ANALYSIS.decode(f'{{"type": "AnswerGiven", "step": "{step}", "text": "It must be quick."}}'.encode())
+    old = ANALYSIS.decode(
+        f'{{"type": "AnswerGiven", "step": "{step}", "text": "It must be quick."}}'.encode()
+    )
     state = Play(scan="deep").opens().state
     assert ANALYSIS.advance(state, old).active_depth == "brief"
     assert ANALYSIS.advance(state, AnswerGiven(step, "It must be quick.", "unchanged")).active_depth == "deep"

@@ -640,7 +640,7 @@ def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
             "step_id": "01-03",
             "turn_count": 1,
             "personas_active": [MAYA, ALEX, JORDAN],
-            "timestamp": AT,
+            "opened_at": AT,
             "synthesis_summary": "The discussion of User Experience & Journeys ended before it began.",
         }
 

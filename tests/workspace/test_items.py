@@ -404,6 +404,21 @@ def test_an_elaboration_is_recorded_once_and_the_first_record_stays(item: ItemFo
     assert item.add_elaboration(elsewhere).elaborations == (FIRST, elsewhere)
 
 
+def test_a_record_written_again_after_a_crash_keeps_the_time_of_the_first(item: ItemFolder) -> None:
+    first = Elaboration("01-01", 3, (), "12:30", "We agreed", opened_at="12:00")
+    again = Elaboration("01-01", 3, (), "12:45", "We agreed", opened_at="12:00")
+    later = Elaboration("01-01", 5, (), "13:30", "We agreed", opened_at="13:00")
+    for record in (first, again, later):
+        item.add_elaboration(record)
+    assert item.meta().elaborations == (first, later)
+    # As earlier versions recorded it, by the time at which it was opened.
+    old = Elaboration("01-02", 3, (), "11:00", "We agreed")
+    item.add_elaboration(old)
+    assert item.add_elaboration(Elaboration("01-02", 3, (), "11:30", "", opened_at="11:00")).elaborations[
+        2:
+    ] == (old,)
+
+
 records = st.builds(
     Elaboration,
     step_id=st.sampled_from(["00-01", "01-03"]),

@@ -173,13 +173,13 @@ class RoundtableState:
         return "\n".join((self.opened.step_title, self.opened.item, *others))
 
     def elaboration(self) -> dict[str, Any]:
-        """The record of this roundtable for meta.json."""
+        """The record of this roundtable for meta.json; when it is written, whoever writes it knows."""
         assert self.synthesis is not None
         return {
             "step_id": self.opened.step_id,
             "turn_count": self.turns,
             "personas_active": [speaker.id for speaker in self.opened.speakers],
-            "timestamp": self.opened.at,
+            "opened_at": self.opened.at,
             "synthesis_summary": self.synthesis.one_line,
         }
 

@@ -30,7 +30,9 @@ _ASKED = (
     r"(?:(?:let's|let us|can (?:we|you)|could (?:we|you)|would you|(?:we|you) (?:can|could|should)"
     r"|(?:i|we)(?:'d| would) (?:like|love|prefer)(?: you)?|i (?:want|need|prefer)(?: you)?)(?: to)?(?: please)? )"
 )
-_VERB = r"(?:(?:be|go|stay|keep (?:it|this)|make (?:it|this)|do (?:it|this)|take it|give me|have|get|back to) )"
+_VERB = (
+    r"(?:(?:be|go|stay|keep (?:it|this)|make (?:it|this)|do (?:it|this)|take it|give me|have|get|back to) )"
+)
 _HOW_MUCH = r"(?:(?:a|an|the|very|much|more|really|rather|a bit|a little|even|as|just|back to) )*"
 _WHAT = r"(?: (?:analysis|look|dive|discussion|answer|overview|version|pass|depth|one))?"
 _WHERE = (

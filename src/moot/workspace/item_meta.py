@@ -29,13 +29,15 @@ _SHORTEST_CUT = 24
 
 @dataclass(frozen=True, slots=True)
 class Elaboration:
-    """The record of one roundtable."""
+    """The record of one roundtable. `timestamp` is when it was written, `opened_at` tells it from others of
+    its step; where there is none, an earlier version or another tool wrote it, and the time does."""
 
     step_id: str
     turn_count: int
     personas_active: tuple[str, ...]
     timestamp: str
     synthesis_summary: str = ""
+    opened_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def _elaborations(value: object) -> Iterator[Elaboration]:
                 personas_active=_texts(entry.get("personas_active")),
                 timestamp=at,
                 synthesis_summary=summary if isinstance(summary, str) else "",
+                opened_at=opened if isinstance(opened := entry.get("opened_at"), str) else "",
             )
 
 
@@ -196,9 +199,14 @@ def note_step(data: Data, step_id: str, phases_completed: Iterable[str], status:
 def note_elaboration(data: Data, record: Elaboration) -> None:
     """A roundtable that is recorded already is not recorded again, even if it is told otherwise now."""
     records = _begun(data, "elaborations")
-    recorded = {(entry.step_id, entry.timestamp) for entry in _elaborations(records)}
-    if (record.step_id, record.timestamp) not in recorded:
-        records.append(asdict(record) | {"personas_active": list(record.personas_active)})
+    recorded = {_identity(entry) for entry in _elaborations(records)}
+    if _identity(record) not in recorded:
+        entry = asdict(record) | {"personas_active": list(record.personas_active)}
+        records.append({name: value for name, value in entry.items() if value or name != "opened_at"})
+
+
+def _identity(record: Elaboration) -> tuple[str, str]:
+    return record.step_id, record.opened_at or record.timestamp
 
 
 def _add_missing(data: Data, name: str, values: Iterable[str]) -> None:

@@ -355,8 +355,10 @@ def reply_with(**fields: Any) -> dict[str, Any]:
 
 def test_the_same_roundtable_twice_in_a_second_leaves_two_records(project: Project) -> None:
     project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "E", "done"])
-    assert len(project.meta["elaborations"]) == 2
+    first, second = project.meta["elaborations"]
     assert project.read("quick-scan.md").count("### Elaboration Insights (Step 00-01") == 2
+    # The record's time is when it was written, after everything that was said.
+    assert first["opened_at"] < first["timestamp"] < second["opened_at"] < second["timestamp"]
 
 
 def test_skipped_steps_can_be_taken_up_at_the_end_or_later(project: Project) -> None:
