@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.steps import Steps, conditions_met, load_steps
 from moot.texts.depth import DEPTHS
-from moot.workspace import survey
+from moot.workspace import claim, survey
 from moot.workspace.item_meta import ItemMeta, is_same_title, slugs_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.paths import valid_id
@@ -114,6 +114,10 @@ class Analyses:
             if is_same_title(item.meta().title, named):
                 return item
         raise AlreadyThere("item", item.slug, item.path)
+
+    def claimed(self, item: ItemFolder) -> AbstractContextManager[None]:
+        """Holds the item, or raises Busy before anybody has typed an answer that would then be lost."""
+        return claim.claimed(item.path, "analysed", "item")
 
     async def analysis(
         self,

@@ -28,16 +28,16 @@ _ALONE: tuple[tuple[Depth, str], ...] = (
 _FILLER = r"(?:(?:ok|okay|please|so|well|now|and|but|yes|no|then|actually|alright|thanks|here) )*"
 _ASKED = (
     r"(?:(?:let's|let us|can (?:we|you)|could (?:we|you)|would you|(?:we|you) (?:can|could|should)"
-    r"|(?:i|we)(?:'d| would) (?:like|love|prefer)(?: you)?|i (?:want|need|prefer)(?: you)?)(?: to)?(?: please)? )"
+    r"|(?:i|we)(?:'d| would) (?:like|love|prefer)(?: you)?|i (?:want|need|prefer)(?: you)?)"
+    r"(?: to)?(?: please)? )"
 )
-_VERB = (
-    r"(?:(?:be|go|stay|keep (?:it|this)|make (?:it|this)|do (?:it|this)|take it|give me|have|get|back to) )"
-)
+_VERB = r"(?:(?:be|go|stay|(?:keep|make|do|take) (?:it|this)|give me|have|get|back to) )"
 _HOW_MUCH = r"(?:(?:a|an|the|very|much|more|really|rather|a bit|a little|even|as|just|back to) )*"
 _WHAT = r"(?: (?:analysis|look|dive|discussion|answer|overview|version|pass|depth|one))?"
 _WHERE = (
     r"(?: (?:please|here|now|today|again|from (?:here|now) on|this time|then|thanks"
-    r"|(?:about|on|with|through|for|in|into|of|over) (?:this|that|it|these|everything|the (?:rest|next|other))"
+    r"|(?:about|on|with|through|for|in|into|of|over)"
+    r" (?:this|that|it|these|everything|the (?:rest|next|other))"
     r"(?: (?:one|step|steps|part|phase|question|questions|point))?))*"
 )
 _ABOUT = r"(?: (?:about|on|of|for) .+)?"

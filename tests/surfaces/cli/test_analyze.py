@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from moot.workspace.claim import claimed
 from tests.analysing import SYNTHESIS, reply
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
@@ -457,3 +458,14 @@ def test_more_about_an_item_of_another_tool_is_added(project: Project) -> None:
     assert "--about" not in ended.err
     assert project.meta["description"] == "In tunnels."
     assert project.events()[0]["description"] == "In tunnels."
+
+
+def test_a_second_process_is_told_at_the_start_who_works_on_the_item(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=[])
+    with claimed(project.item, "analysed", "item"):
+        ended = project.run("analyze", "Offline mode", answers=["Twenty people."])
+    assert ended.code != 0
+    assert "Item 'offline-mode' is being analysed by process" in ended.err
+    assert not any(event["type"] == "AnswerGiven" for event in project.events())
+    assert project.run("analyze", "Offline mode", answers=["Twenty people."]).err.count("analysed by") == 0
+    assert any(event["type"] == "AnswerGiven" for event in project.events())
