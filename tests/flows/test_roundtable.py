@@ -598,7 +598,8 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
         "Maya Chen (Business Analyst): We are nearing the end of our discussion time. Any final points "
         "before we synthesize?"
     ]
-    table.talks(MAYA, ALEX)
+    table.talks(MAYA)
+    table.answers("Thank you, that is all from my side")
     assert (table.state.turns, table.state.exit_type, table.state.due) == (10, "turn-limit", ())
     assert table.lines("limit") == [
         "Maya Chen (Business Analyst): We have had a thorough discussion. Let me synthesize the key points "
@@ -608,19 +609,65 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
     assert table.asked() == DraftReply("roundtable/synthesis", "1")
 
 
-def test_three_turns_are_framing_warning_and_two_contributions() -> None:
+def test_three_turns_are_framing_warning_a_contribution_and_the_persons_word() -> None:
     table = Table(max_turns=3).framed()
     assert [said.kind for said in table.state.transcript[-2:]] == ["framing", "warning"]
-    table.talks(ALEX, JORDAN)
+    table.talks(ALEX)
+    table.answers("Then let us try it")
+    assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
+
+
+def test_two_turns_before_the_end_the_floor_is_the_persons_whoever_is_due() -> None:
+    table = discussed(max_turns=6)
+    table.answers("")
+    table.talks(MAYA)
+    assert table.lines("warning")
+    assert isinstance(table.asked(), AskPerson)
+    table.answers("What of the clock?")
+    table.talks(MAYA)
+    assert (table.state.turns, table.state.exit_type) == (6, "turn-limit")
+
+
+def test_who_listens_on_near_the_end_is_asked_for_the_last_word() -> None:
+    table = discussed(max_turns=6)
+    table.answers("")
+    table.talks(MAYA)
+    table.answers("")
+    table.talks(MAYA)
+    assert (table.state.turns, isinstance(table.asked(), AskPerson)) == (5, True)
+    table.answers("")
+    assert (table.state.turns, table.state.exit_type) == (5, "turn-limit")
+
+
+def test_a_tradeoff_question_leaves_a_turn_for_its_answer() -> None:
+    for limit in range(5, 12):
+        table = Table(max_turns=limit).framed()
+        table.says("I disagree with Maya: drop it.", ALEX)
+        while table.state.step is Step.DISCUSSION_LOOP:
+            if isinstance(table.asked(), AskPerson):
+                table.answers("I would keep it, whatever it costs us")
+            else:
+                table.says(f"Alex, I disagree with Jordan and with Maya about {table.state.calls} of these.")
+        asked = [said.kind for said in table.state.discussion]
+        assert asked[-1] != "tradeoff"
+
+
+def test_a_roundtable_of_an_earlier_version_goes_on_by_its_rules() -> None:
+    table = Table(max_turns=3)
+    (event,) = table.events
+    assert isinstance(event, RoundtableOpened)
+    table.state = ROUNDTABLE.advance(ROUNDTABLE.initial, msgspec.structs.replace(event, rules=1))
+    table.framed().talks(ALEX, JORDAN)
     assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
 
 
 def test_silence_does_not_make_a_roundtable_cost_more_calls_than_turns() -> None:
-    table = discussed(max_turns=4)
+    table = discussed(max_turns=5)
     table.answers("")
     table.says("(silent)", MAYA)
     table.says("(silent)", ALEX)
-    assert (table.state.calls, table.state.turns) == (4, 3)
+    table.says("(silent)", JORDAN)
+    assert (table.state.calls, table.state.turns) == (5, 3)
     assert (table.state.exit_type, table.state.step) == ("turn-limit", Step.SYNTHESIS)
     assert len(table.lines("limit")) == 1
 

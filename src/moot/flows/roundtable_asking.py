@@ -52,6 +52,8 @@ from moot.texts.insights import Synthesis
 OPEN, INSERT, RECORD = "roundtable/open", "roundtable/insert", "roundtable/record"
 """Names of what the program does."""
 FRAMING, SYNTHESIS = "roundtable/framing", "roundtable/synthesis"
+RULES = 2
+"""By which a roundtable that opens now is held."""
 CONTRIBUTION, TRADEOFF, AGAIN = "roundtable/contribution", "roundtable/tradeoff", "roundtable/again"
 """Names of prompts."""
 
@@ -147,7 +149,9 @@ def opened(value: Mapping[str, Any]) -> RoundtableOpened:
     max_turns, problem = lines.turn_limit(value.get("max_turns"))
     warnings = [warning for warning in (value.get("warning"), problem) if warning]
     given = {name: value[name] for name in RoundtableOpened.__struct_fields__ if name in value}
-    return msgspec.convert({**given, "max_turns": max_turns, "warnings": warnings}, RoundtableOpened)
+    return msgspec.convert(
+        {**given, "max_turns": max_turns, "warnings": warnings, "rules": RULES}, RoundtableOpened
+    )
 
 
 def _drafted(state: RoundtableState, outcome: Drafted) -> RoundtableEvent:
