@@ -313,7 +313,7 @@ def test_the_two_others_speak_one_after_the_other_and_then_the_user_is_asked() -
     ("text", "addressed", "due"),
     [
         ("What about errors?", (), (MAYA, ALEX, JORDAN)),
-        ("What do you all think?", (), (MAYA, ALEX, JORDAN)),
+        ("What do you all think?", (MAYA, ALEX, JORDAN), (MAYA, ALEX, JORDAN)),
         ("Jordan, what about errors?", (JORDAN,), (JORDAN, MAYA, ALEX)),
         ("Would that scale, Alex?", (ALEX,), (ALEX, MAYA, JORDAN)),
         ("Jordan's point was good", (), (MAYA, ALEX, JORDAN)),
@@ -1183,3 +1183,38 @@ def test_a_roundtable_that_was_interrupted_goes_on_where_it_was(choices: list[in
     for event in events[at:]:
         again = ROUNDTABLE.advance(again, event)
     assert again == ROUNDTABLE.fold(events)
+
+
+# -- nobody who was turned to is silent ----------------------------------------------------------
+
+
+def test_who_speaks_to_the_group_hears_everybody() -> None:
+    table = discussed(max_turns=20)
+    event = table.answers("What do you all think about caching?")
+    assert event == PersonSpokeUp("What do you all think about caching?", (MAYA, ALEX, JORDAN))
+    for persona in (MAYA, ALEX, JORDAN):
+        calls = table.state.calls
+        assert isinstance(table.says("(silent)", persona), ContributionReturned)
+        assert table.asked() == AskPersona(persona, "roundtable/again", str(calls + 1))
+        said = table.says(f"{persona} would cache the reading list and nothing else.", persona)
+        assert isinstance(said, PersonaContributed)
+        assert table.state.calls == calls + 1
+    assert isinstance(table.asked(), AskPerson)
+
+
+def test_silence_that_is_kept_up_is_silence_and_a_failure_then_says_nothing() -> None:
+    table = discussed(max_turns=20)
+    table.answers("Everyone, what about caching?")
+    table.says("(silent)", MAYA)
+    assert isinstance(table.says("(silent)", MAYA), PersonaSilent)
+    table.says("", ALEX)
+    assert isinstance(table.settle(PersonaFailed("ProviderDown", "529")), ContributionFailed)
+    assert "(silent)" not in [said.text for said in table.state.transcript]
+
+
+def test_who_was_not_turned_to_may_be_silent_at_once() -> None:
+    table = discussed(max_turns=20)
+    table.answers("Alex, what about caching?")
+    assert isinstance(table.says("(silent)", ALEX), ContributionReturned)
+    table.says("A cache of the reading list, and nothing else.", ALEX)
+    assert isinstance(table.says("(silent)", MAYA), PersonaSilent)

@@ -100,7 +100,8 @@ class PersonaSilent(Event, frozen=True):
 
 
 class ContributionReturned(Event, frozen=True):
-    """It uses forbidden words that nobody else brought up: asked for once more."""
+    """It uses forbidden words that nobody else brought up, or, without words, it is the silence of somebody
+    whom the person had turned to: asked for once more."""
 
     persona: str
     text: str
