@@ -25,8 +25,8 @@ _REDIRECT = (
 )
 
 _ASKED_YOU = (
-    "The person has turned to you and waits for your answer. Say in your own words where you stand, even if it "
-    "is only whom you agree with and why. Only the contribution itself."
+    "The person has turned to you and waits for your answer. Say in your own words where you stand, even if "
+    "it is only whom you agree with and why. Only the contribution itself."
 )
 
 

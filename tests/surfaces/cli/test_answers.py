@@ -76,7 +76,7 @@ def test_running_out_names_every_choice(person: Person) -> None:
 
 
 def test_a_refused_answer_names_every_choice() -> None:
-    with pytest.raises(InvalidInput, match="step 'menu'.*is not offered.*E = Elaborate"):
+    with pytest.raises(InvalidInput, match=r"step 'menu'.*is not offered.*E = Elaborate"):
         asyncio.run(ScriptedPerson([]).answer(MENU, "'x' is not offered"))
 
 
