@@ -165,7 +165,7 @@ class Work:
         assert table is not None
         record = table.elaboration()
         personas = tuple(record.pop("personas_active"))
-        self._item.add_elaboration(Elaboration(personas_active=personas, **record))
+        self._item.add_elaboration(Elaboration(personas_active=personas, timestamp=_now(), **record))
         return {}
 
     # -- the board ---------------------------------------------------------------------------

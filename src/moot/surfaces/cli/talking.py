@@ -28,6 +28,8 @@ def answering(answers: Path | None, terminal: Callable[[], Person]) -> Iterator[
         return
     scripted = ScriptedPerson(read_answers(answers))
     yield scripted
+    if (rested := scripted.rested_at) is not None:
+        screen.say(f"{answers} has no reply left for step '{rested.step}' ({rested.answerable}).", "dim")
     if scripted.unused():
         screen.say(f"Replies of {answers} that were not needed: {scripted.unused()}.")
 
