@@ -65,7 +65,7 @@ def test_moving_away_from_an_advisor_ends_the_reply(
     else:
         board.page.go_back()
     board.is_at(SECOND)
-    expect(board.box).to_have_value("")
+    expect(board.box).to_have_value(CHALLENGE)
     expect(board.turns).to_have_count(0)
     expect(board.brief_note).to_have_text("Brief ready")
     assert kept_challenges(server, session_id) == []

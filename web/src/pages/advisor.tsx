@@ -103,8 +103,8 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
               <p className="hint">You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.</p>
             ) : (
               <ChallengeBox
-                key={failure ? "again" : "new"}
-                initial={failure?.text ?? ""}
+                sessionId={store.id}
+                personaId={personaId}
                 onChallenge={challenge}
                 onSkip={go}
                 canSkip={next.enabled}

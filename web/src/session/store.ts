@@ -2,6 +2,7 @@
 
 import { useCallback, useSyncExternalStore } from "react";
 import { api, ApiError, isAbort, sentence, type SessionStream } from "../api";
+import { keepChallengeDraft } from "../challenge-drafts";
 import { TokenBatcher, type FrameScheduler } from "../batch";
 import type { Received } from "../sse";
 import type { Session, SessionEvent } from "../wire";
@@ -201,6 +202,8 @@ export class SessionStore {
     if (!session || !advisor || advisor.phase !== "done") return;
     const controller = new AbortController();
     this.#challenge = controller;
+    // Until its reply is whole, it can be lost: to a reload, a broken connection, a look at somebody else.
+    keepChallengeDraft(this.id, personaId, text);
     this.#dispatch({ type: "challenge_start", personaId, text });
     const mine = (): boolean => this.#challenge === controller;
     try {
@@ -223,6 +226,7 @@ export class SessionStore {
           else if (event.type === "challenge_reply_complete") {
             this.#replyTokens.flush();
             this.#challenge = null;
+            keepChallengeDraft(this.id, personaId, "");
             this.#dispatch({ type: "challenge_complete", personaId, usage: event.usage });
             return;
           } else if (event.type === "error") throw new ApiError(event.message, 200);
