@@ -52,9 +52,7 @@ def test_a_challenge_survives_a_reload_in_the_middle_of_its_reply(
     assert kept_challenges(server, session_id) == []
 
 
-def test_a_challenge_is_forgotten_once_it_is_answered(
-    board: Board, server: Server, stub: StubServer
-) -> None:
+def test_a_challenge_is_forgotten_once_it_is_answered(board: Board, server: Server, stub: StubServer) -> None:
     board.open(a_session(server, stub), SECOND)
     reply_to(stub, CHALLENGE, Behaviour(text="Then we wait."))
     board.challenge()
