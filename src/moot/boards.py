@@ -187,11 +187,7 @@ class Boards:
         return state
 
     def tiny(self, model: str) -> bool:
-        """Whether a session's model is one of very few parameters; False where it is no longer to be had."""
-        try:
-            return self._moot.gateway.named(parse(model)).small
-        except MootError:
-            return False
+        return is_tiny(self._moot, model)
 
     async def settled_frames(self, session: Session, state: BoardState) -> int:
         """The number of the frame up to which a client that has the state needs no frames: while somebody
@@ -230,6 +226,14 @@ class Boards:
             return self._moot.library.persona(persona_id)
         except NotFound:
             raise InvalidInput("personaId", f"there is no persona {persona_id[:80]!r}") from None
+
+
+def is_tiny(moot: Moot, model: str) -> bool:
+    """Whether a session's model is one of very few parameters; False where it is no longer to be had."""
+    try:
+        return moot.gateway.named(parse(model)).small
+    except MootError:
+        return False
 
 
 def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:

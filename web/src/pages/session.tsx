@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, type ReactNode } from "react";
 import { DecisionFold } from "../components/decision-fold";
 import { MarksRow } from "../components/marks-row";
+import { SMALL_MODEL } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Link, navigate, paths, usePageHeading, type Route } from "../router";
 import { sharedFailure, type SessionState } from "../session/state";
@@ -63,6 +64,7 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
   const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
   const answers = useSession(store, useCallback((s: SessionState) => s.answers, []));
   const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+  const tiny = useSession(store, useCallback((s: SessionState) => s.tiny, []));
   const start = useSession(
     store,
     useCallback((s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null), []),
@@ -77,6 +79,7 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
       <DecisionFold decision={decision} answers={answers} />
       <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
       <ConnectionNote store={store} />
+      {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
       {route.page === "advisor" && known ? <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} /> : null}
       {route.page === "brief" ? <BriefPage store={store} /> : null}
       {!known ? (

@@ -324,7 +324,11 @@ def _session_routes(app: FastAPI) -> None:
         found = await boards.session(session_id)
         state = await boards.state(found)
         await _note(request, "exported", session_id)
-        facts: dict[str, Any] = {"session_id": found.id, "when": found.created_at}
+        facts: dict[str, Any] = {
+            "session_id": found.id,
+            "when": found.created_at,
+            "tiny": boards.tiny(state.model),
+        }
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":
             return JSONResponse(records.board_json(state, **facts), headers=name)
