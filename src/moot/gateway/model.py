@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from moot.errors import DraftInvalid, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
+from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.gateway import prices
 from moot.gateway.metering import UNMETERED, Meter, least_of, most_of
 from moot.gateway.names import ModelName
@@ -110,6 +110,7 @@ class Model:
         pricing: Pricing = UNKNOWN,
         meter: Meter = UNMETERED,
         patience: Patience | None = None,
+        key_variable: str = "",
         tool_rounds: int = 40,
         tool_calls: int = 200,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -120,6 +121,7 @@ class Model:
         self._pricing = pricing
         self._meter = meter
         self._patience = patience or Patience()
+        self._key_variable = key_variable
         self._tool_rounds = tool_rounds
         self._tool_calls = tool_calls
         self._sleep = sleep
@@ -186,6 +188,8 @@ class Model:
             talk.attempts += 1
             try:
                 return await self._attempt(talk, call, listen)
+            except KeyRefused as refused:
+                raise refused.naming(self._key_variable) from refused
             except ProviderFailed as failed:
                 retry += 1
                 wait = None if heard else self._patience.wait_before(retry, failed)

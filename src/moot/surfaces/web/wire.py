@@ -115,7 +115,15 @@ class BriefRequest(Payload):
 
 
 class RetryRequest(Payload):
-    persona_id: Id
+    """Without a persona: everybody who did not answer."""
+
+    persona_id: Id | None = None
+
+
+class StopRequest(Payload):
+    """Without a persona: everybody, and the brief."""
+
+    persona_id: Id | None = None
 
 
 class SignInRequest(Payload):
@@ -236,6 +244,7 @@ class ResponseOut(Payload):
     content: str
     is_complete: bool
     error: str | None
+    error_kind: str | None
     challenges: list[ExchangeOut]
     usage: UsageOut | None
 
@@ -255,6 +264,8 @@ class SessionBody(Payload):
     brief_error: str | None
     usage: TotalOut
     live: bool
+    paused: bool
+    """Something is still to be said, and nobody is at work on it: nothing is spent until somebody goes on."""
     last_event_id: int
     created_at: str
     updated_at: str
@@ -272,6 +283,8 @@ class SessionSummary(Payload):
     complete_count: int
     challenge_count: int
     has_brief: bool
+    brief_stale: bool
+    """Somebody has spoken since the brief was written."""
     live: bool
     """Whether this process is at work on it now."""
     model: str
