@@ -113,7 +113,7 @@ class Analyses:
                 return self.items.create(slug, "manual", named, description=description)
             if is_same_title(item.meta().title, named):
                 return item
-        raise AlreadyThere("item", item.slug, item.path)
+        raise AlreadyThere("item", named)
 
     def claimed(self, item: ItemFolder) -> AbstractContextManager[None]:
         """Holds the item, or raises Busy before anybody has typed an answer that would then be lost."""

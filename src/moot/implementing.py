@@ -160,7 +160,7 @@ class Implementing:
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         failed_with = self._retry.failed_with if self._retry and self._retry.task == number else ""
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with)
-        before = survey.marks(root)
+        before = self._marks(folder)
         began, bill = time.monotonic(), Bill()
         try:
             with billing(bill), self._frozen(folder, tell):
@@ -174,7 +174,7 @@ class Implementing:
             if interrupted:
                 raise
             return str(failed)
-        changed = survey.marks(root) != before
+        changed = self._marks(folder) != before
         folder.record_call(
             Call(
                 "implement",
@@ -272,6 +272,12 @@ class Implementing:
             )
             raise AgentMissing(wanted, why)
         return None if coder is None else MeteredCoder(coder, self._moot)
+
+    def _marks(self, folder: ChangeFolder) -> dict[str, tuple[int, int]]:
+        """What tells whether anything was changed. The change's own files are no work."""
+        own = f"{self._place(folder)}/"
+        marks = survey.marks(self._moot.workspace.root)
+        return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
