@@ -454,7 +454,7 @@ def test_only_an_advisor_who_failed_can_be_retried(session_id: str, unmoved: Ser
     path = f"{SESSIONS}/{session_id}/retry"
     refusal(unmoved.post(path, {"personaId": "the-analyst"}), 409)
     assert refusal(unmoved.post(path, {"personaId": "the-stranger"})).startswith("personaId: ")
-    assert refusal(unmoved.post(path, {"personaId": None})).startswith("personaId: ")
+    assert refusal(unmoved.post(path, {"personaId": ""})).startswith("personaId: ")
     refusal(unmoved.post(path))
 
 
