@@ -132,7 +132,8 @@ def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_ch
 def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
     """R7: also one that ends without a review."""
     moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")
-    moot_change.stub.script(Behaviour(text="Looks fine to me. **Verdict**: APPROVED"))
+    # Once, and again when it is reminded.
+    moot_change.stub.script(*[Behaviour(text="Looks fine to me. **Verdict**: APPROVED")] * 2)
     moot_change.reviewer_says("APPROVED")
     ended = moot_change.run("challenge", "feat-auth")
     assert ended.code == 0, ended.err
