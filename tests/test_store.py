@@ -442,15 +442,15 @@ def test_sessions_of_one_moment_are_paged_too(tmp_path: Path) -> None:
 
 def test_a_session_knows_its_workspace_and_its_owner(database: str) -> None:
     async def main() -> None:
-        async with open_store(database, workspace="/work/one") as one:
+        async with open_store(database, workspace="/projects/one") as one:
             mine = await one.create("board", "mine", owner="ada")
             free = await one.create("board", "free")
-        async with open_store(database, workspace="/work/two") as two:
+        async with open_store(database, workspace="/projects/two") as two:
             other = await two.create("board", "other", owner="bob")
         async with open_store(database) as nowhere:
             old = await nowhere.create("board", "old")
-        async with open_store(database, workspace="/work/one") as store:
-            assert (await store.session(mine.id)).workspace == "/work/one"
+        async with open_store(database, workspace="/projects/one") as store:
+            assert (await store.session(mine.id)).workspace == "/projects/one"
             assert (await store.session(other.id)).owner == "bob"
 
             async def listed(**which: object) -> list[str]:
