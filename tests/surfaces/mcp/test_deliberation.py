@@ -161,7 +161,8 @@ def test_a_persona_answers_and_the_conversation_can_go_on(stub: StubServer, tmp_
     assert "no such key" in failed
     assert failed.endswith(f"The session is {sessions(tmp_path, stub)[0]['id']}.")
     session_id = answered.pop("session_id")
-    assert answered == {"persona": "the-strategist", "model": "openai:gpt-5.6", "answer": "Not yet."}
+    named = {"persona": "the-strategist", "name": "The Strategist"}
+    assert answered == {**named, "model": "openai:gpt-5.6", "answer": "Not yet."}
     ended = moot("ask", "--resume", session_id, "And now?", env=environment(tmp_path, stub), cwd=tmp_path)
     assert ended.code == 0
     assert "Move?" in ended.err
