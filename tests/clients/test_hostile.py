@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from moot.processes import environment, moot_command, only_with
 from moot.reviewers import Job, find
 from moot.texts import review_block
+from moot.workspace.changes import ChangeFolder
 from tests.clients.conftest import MODELS, Desk
 from tests.clients.test_reviews import uses
 from tests.processes.hostile import CHANGE, Hostile
@@ -57,7 +59,10 @@ def job(desk: Desk, root: Path) -> Job:
 def review(desk: Desk, root: Path) -> None:
     reviewer = find(desk.reviewer.name, desk.env)
     assert reviewer is not None
-    asyncio.run(reviewer.review(job(desk, root), lambda _: None))
+    made = job(desk, root)
+    run = ChangeFolder(CHANGE, root / "moot" / "changes" / CHANGE).begin_run(reviewer.name, "")
+    made = replace(made, run=run, mcp_command=(*made.mcp_command, "--run", run))
+    asyncio.run(reviewer.review(made, lambda _: None))
 
 
 def test_a_real_reviewer_runs_nothing_of_the_repository(desk: Desk, hostile: Hostile) -> None:
