@@ -336,11 +336,14 @@ class Engine:
     async def _is_there(self, frames: list[Frame]) -> bool:
         """A database that goes away in the moment of writing may have written all the same: these frames, and
         none after them. Others that begin alike are another process's."""
-        if not frames:
-            return False
-        with contextlib.suppress(StoreFailed):
-            there = await self.store.frames(frames[0].session, frames[0].seq - 1)
-            return there == frames
+        while frames:
+            try:
+                return await self.store.frames(frames[0].session, frames[0].seq - 1) == frames
+            except StoreFailed:
+                # Not to know is no reason to throw away what was said.
+                if self._closing:
+                    break
+                await asyncio.sleep(RETRY_SECONDS)
         return False
 
     async def _let_go(self, live: Live) -> None:

@@ -102,7 +102,8 @@ class _PatientConnector(PsycopgConnector):
                 return await ask(query, **values)
             except ConnectorException as error:
                 away = isinstance(
-                    error.__cause__, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction
+                    error.__cause__,
+                    psycopg.OperationalError | psycopg.InterfaceError | psycopg.errors.ReadOnlySqlTransaction,
                 )
                 if not (away and self.patient):
                     raise
