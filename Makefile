@@ -71,7 +71,8 @@ check: install page  ## Lint, formatting, types, layers.
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent check
 
 test: install page browser clients  ## All tests.
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+# Hundreds of processes are started: without compiled files each would compile moot anew.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
 format: install  ## Put the code into shape.
 	$(BIN)/ruff check --fix .

@@ -3,17 +3,18 @@ holds them to it."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Mapping
+import contextlib
+import io
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unittest import mock
 
 from docs.typescript import wire_types
 
 from moot.flows import analysis, ask, board, brainstorm, change, roundtable, workflow
 from moot.personas import load_library
+from moot.surfaces.cli.main import app
 from moot.surfaces.web.app import create_app
 
 if TYPE_CHECKING:
@@ -81,16 +82,9 @@ MOST_TARGETS = 8
 """An event that can lead to more of them leads to wherever things were."""
 ANYWHERE = "wherever_it_was"
 
+_WIDTH = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
+
 NOTE = "<!-- Written by docs/generate.py: change the code, then run `make docs`. -->\n"
-
-
-def pages() -> dict[Path, str]:
-    return {
-        DOCS / "reference" / "commands.md": commands(),
-        DOCS / "reference" / "personas.md": personas(),
-        DOCS / "reference" / "flows.md": flows(),
-        WEB / "src" / "wire.generated.ts": wire_types(create_app(cast("Moot", None)).openapi()),
-    }
 
 
 def commands() -> str:
@@ -102,14 +96,10 @@ def commands() -> str:
 
 
 def _help(words: tuple[str, ...]) -> str:
-    done = subprocess.run(
-        [Path(sys.executable).parent / "moot", *words, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80", "TERMINAL_WIDTH": "80"},
-    )
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines()) + "\n"
+    said = io.StringIO()
+    with mock.patch.dict("os.environ", _WIDTH), contextlib.redirect_stdout(said):
+        app([*words, "--help"], prog_name="moot", standalone_mode=False)
+    return "\n".join(line.rstrip() for line in said.getvalue().strip().splitlines()) + "\n"
 
 
 def personas() -> str:
@@ -175,6 +165,19 @@ def _place(step: object) -> str:
     return str(step).replace("-", "_").replace(" ", "_")
 
 
+def page_types() -> str:
+    return wire_types(create_app(cast("Moot", None)).openapi())
+
+
+PAGES: Mapping[Path, Callable[[], str]] = {
+    DOCS / "reference" / "commands.md": commands,
+    DOCS / "reference" / "personas.md": personas,
+    DOCS / "reference" / "flows.md": flows,
+    WEB / "src" / "wire.generated.ts": page_types,
+}
+"""What is written, and by whom: nothing is run before it is asked for."""
+
+
 if __name__ == "__main__":
-    for page, text in pages().items():
-        page.write_text(text, encoding="utf-8")
+    for page, write in PAGES.items():
+        page.write_text(write(), encoding="utf-8")

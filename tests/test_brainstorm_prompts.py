@@ -253,7 +253,7 @@ def test_a_reply_outside_the_level_is_returned_once_with_the_reason() -> None:
     assert len(value.questions) == 3
     said = provider.calls[1].messages[-1]
     assert isinstance(said, UserSaid)
-    assert "at least 3 items" in said.text
+    assert "at least 3 entries" in said.text
 
 
 def test_what_the_flow_would_refuse_is_told_in_its_words() -> None:

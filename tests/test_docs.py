@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,25 @@ ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]
 
 
-@pytest.mark.parametrize("page", generate.pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", generate.PAGES, ids=lambda page: page.name)
 def test_generated_pages_are_up_to_date(page: Path) -> None:
-    assert page.read_text(encoding="utf-8") == generate.pages()[page], "run `make docs`"
+    assert page.read_text(encoding="utf-8") == generate.PAGES[page](), "run `make docs`"
+
+
+def test_nothing_is_written_before_a_page_is_asked_for() -> None:
+    """Whoever only collects tests starts no processes and draws no flows."""
+    script = (
+        "import subprocess\n"
+        "def refuse(*_, **__): raise AssertionError('a process was started')\n"
+        "subprocess.Popen.__init__ = refuse\n"
+        "import tests.test_docs as docs\n"
+        "assert all(callable(write) for write in docs.generate.PAGES.values())\n"
+        "docs.generate.commands()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def a_document(**schemas: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from moot.flows.ask import AskState, Step
 from moot.flows.board import BOARD
 from moot.flows.board_events import AdvisorSpoke, BoardConvened, DecisionPresented, Member
 from moot.flows.flow import Spoken
-from moot.personas import load_library
+from moot.personas import Persona, load_library, parse_persona, scaffold
 from moot.prompting import ask, board, parts
 from moot.speech import ModelSaid, UserSaid
 
@@ -35,7 +36,7 @@ def test_a_persona_is_put_together_in_a_fixed_order() -> None:
         "Delivery vs rigour: 5 of 10.",
         "How you reason:",
         "How you talk with people:",
-        "What you do not do:",
+        "The limits that you keep to:",
         "How you sound:",
         "Words you do not use",
     ]
@@ -48,6 +49,18 @@ def test_every_shipped_persona_makes_a_prompt_of_sensible_size(persona: object) 
     prompt = parts.system_prompt(persona)  # type: ignore[arg-type]
     assert 250 < len(prompt.split()) < 900
     assert "\n\n\n" not in prompt
+
+
+SCAFFOLDED = parse_persona(scaffold("the-leaver", "The Leaver"), Path("the-leaver.md"))
+
+
+@pytest.mark.parametrize("persona", [*LIBRARY.personas, SCAFFOLDED], ids=lambda persona: persona.id)
+def test_no_heading_turns_the_sentences_under_it_into_their_opposite(persona: Persona) -> None:
+    """Boundaries and rules are whole sentences, some with a "no" of their own: no heading denies them."""
+    headed = re.findall(r"^([A-Z][^\n]*):\n(?=- )", parts.system_prompt(persona), re.MULTILINE)
+    assert {"The limits that you keep to", "Rules for your words"} <= set(headed)
+    for heading in headed:
+        assert not re.search(r"\b(not|never|no|avoid|forbidden)\b", heading, re.IGNORECASE), heading
 
 
 def test_an_answer_continues_the_conversation() -> None:

@@ -168,14 +168,22 @@ def looked(shop: Path) -> Impact:
     return impact(shop, quick_scan(shop, "Discounts in the basket", ""), ["the total", "discount"])
 
 
+def test_a_line_with_several_words_is_one_line(tmp_path: Path) -> None:
+    text = "def basket_discount(basket, discount):\n    total = basket\n    return total\n# discount total\n"
+    (tmp_path / "shop.py").write_text(text, encoding="utf-8")
+    scan = quick_scan(tmp_path, "Discount on the basket total", "")
+    (touched,) = impact(tmp_path, scan, []).touched
+    assert (touched.lines, touched.length) == (4, 4)
+
+
 def test_an_impact_names_files_with_their_tests_and_imports(looked: Impact) -> None:
     assert looked.words == ("total", "discount", "basket")
     assert looked.count == 4
     assert [(each.file, each.lines, each.length, each.imported_by) for each in looked.touched] == [
-        ("shop/basket.py", 2, 6, 3),
-        ("shop/cli.py", 3, 4, None),
-        ("shop/stock.py", 2, 2, 0),
-        ("tests/test_basket.py", 2, 4, None),
+        ("shop/basket.py", 2, 5, 3),
+        ("shop/cli.py", 2, 3, None),
+        ("shop/stock.py", 1, 1, 0),
+        ("tests/test_basket.py", 2, 3, None),
     ]
     assert [each.tests for each in looked.touched] == [("tests/test_basket.py",), (), (), ()]
     assert looked.touched[0].first == (
@@ -211,7 +219,7 @@ def test_delicate_long_and_often_imported_files_are_risks(tmp_path: Path) -> Non
     assert found.risk_notes == (
         "`src/auth/basket.py`: it decides who may do what.",
         "`src/auth/basket.py`: 11 other files import it.",
-        "`src/auth/basket.py`: 803 lines long.",
+        "`src/auth/basket.py`: 802 lines long.",
     )
 
 
@@ -280,10 +288,10 @@ def test_an_impact_is_told_in_lists_with_citations(looked: Impact) -> None:
 
 **Files touched by mention**
 
-- `shop/basket.py`: 2 lines of 6, imported by 3 files; `shop/basket.py:1` `def total():`
-- `shop/cli.py`: 3 lines of 4; `shop/cli.py:1` `from shop import basket`
-- `shop/stock.py`: 2 lines of 2, imported by 0 files; `shop/stock.py:1` `from shop.basket import total`
-- `tests/test_basket.py`: 2 lines of 4; `tests/test_basket.py:1` `from shop import basket`
+- `shop/basket.py`: 2 lines of 5, imported by 3 files; `shop/basket.py:1` `def total():`
+- `shop/cli.py`: 2 lines of 3; `shop/cli.py:1` `from shop import basket`
+- `shop/stock.py`: 1 line of 1, imported by 0 files; `shop/stock.py:1` `from shop.basket import total`
+- `tests/test_basket.py`: 2 lines of 3; `tests/test_basket.py:1` `from shop import basket`
 
 **Entry points that lead there**
 

@@ -244,7 +244,7 @@ def line_of(beginning: str) -> int:
     [
         ("depth: standard", "deph: standard", "deph", line_of("depth"), "did you mean 'depth'?"),
         ("title: Night Shift\n", "", "title", 1, "is missing"),
-        ("title: Night Shift", "title: 7", "title", line_of("title"), "should be a valid string"),
+        ("title: Night Shift", "title: 7", "title", line_of("title"), "has to be text"),
         ("depth: standard", "depth: shallow", "depth", line_of("depth"), "'brief', 'standard' or 'deep'"),
         ("step_id: 05-01", "step_id: 5-1", "step_id", 2, "'5-1' is not a step: write phase and number"),
         ("step_id: 05-01", "step_id: 05-02", "step_id", 2, "the file's name says '05-01'"),
@@ -252,8 +252,8 @@ def line_of(beginning: str) -> int:
         ("phase: 05-operations\n", "", "phase", 1, "is missing: say what phase 05 is"),
         ("phase: 05-op", "phase: op", "phase", line_of("phase"), "'operations' is not a phase"),
         ("phase: 05-op", "phase: 06-op", "phase", line_of("phase"), "05-01 belongs to '05-…'"),
-        ("[run-book.md]", "run-book.md", "outputs", line_of("outputs"), "should be a valid list"),
-        ("[run-book.md]", "[]", "outputs", line_of("outputs"), "at least 1 item"),
+        ("[run-book.md]", "run-book.md", "outputs", line_of("outputs"), "has to be a list"),
+        ("[run-book.md]", "[]", "outputs", line_of("outputs"), "must not be empty"),
         ("[run-book.md]", "[a.md, a.md]", "outputs.1", line_of("outputs"), "listed twice"),
         ("[04-05]", "[4-5]", "depends_on.0", line_of("depends"), "is not a step"),
         ("[no-ui,", "[no-cli,", "skip_if.0", line_of("skip_if"), "'no-existing-code', 'no-ui'"),
@@ -378,7 +378,8 @@ def test_a_bad_file_is_skipped_with_a_warning_and_the_shipped_step_stays(
     steps = load_steps(tmp_path)
     assert steps.steps == shipped.steps
     assert steps.warnings == (
-        f"{bad}, line 6: depth: should be 'brief', 'standard' or 'deep'. This file is skipped.",
+        f"{bad}, line 6: depth: has to be 'brief', 'standard' or 'deep', and is 'shallow'. "
+        "This file is skipped.",
         f"{unreadable}, line 2: file: is not UTF-8 text. This file is skipped.",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,11 @@ def work_of(moot: Moot) -> WorkflowWork:
     return WorkflowWork(moot, Company(nobody, listener, silent, at_table), ModelName("openai", "scripted"))
 
 
-def done(root: Path, what: str, state: WorkflowState, *lines: str, occasion: str = "1") -> dict[str, Any]:
+def done(
+    root: Path, what: str, state: WorkflowState, *lines: str, occasion: str = "1", settings: str = ""
+) -> dict[str, Any]:
     async def whole() -> dict[str, Any]:
-        async with at_work(root, lines) as moot:
+        async with at_work(root, lines, settings) as moot:
             outcome = await work_of(moot).carry_out(CarryOut(f"workflow/{what}", occasion), state)
         assert isinstance(outcome, CarriedOut), outcome
         return dict(outcome.value)
@@ -181,7 +184,15 @@ def test_what_is_built_is_not_built_again(
     done(root, "review", state, occasion="2")
     builds(monkeypatch, root, paid, tasks=9)
     first = done(root, "execute", state, occasion="3")
-    assert first == {"complete": True, "message": "", "tasks_done": 2, "tasks": 2, "cost_usd": 1.0}
+    assert first == {
+        "complete": True,
+        "message": "",
+        "tasks_done": 2,
+        "tasks": 2,
+        "failed_task": 0,
+        "before_task": "",
+        "cost_usd": 1.0,
+    }
     assert done(root, "execute", state, occasion="3") == first
     assert paid == ["review", "task", "task"]
 
@@ -199,6 +210,81 @@ def test_going_on_with_open_tasks_bills_only_what_is_new(
     builds(monkeypatch, root, paid, tasks=9)
     ended = done(root, "execute", state, occasion="5")
     assert (ended["complete"], ended["cost_usd"]) == (True, 0.5)
+
+
+def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState, list[str], dict[str, Any]]:
+    """A repository whose agent writes what no test passes; what it was told, and what came of it."""
+    git(root, "init", "-q")
+    (root / "app.py").write_text("good\n", encoding="utf-8")
+    (root / "notes.txt").write_text("not committed\n", encoding="utf-8")
+    git(root, "add", "app.py")
+    git(root, "commit", "-qm", "Begin")
+    told: list[str] = []
+
+    def work(order: Any) -> str:
+        told.append(order.text)
+        (root / "app.py").write_text("bad\n", encoding="utf-8")
+        (root / "new").mkdir(exist_ok=True)
+        (root / "new" / "file.py").write_text("bad\n", encoding="utf-8")
+        (root / "notes.txt").unlink(missing_ok=True)
+        return "Done."
+
+    monkeypatch.setattr(implementing, "find_coder", FakeCoder(work).found)
+    state = planned(root)
+    done(root, "review", state, occasion="2")
+    return state, told, done(root, "execute", state, occasion="3", settings=FAILING_TEST)
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["/usr/bin/git", "-C", str(root), *who, *arguments], check=True)
+
+
+NO_TEST = "[implement]\n"
+FAILING_TEST = "[implement]\ntest = 'echo test_codes is wrong; exit 2'\n"
+
+
+def test_the_agent_that_tries_again_is_told_what_failed(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del paid
+    state, told, built = failing(root, monkeypatch)
+    assert (built["complete"], built["failed_task"]) == (False, 1)
+    assert "test_codes is wrong" in built["message"]
+    assert "test_codes is wrong" not in told[0].replace(FAILING_TEST.split("'")[1], "")
+    again = replace(state, failed_task=1, failed_with=f"{built['message']}\n\nThe person says: look at B")
+    done(root, "execute", again, occasion="5", settings=FAILING_TEST)
+    assert built["message"] in told[1]
+    assert "look at B" in told[1]
+
+
+def test_a_task_that_is_skipped_stays_open_and_the_next_is_done(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, _, _ = failing(root, monkeypatch)
+    builds(monkeypatch, root, paid, tasks=9)
+    ended = done(root, "execute", replace(state, skipped=(1,)), occasion="5", settings=NO_TEST)
+    assert (ended["complete"], ended["tasks_done"], ended["tasks"]) == (True, 1, 2)
+    assert folder_of(state, root).state().phase != "complete"
+    assert done(root, "execute", replace(state, skipped=(1,)), occasion="5") == ended
+
+
+def test_rolling_back_undoes_the_failed_task_and_nothing_else(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del paid
+    state, _, built = failing(root, monkeypatch)
+    kept = {path: path.read_bytes() for path in (root / "moot").rglob("*") if path.is_file()}
+    index = (root / ".git" / "index").read_bytes()
+    back = replace(state, failed_task=1, before_task=built["before_task"])
+    files = done(root, "roll-back", back, occasion="5")["files"]
+    assert files == ["app.py", "new/file.py", "notes.txt"]
+    assert (root / "app.py").read_text(encoding="utf-8") == "good\n"
+    assert (root / "notes.txt").read_text(encoding="utf-8") == "not committed\n"
+    assert not (root / "new").exists()
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert (root / ".git" / "index").read_bytes() == index
+    assert done(root, "roll-back", back, occasion="5")["files"] == []
 
 
 # -- the rest ------------------------------------------------------------------------------------
@@ -227,3 +313,55 @@ def test_a_queued_workflow_of_another_tool_gets_an_id_by_which_it_leaves(root: P
     assert done(root, "finalize", PLANNING) == {"waiting": ["Help"]}
     done(root, "leave-queue", replace(PLANNING, id=first["id"]))
     assert done(root, "next", PLANNING) == {}
+
+
+def test_a_finished_workflow_is_archived_once_before_the_next_takes_its_place(root: Path) -> None:
+    (root / "moot").mkdir()
+    (root / "moot" / "queue.json").write_text(
+        '{"workflows": [{"userDescription": "Help"}]}', encoding="utf-8"
+    )
+    finished = '{"phase": "done", "userDescription": "Passkeys", "theirs": 1}'
+    (root / "moot" / "workflow.json").write_text(finished, encoding="utf-8")
+    done(root, "next", PLANNING)
+    done(root, "next", PLANNING)
+    (kept,) = (root / "moot" / "archive" / "workflows").iterdir()
+    assert kept.name.endswith("-passkeys.json")
+    assert kept.read_text(encoding="utf-8") == finished
+    assert (root / "moot" / "workflow.json").read_text(encoding="utf-8") == finished
+
+
+def test_a_useless_reply_of_megabytes_is_not_told_whole(root: Path) -> None:
+    told: list[str] = []
+
+    async def failing() -> Any:
+        async with at_work(root, ["x" * 3_000_000, "y" * 3_000_000]) as moot:
+            nobody: Any = Nobody()
+            company = Company(nobody, nobody, told.append, nobody)
+            work = WorkflowWork(moot, company, ModelName("openai", "scripted"))
+            return await work.carry_out(CarryOut("workflow/plan", "1"), PLANNING)
+
+    outcome = asyncio.run(failing())
+    assert isinstance(outcome, NotCarriedOut)
+    assert len(outcome.message) < 10_000
+    assert sum(map(len, told)) < 10_000
+
+
+def test_a_design_that_was_written_elsewhere_is_what_the_planner_reads(root: Path) -> None:
+    (root / "docs").mkdir()
+    (root / "docs" / "design.md").write_text("Sign in with a badge.", encoding="utf-8")
+    asked: list[str] = []
+
+    async def whole() -> None:
+        async with at_work(root, [drafted()]) as moot:
+            work = work_of(moot)
+
+            async def propose(_id: str, brief: str, _tell: Any) -> None:
+                asked.append(brief)
+
+            work._changes.propose = propose  # type: ignore[method-assign, assignment]
+            await work.carry_out(
+                CarryOut("workflow/plan", "1"), replace(PLANNING, design_path="docs/design.md")
+            )
+
+    asyncio.run(whole())
+    assert "Sign in with a badge." in asked[0]

@@ -114,6 +114,7 @@ REPLIES: Replies = {
     "workflow/review": {"verdict": "APPROVED", "summary": "Sound.", "cost_usd": 2.0},
     "workflow/revise": {},
     "workflow/execute": {"complete": True, "tasks_done": 2, "tasks": 2},
+    "workflow/roll-back": {"files": ["app.py"]},
     "workflow/finalize": {"waiting": []},
     "workflow/next": {},
     "workflow/reassess": lambda state: {

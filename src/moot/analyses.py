@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from moot.analysis_work import Work
-from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, UserMistake
+from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
 from moot.flows.analysis import ANALYSIS
 from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
 from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef, Voice
@@ -26,8 +27,8 @@ from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.steps import Steps, conditions_met, load_steps
 from moot.texts.depth import DEPTHS
-from moot.workspace import survey
-from moot.workspace.item_meta import ItemMeta, slug_of
+from moot.workspace import claim, survey
+from moot.workspace.item_meta import ItemMeta, is_same_title, slugs_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.paths import valid_id
 
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from moot.runner import Listener, Person
 
 
+_ABOUT_UNUSED = (
+    "--about is not used, because this item has a description or has been begun already; "
+    "say it in your next answer"
+)
 _CUT_OFF = "session.jsonl ends in the middle of an event, which is left out; it goes on from the one before"
 
 
@@ -95,17 +100,24 @@ class Analyses:
         return found
 
     def item(self, named: str, description: str) -> ItemFolder:
-        """By its slug, or a new one by its title."""
+        """By its slug or its title, or a new one."""
         named = named.strip()
-        slug = slug_of(named)
-        for wanted in dict.fromkeys((named, slug)):
-            try:
-                return self.items.open(valid_id(wanted, "item"))
-            except (NotFound, InvalidInput):
-                continue
+        with suppress(NotFound, InvalidInput):
+            return self.items.open(valid_id(named, "item"))
         if not named:
             raise InvalidInput("item", "name what is to be analysed")
-        return self.items.create(slug, "manual", named, description=description)
+        for slug in slugs_of(named):
+            try:
+                item = self.items.open(slug)
+            except NotFound:
+                return self.items.create(slug, "manual", named, description=description)
+            if is_same_title(item.meta().title, named):
+                return item
+        raise AlreadyThere("item", named)
+
+    def claimed(self, item: ItemFolder) -> AbstractContextManager[None]:
+        """Holds the item, or raises Busy before anybody has typed an answer that would then be lost."""
+        return claim.claimed(item.path, "analysed", "item")
 
     async def analysis(
         self,
@@ -120,6 +132,12 @@ class Analyses:
         log = item.log(ANALYSIS.encode, _decoded)
         logged = await log.read()
         cut_off = log.cut_off
+        unused = ""
+        if description and description != item.meta().description:
+            if logged or item.meta().description:
+                unused = _ABOUT_UNUSED
+            else:
+                item.update_meta(lambda data: data.update(description=description))
         if not logged:
             await log.append(await self._opening(item))
         work = Work(self._moot, item, tell)
@@ -134,7 +152,7 @@ class Analyses:
         runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=carry_out)
         await runner.resume()
         tiny = self._moot.gateway.named(name).small
-        notes = (*state.warnings, *((_CUT_OFF,) if cut_off else ()))
+        notes = (*state.warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
         return Analysis(item, runner, str(name), tiny, bool(logged), notes)
 
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from moot import records, scanning
-from moot.boards import called_board, heard_board
+from moot.boards import called_board, heard_board, is_tiny
 from moot.errors import MootError
 from moot.flows.analysis_state import AnalysisState
 from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
@@ -165,7 +165,7 @@ class Work:
         assert table is not None
         record = table.elaboration()
         personas = tuple(record.pop("personas_active"))
-        self._item.add_elaboration(Elaboration(personas_active=personas, **record))
+        self._item.add_elaboration(Elaboration(personas_active=personas, timestamp=_now(), **record))
         return {}
 
     # -- the board ---------------------------------------------------------------------------
@@ -196,7 +196,12 @@ class Work:
         record, session = state.current, state.board_session
         assert record is not None
         name = f"board-{session}.md"
-        text = records.brief_markdown(board.brief, decision=board.decision, advisors=board.advisors)
+        text = records.brief_markdown(
+            board.brief,
+            decision=board.decision,
+            advisors=board.advisors,
+            tiny=is_tiny(self._moot, board.model),
+        )
         self._item.write_artifact(name, lambda old: old if old is not None else text)
         marker = f"<!-- Board: {session} -->"
         body = f"The Board was asked: {state.board_question} Its brief: [{name}]({name})."

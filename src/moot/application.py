@@ -120,6 +120,7 @@ class Moot:
         self._env = env
         self._stack = stack
         self._store: Store | None = None
+        self._library: tuple[object, Library] | None = None
         self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
     # -- what is there -----------------------------------------------------------------------
@@ -153,11 +154,16 @@ class Moot:
         workspace, user = ((str(file), _settings_text(file)) for file in files)
         return config.combine(workspace, user)
 
-    @cached_property
+    @property
     def library(self) -> Library:
-        from moot.personas import load_library
+        """As the files of the workspace say now: they are read again when one of them has changed."""
+        from moot.personas import load_library, stamps
 
-        return load_library(self.workspace.library)
+        root = self.workspace.library
+        seen = stamps(root)
+        if self._library is None or self._library[0] != seen:
+            self._library = (seen, load_library(root, faults={}))
+        return self._library[1]
 
     @cached_property
     def weights_folder(self) -> Path:

@@ -18,11 +18,15 @@ from moot.errors import InvalidInput, MootError, NotFound, SessionStopped
 from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS
 from moot.flows.board_events import (
     MAX_ANSWER,
+    STOPPED,
+    AdvisorFailed,
     AdvisorRetried,
     AdvisorSpoke,
     Answer,
     BoardConvened,
     BoardEvent,
+    BoardResumed,
+    BoardStopped,
     BriefFailed,
     BriefRequested,
     ChallengeMade,
@@ -107,13 +111,15 @@ class Boards:
         finally:
             await live.rest()
 
-    async def live(self, session_id: str, client: str = "") -> Live:
-        """A stored session; found by its whole id only. Where it would go on, it must be one that may."""
+    async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> Live:
+        """A stored session; found by its whole id only. Where it would go on, it must be one that may; who
+        only looks begins nothing."""
         session = await self.session(session_id)
         # An unreadable one is named as such before anything else is tried with it.
         await self.state(session)
         live = await self.engine.live(session, client)
-        await self.engine.admit(client, live)
+        if not looks:
+            await self.engine.admit(client, live)
         return live
 
     async def detached_challenge(
@@ -130,9 +136,28 @@ class Boards:
         events = await self._retold(decision, answers, said)
         return await self.engine.detached(events, client)
 
-    async def retry(self, session_id: str, persona: str, client: str = "") -> None:
+    async def retry(self, session_id: str, persona: str | None, client: str = "") -> None:
+        """Without a persona: everybody who did not answer."""
         live = await self.live(session_id, client)
-        await live.runner.put(AdvisorRetried(persona))
+        await live.runner.put(AdvisorRetried(persona or ""))
+        async with live.listening():
+            await live.want()
+
+    async def stop(self, session_id: str, persona: str | None) -> None:
+        """One advisor, who is then as one who did not answer; or everybody, until somebody goes on."""
+        live = await self.engine.live(await self.session(session_id))
+        if persona:
+            await live.runner.put(
+                AdvisorFailed(persona, STOPPED, "You stopped them before they had finished.")
+            )
+        elif not live.state.stopped:
+            await live.runner.put(BoardStopped())
+
+    async def go_on(self, session_id: str, client: str = "") -> None:
+        """What a person does to a session that rests, whether it was stopped or left."""
+        live = await self.live(session_id, client)
+        if live.state.stopped:
+            await live.runner.put(BoardResumed())
         async with live.listening():
             await live.want()
 
@@ -162,11 +187,7 @@ class Boards:
         return state
 
     def tiny(self, model: str) -> bool:
-        """Whether a session's model is one of very few parameters; False where it is no longer to be had."""
-        try:
-            return self._moot.gateway.named(parse(model)).small
-        except MootError:
-            return False
+        return is_tiny(self._moot, model)
 
     async def settled_frames(self, session: Session, state: BoardState) -> int:
         """The number of the frame up to which a client that has the state needs no frames: while somebody
@@ -205,6 +226,14 @@ class Boards:
             return self._moot.library.persona(persona_id)
         except NotFound:
             raise InvalidInput("personaId", f"there is no persona {persona_id[:80]!r}") from None
+
+
+def is_tiny(moot: Moot, model: str) -> bool:
+    """Whether a session's model is one of very few parameters; False where it is no longer to be had."""
+    try:
+        return moot.gateway.named(parse(model)).small
+    except MootError:
+        return False
 
 
 def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
@@ -295,6 +324,8 @@ async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) 
         live = await boards.live(session_id)
         if live.state.step is Step.REVIEW and live.state.brief is None:
             await live.runner.put(BriefRequested())
+        elif live.state.stopped:
+            await live.runner.put(BoardResumed())
         while True:
             known = live.log_seq
             async for frames in boards.engine.stream(live, after=live.seq):

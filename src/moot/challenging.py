@@ -28,7 +28,7 @@ from moot.errors import (
 )
 from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
 from moot.gateway import names, prices
-from moot.gateway.metering import charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.gateway.names import Speaker
 from moot.metered_programs import MeteredReviewer
 from moot.model_reviewer import ModelReviewer
@@ -123,15 +123,19 @@ class Challenging:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
         settings = self._settings.workflow
         for attempt in range(1, settings.script_retries + 2):
-            began = time.monotonic()
+            began, bill = time.monotonic(), Bill()
             try:
-                outcome = await reviewer.review(job, tell)
+                with billing(bill):
+                    outcome = await reviewer.review(job, tell)
+                    if folder.review_of(job.run) is None and outcome.session_id is not None:
+                        outcome = await _reminded(reviewer, job, outcome, tell)
                 if folder.review_of(job.run) is None:
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
                 took = round((time.monotonic() - began) * 1000)
                 kind = "interrupted" if isinstance(failed, asyncio.CancelledError) else type(failed).__name__
-                folder.record_call(Call("challenge", _named(reviewer, job), 0, 0, None, took, kind))
+                used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+                folder.record_call(Call("challenge", _named(reviewer, job), *used, took, kind))
                 if not isinstance(failed, MootError):
                     raise
                 if folder.review_of(job.run) is not None:
@@ -218,7 +222,11 @@ class Challenging:
         reviewer: Reviewer | None = None
         passed = self._moot.config.user.review.pass_env
         for name in ("codex", "claude") if wanted == "auto" else (wanted,):
-            if name != "model" and (reviewer := find(name, self._moot.env, passed)) is not None:
+            found = find(name, self._moot.env, passed) if name != "model" else None
+            if found is not None and (
+                wanted != "auto" or await self._changes.may_be_asked(name, passed, tell)
+            ):
+                reviewer = found
                 break
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
@@ -230,6 +238,7 @@ class Challenging:
         state = folder.state()
         same = state.session_engine == reviewer.name and state.session_id
         by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
+        efforts = {"codex": settings.codex.efforts, "claude": settings.claude.efforts}
         root = self._moot.workspace.root
         return reviewer, Job(
             folder=folder.path,
@@ -241,6 +250,7 @@ class Challenging:
             tokens_before=_tokens(state) if same else Tokens(),
             timeout=settings.workflow.timeout_secs,
             mcp_command=self._mcp_command(folder),
+            effort=efforts[reviewer.name].select(level) if reviewer.name in efforts else "",
         )
 
     def _mcp_command(self, folder: ChangeFolder) -> tuple[str, ...]:
@@ -277,6 +287,28 @@ class Challenging:
                 return Argued(last, len(highs), why)
             tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
             await self._changes.repropose(change_id, "", tell)
+
+
+async def _reminded(reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
+    """Whoever has read everything and said what is wrong with it, but not to append_review, is told so where
+    it stands: to begin again would cost the same once more. Both together are one attempt."""
+    tell(f"{reviewer.name} ended without appending a review, and is reminded")
+    before = job.tokens_before if first.session_id == job.resume else Tokens()
+    used = Tokens(
+        before.read + first.tokens_in, before.written + first.tokens_out, before.cached + first.tokens_cached
+    )
+    again = replace(job, instructions=prompts.reminder(), resume=first.session_id, tokens_before=used)
+    second = await reviewer.review(again, tell)
+    costs = (first.cost_usd, second.cost_usd)
+    known = [cost for cost in costs if cost is not None]
+    return replace(
+        second,
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        tokens_cached=first.tokens_cached + second.tokens_cached,
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        duration_ms=first.duration_ms + second.duration_ms,
+    )
 
 
 def _tokens(state: ChangeState) -> Tokens:

@@ -6,11 +6,16 @@ and the same command goes on from there.
 
 from __future__ import annotations
 
+import asyncio
+import os
+import posixpath
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import unquote
 
 from pydantic import Field
 
@@ -25,17 +30,18 @@ from moot.errors import (
     ProposalInvalid,
 )
 from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
-from moot.gateway.metering import charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.gateway.names import Speaker
 from moot.prompting import change as prompts
 from moot.review_shapes import MAX_CHARACTERS
-from moot.texts import markdown, proposal, review_block, tasks
+from moot.reviewers.login import LOG_IN, is_logged_in
+from moot.texts import markdown, proposal, review_block, revision, tasks
 from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
 from moot.texts.review_block import Review, Severity, Verdict
 from moot.workspace import change_state, codebase, survey
 from moot.workspace.change_state import PERSON, Call, Data, RecordedReview, Validation
-from moot.workspace.changes import ChangeFolder, ChangeFolders
+from moot.workspace.changes import SPECS, ChangeFolder, ChangeFolders
 from moot.workspace.claim import claimed
 from moot.workspace.paths import Root, valid_id
 
@@ -53,6 +59,8 @@ _MENTIONS = 40
 _EXCERPT_LINES = 60
 _LARGEST_EXCERPT = 1 << 20
 _TREE_LIMIT = 6_000
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_BEHIND_A_PATH = re.compile(r"[?#]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 
@@ -109,6 +117,14 @@ class Changes:
         """On which what models cost for a change is booked."""
         return self.moot.account(f"change {change_id}")
 
+    async def may_be_asked(self, name: str, pass_env: Iterable[str], tell: Tell) -> bool:
+        """Whether a program that nobody has named is fit to be chosen: one that is there and not logged in
+        would only fail."""
+        if await is_logged_in(name, self.moot.env, pass_env) is not False:
+            return True
+        tell(f"{name} is not logged in, and is passed over; log in with `{LOG_IN[name]}`")
+        return False
+
     # -- looking -----------------------------------------------------------------------------
 
     def texts(self, folder: ChangeFolder) -> prompts.ChangeTexts:
@@ -142,7 +158,22 @@ class Changes:
                 if len(line) >= MAX_CHARACTERS:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
+            found += self._broken_links(folder, name, text)
         return tuple(found)
+
+    def _broken_links(self, folder: ChangeFolder, name: str, text: str) -> Iterator[Finding]:
+        """To files; nobody is asked about addresses. One that leads out of the workspace is not followed."""
+        root = self.moot.workspace.root
+        place = (folder.path / name).parent.relative_to(root).as_posix()
+        for line, target in markdown.links(text):
+            path = unquote(_BEHIND_A_PATH.split(target)[0])
+            if not path or "\0" in path or _ADDRESS.match(path):
+                continue
+            led = posixpath.normpath(posixpath.join("" if path.startswith("/") else place, path.lstrip("/")))
+            if led.split("/")[0] == "..":
+                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads out of the workspace")
+            elif not os.path.lexists(root / led):
+                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads nowhere")
 
     def valid(self, folder: ChangeFolder) -> None:
         """As `check`, and the outcome is recorded."""
@@ -308,34 +339,52 @@ class Changes:
             request = prompts.redraft(texts, issues, wishes, self._seen(texts.proposal))
             draft = await self._drafted(folder, "reproposal", request, tell)
             folder.keep_earlier(_files(folder))
-            self._write(folder, draft, Move.REPROPOSE, "reproposal")
+            self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
             self.valid(folder)
         return folder
 
     async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
+        began, bill = time.monotonic(), Bill()
         try:
-            drafted = await model.draft(request, Proposal)
-        except MootError as error:
-            folder.record_call(Call(step, str(model.name), 0, 0, None, 0, outcome=type(error).__name__))
+            with billing(bill):
+                drafted = await model.draft(request, Proposal)
+        except (MootError, asyncio.CancelledError) as error:
+            took = round((time.monotonic() - began) * 1000)
+            kind = type(error).__name__ if isinstance(error, MootError) else "interrupted"
+            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+            folder.record_call(Call(step, str(model.name), *used, took, kind))
             raise
         folder.record_call(call(step, drafted.reply))
         return drafted.value
 
-    def _write(self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str) -> None:
+    def _write(
+        self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str, *, keep: bool = False
+    ) -> None:
         """The phase first: what nobody has reviewed is at no moment an approved change. The proposal last: a
-        change that was not finished has none, and is drafted again."""
+        change that was not finished has none, and is drafted again. `keep`: what the draft has no place for
+        stays where it was."""
         state = folder.state()
         phase = moved(Phase(state.phase), move)
         if state.phase != phase:
             folder.update_state(lambda data: data.update(phase=str(phase)))
         specs: dict[str, str] = {}
+        before = folder.specs() if keep else {}
         for spec in draft.specs:
-            specs[proposal.spec_file_name(spec, specs)] = proposal.render_spec(spec)
+            name = proposal.spec_file_name(spec, specs)
+            old = before.get(f"{SPECS}/{name}")
+            specs[name] = proposal.render_spec(spec) if old is None else revision.revise_spec(spec, old)
+        boxes = folder.tasks() if keep else None
+        written = proposal.render_tasks(draft) if boxes is None else revision.revise_tasks(draft, boxes)
         folder.write_specs(specs, remove_others=True)
-        folder.write_tasks(proposal.render_tasks(draft))
-        folder.update_proposal(lambda old: proposal.with_reviews(proposal.render_proposal(draft), old or ""))
+        folder.write_tasks(written)
+
+        def revised(old: str | None) -> str:
+            new = revision.revise_proposal(draft, old) if keep and old else proposal.render_proposal(draft)
+            return proposal.with_reviews(new, old or "")
+
+        folder.update_proposal(revised)
         rounds = state.iteration + (move is Move.REPROPOSE)
         folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
         folder.record_checksums(_files(folder))

@@ -14,6 +14,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from moot.errors import ConfigInvalid
+from moot.texts.faults import fault_of, field_of
+
+_ADDRESS = r"^https?://[^@/]+(/|$)"
+_ADDRESS_OR_NONE = r"^(https?://[^@/]+(/.*)?)?$"
+_HEADER = r"^[A-Za-z0-9-]*$"
 
 
 class _Section(BaseModel):
@@ -31,7 +36,7 @@ class Models(_Section):
 class ProviderSettings(_Section):
     """A server that speaks OpenAI's chat completions."""
 
-    base_url: str = Field(pattern=r"^https?://[^@/]+(/|$)")
+    base_url: str = Field(pattern=_ADDRESS)
     api_key_env: str = ""
 
 
@@ -49,7 +54,7 @@ class GatewaySettings(_Section):
 class Telemetry(_Section):
     """Where traces and metrics of a server go, over OTLP, and how it logs."""
 
-    endpoint: str = Field(default="", pattern=r"^(https?://[^@/]+(/.*)?)?$")
+    endpoint: str = Field(default="", pattern=_ADDRESS_OR_NONE)
     log_format: Literal["text", "json"] = "text"
 
 
@@ -82,6 +87,25 @@ class ModelsByComplexity(_Section):
         return str(getattr(self, complexity))
 
 
+_Effort = Literal["", "low", "medium", "high", "xhigh", "max"]
+
+
+class Efforts(_Section):
+    """How hard a program thinks about changes of each complexity. Empty: as it does by itself."""
+
+    low: _Effort = "low"
+    medium: _Effort = "medium"
+    high: _Effort = "high"
+    critical: _Effort = "high"
+
+    def select(self, complexity: str) -> str:
+        return str(getattr(self, complexity))
+
+
+class ProgramByComplexity(ModelsByComplexity):
+    efforts: Efforts = Efforts()
+
+
 class Implementing(_Section):
     """Who carries out tasks, and what shows that they were. `command` is a program with its arguments: the
     task comes on its standard input. `pass_env` names variables that a coding agent gets besides what it
@@ -109,7 +133,7 @@ class ServerSettings(_Section):
     idle_seconds: float = Field(default=75.0, gt=0, le=600)
     names: list[str] = []
     trusted_proxies: list[str] = []
-    identity_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]*$")
+    identity_header: str = Field(default="", pattern=_HEADER)
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -168,8 +192,8 @@ class Settings(_Section):
     models: Models = Models()
     review: ReviewSettings = ReviewSettings()
     workflow: Workflow = Workflow()
-    codex: ModelsByComplexity = ModelsByComplexity()
-    claude: ModelsByComplexity = ModelsByComplexity()
+    codex: ProgramByComplexity = ProgramByComplexity()
+    claude: ProgramByComplexity = ProgramByComplexity()
     model: ModelsByComplexity = ModelsByComplexity()
     implement: Implementing = Implementing()
     providers: dict[str, ProviderSettings] = {}
@@ -200,6 +224,11 @@ class Config(BaseModel):
 _ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits", "prices")
 
 
+_FORMS = {
+    _ADDRESS: "has to be an address without a password in it, such as https://example.org/v1",
+    _ADDRESS_OR_NONE: "has to be an address without a password in it, such as https://example.org/v1",
+    _HEADER: "has to be the name of a header: letters, digits and hyphens",
+}
 _S = TypeVar("_S", bound=BaseModel)
 
 
@@ -254,12 +283,12 @@ def parse(text: str, where: str) -> Settings:
     except ValidationError as invalid:
         problem = invalid.errors(include_url=False)[0]
         path = [str(part) for part in problem["loc"]]
-        raise ConfigInvalid(where, f"{'.'.join(path)}: {_said(problem, path)}") from invalid
+        raise ConfigInvalid(where, f"{field_of(problem['loc'])}: {_said(problem, path)}") from invalid
 
 
 def _said(problem: Any, path: list[str]) -> str:
     if problem["type"] != "extra_forbidden":
-        return str(problem["msg"])
+        return fault_of(problem, _FORMS)
     known = _known_settings(path[:-1])
     near = difflib.get_close_matches(path[-1], known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else f"; known here: {', '.join(known)}"

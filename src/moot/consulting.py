@@ -16,7 +16,7 @@ import msgspec
 
 from moot import records
 from moot.analysis_work import DEFAULT_TURNS, PANEL, as_speaker
-from moot.boards import called_board, heard_board, known
+from moot.boards import called_board, heard_board, is_tiny, known
 from moot.errors import MootError, ReplyEmpty
 from moot.flows.board import BOARD
 from moot.flows.flow import CarriedOut, CarryOut, Outcome, Spoken
@@ -95,7 +95,12 @@ class Consulting:
         if board.brief is None:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")
-        brief = records.brief_markdown(board.brief, decision=board.decision, advisors=board.advisors)
+        brief = records.brief_markdown(
+            board.brief,
+            decision=board.decision,
+            advisors=board.advisors,
+            tiny=is_tiny(self._moot, board.model),
+        )
         return Consultation(f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
 
     async def _convened(self, question: str, context: str) -> str | None:

@@ -272,6 +272,9 @@ class ProviderFailed(MootError):
         self.problem = problem
         self.status = status
         self.retry_after = retry_after
+        self.used: tuple[int, int, int] | None = None
+        """Tokens read, written and cached, where a program has said what its failure has used."""
+        self.cost_usd: float | None = None
 
 
 class Unreachable(ProviderFailed):
@@ -299,7 +302,15 @@ class ProviderDown(ProviderFailed):
 
 
 class KeyRefused(ProviderFailed):
-    pass
+    def naming(self, variable: str) -> KeyRefused:
+        """The same, with the environment variable that the key came from and what to do about it."""
+        if not variable or variable in self.problem:
+            return self
+        problem = (
+            f"the provider refused the key in {variable} ({self.problem}). "
+            f"Put a valid key into {variable}, start moot again, and ask again"
+        )
+        return KeyRefused(self.model, problem, status=self.status, retry_after=self.retry_after)
 
 
 class RequestRejected(ProviderFailed):

@@ -6,12 +6,13 @@ Looks, and changes nothing: it calls no model and creates no file.
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.errors import MootError
+from moot.processes import find_program
+from moot.reviewers.login import LOG_IN, is_logged_in
 
 if TYPE_CHECKING:
     from moot.application import Moot
@@ -41,8 +42,8 @@ async def examine(moot: Moot) -> list[Finding]:
         _workspace(moot),
         _personas(moot),
         await _sessions(moot),
-        _reviewer("codex", "npm install -g @openai/codex"),
-        _reviewer("claude", "npm install -g @anthropic-ai/claude-code"),
+        await _reviewer(moot, "codex", "npm install -g @openai/codex"),
+        await _reviewer(moot, "claude", "npm install -g @anthropic-ai/claude-code"),
     ]
 
 
@@ -94,6 +95,9 @@ def _personas(moot: Moot) -> Finding:
         library = moot.library
     except MootError as error:
         return Finding("personas", False, str(error), "Mend the file, or move it away.")
+    if library.faults:
+        told = "; ".join(str(fault) for fault in library.faults.values())
+        return Finding("personas", False, told, "Mend the file, or move it away.")
     own = [p for p in library.personas if p.source.is_relative_to(moot.workspace.personas)]
     yours = f", {len(own)} of them from this workspace" if own else ""
     return Finding("personas", True, f"{len(library.personas)}{yours}; {len(library.panels)} panels")
@@ -123,9 +127,12 @@ def _new_database(file: Path) -> Finding:
     )
 
 
-def _reviewer(command: str, install: str) -> Finding:
+async def _reviewer(moot: Moot, command: str, install: str) -> Finding:
     """Reviewers are welcome guests, not a need."""
-    path = shutil.which(command)
+    path = find_program(command, moot.env)
     if path:
-        return Finding(command, True, path)
+        logged_in = await is_logged_in(command, moot.env)
+        if logged_in is False:
+            return Finding(command, True, f"{path}, not logged in", f"To use it: {LOG_IN[command]}")
+        return Finding(command, True, f"{path}, logged in" if logged_in else path)
     return Finding(command, True, "not installed (only needed as a reviewer)", f"To have it: {install}")

@@ -91,9 +91,9 @@ class Outbox:
             case AdvisorSpoke(persona, _, spoken):
                 self._open.pop(persona, None)
                 self.tell("persona_complete", personaId=persona, usage=usage(spoken))
-            case AdvisorFailed(persona, _, message):
+            case AdvisorFailed(persona, kind, message):
                 self._open.pop(persona, None)
-                self.tell("persona_error", personaId=persona, message=message)
+                self.tell("persona_error", personaId=persona, message=message, kind=kind)
             case BriefDrafted(brief):
                 self.tell("brief_complete", brief=msgspec.to_builtins(brief))
             case BriefFailed(_, message):
@@ -126,7 +126,8 @@ def missing(state: BoardState, told: list[Payload], start: Payload) -> Outbox:
         if advisor.text is not None and advisor.spoken is not None and member.id not in complete:
             outbox.tell_whole(member, advisor.text, advisor.spoken)
         elif advisor.failure is not None and member.id not in failed:
-            outbox.tell("persona_error", personaId=member.id, message=advisor.failure.message)
+            failure = advisor.failure
+            outbox.tell("persona_error", personaId=member.id, message=failure.message, kind=failure.kind)
     types = {frame["type"] for frame in told}
     if state.brief is not None and "brief_complete" not in types:
         outbox.tell("brief_start")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from moot import approval
 from moot.changes import Changes, Tell
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.flows.change import Move, Phase, moved
-from moot.gateway.metering import charging
+from moot.gateway.metering import Bill, billing, charging
 from moot.masking import mask
 from moot.metered_programs import MeteredCoder
 from moot.processes import environment
@@ -28,7 +28,7 @@ from moot.reviewers.coding import Coder, Order, find_coder
 from moot.reviewers.process import Ended, run
 from moot.texts import tasks
 from moot.texts.tasks import Task
-from moot.workspace import survey
+from moot.workspace import git, survey
 from moot.workspace.change_state import Call
 from moot.workspace.changes import TASKS, ChangeFolder
 from moot.workspace.claim import claimed
@@ -47,17 +47,37 @@ class Built:
     left: tuple[str, ...] = ()
     problem: str = ""
     handover: str = ""
+    failed_task: int = 0
+    """The number of the task that `problem` is about, from 1."""
+    before_task: str = ""
+    """What git calls the workspace as it was before that task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What an attempt knows of those before it: which task failed, and with what, and which are left out."""
+
+    task: int = 0
+    failed_with: str = ""
+    skipped: tuple[int, ...] = ()
 
 
 class Implementing:
     def __init__(
-        self, changes: Changes, *, agent: str = "auto", test: str = "", commit: bool = False
+        self,
+        changes: Changes,
+        *,
+        agent: str = "auto",
+        test: str = "",
+        commit: bool = False,
+        retry: Retry | None = None,
     ) -> None:
         self._changes = changes
         self._moot = changes.moot
         self._agent = agent
         self._test = test or self._settings.implement.test
         self._commit = commit
+        self._retry = retry
 
     @property
     def _settings(self) -> Settings:
@@ -73,7 +93,9 @@ class Implementing:
                 raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
             if not _open(folder):
                 return self._finished(folder)
-            coder = self._coder()
+            if self._next(folder) is None:
+                return Built(Phase(folder.state().phase), left=_open(folder))
+            coder = await self._coder(tell)
             if coder is None:
                 text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
                 return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
@@ -89,12 +111,14 @@ class Implementing:
 
     async def _carried_out(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> Built:
         done: list[str] = []
-        while (number := _first_open(_tasks(folder))) is not None:
+        while (number := self._next(folder)) is not None:
             task = _tasks(folder)[number - 1]
             tell(f"{coder.name} does task {number}: {task.text}")
+            before = await self._way_back()
             problem = await self._one(folder, coder, number, tell)
             if problem:
-                return Built(Phase.IMPLEMENTING, tuple(done), _open(folder), problem)
+                left = _open(folder)
+                return Built(Phase.IMPLEMENTING, tuple(done), left, problem, "", number, before)
             self._check(folder)
             folder.write_tasks(tasks.tick(folder.tasks() or "", task.line))
             done.append(task.text)
@@ -103,7 +127,19 @@ class Implementing:
                 self._finished(folder)
             if self._commit:
                 await self._committed(f"{task.text}\n\nChange: {folder.id}")
-        return Built(Phase(folder.state().phase), tuple(done))
+        return Built(Phase(folder.state().phase), tuple(done), _open(folder))
+
+    def _next(self, folder: ChangeFolder) -> int | None:
+        """The first open task that is not left out."""
+        skipped = self._retry.skipped if self._retry else ()
+        boxes = enumerate(_tasks(folder), start=1)
+        return next((number for number, task in boxes if not task.done and number not in skipped), None)
+
+    async def _way_back(self) -> str:
+        """Kept only for those who may want to go it."""
+        if self._retry is None:
+            return ""
+        return await asyncio.to_thread(git.snapshot, self._moot.workspace.root) or ""
 
     @contextmanager
     def _frozen(self, folder: ChangeFolder, tell: Tell) -> Iterator[None]:
@@ -122,21 +158,23 @@ class Implementing:
     async def _one(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test)
-        before = self._fingerprint(folder)
-        began = time.monotonic()
+        failed_with = self._retry.failed_with if self._retry and self._retry.task == number else ""
+        text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with)
+        before = self._marks(folder)
+        began, bill = time.monotonic(), Bill()
         try:
-            with self._frozen(folder, tell):
+            with billing(bill), self._frozen(folder, tell):
                 worked = await coder.work(Order(text, root, timeout), tell)
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)
             interrupted = isinstance(failed, asyncio.CancelledError)
             kind = "interrupted" if interrupted else type(failed).__name__
-            folder.record_call(Call("implement", coder.name, duration_ms=took, outcome=kind))
+            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+            folder.record_call(Call("implement", coder.name, *used, took, kind))
             if interrupted:
                 raise
             return str(failed)
-        changed = self._fingerprint(folder) != before
+        changed = self._marks(folder) != before
         folder.record_call(
             Call(
                 "implement",
@@ -213,13 +251,19 @@ class Implementing:
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
         return Built(phase, tuple(task.text for task in _tasks(folder)))
 
-    def _coder(self) -> Coder | None:
+    async def _coder(self, tell: Tell) -> Coder | None:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
         passed = self._moot.config.user.implement.pass_env
-        found = (find_coder(name, settings.command, self._moot.env, passed) for name in names)
-        coder = next((one for one in found if one is not None), None)
+        coder: Coder | None = None
+        for name in names:
+            found = find_coder(name, settings.command, self._moot.env, passed)
+            if found is not None and (
+                wanted != "auto" or name == "command" or await self._changes.may_be_asked(name, passed, tell)
+            ):
+                coder = found
+                break
         if coder is None and wanted != "auto":
             why = (
                 "[implement] command is not set in your configuration"
@@ -229,19 +273,11 @@ class Implementing:
             raise AgentMissing(wanted, why)
         return None if coder is None else MeteredCoder(coder, self._moot)
 
-    def _fingerprint(self, folder: ChangeFolder) -> Mapping[str, tuple[int, int]]:
+    def _marks(self, folder: ChangeFolder) -> dict[str, tuple[int, int]]:
         """What tells whether anything was changed. The change's own files are no work."""
-        root, own = self._moot.workspace.root, f"{self._place(folder)}/"
-        marks: dict[str, tuple[int, int]] = {}
-        for name in survey.look(root).files:
-            if name.startswith(own):
-                continue
-            try:
-                status = (root / name).stat()
-            except OSError:
-                continue
-            marks[name] = (status.st_mtime_ns, status.st_size)
-        return marks
+        own = f"{self._place(folder)}/"
+        marks = survey.marks(self._moot.workspace.root)
+        return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
@@ -249,10 +285,6 @@ class Implementing:
 
 def _tasks(folder: ChangeFolder) -> tuple[Task, ...]:
     return tasks.tasks(folder.tasks() or "")
-
-
-def _first_open(boxes: tuple[Task, ...]) -> int | None:
-    return next((number for number, task in enumerate(boxes, start=1) if not task.done), None)
 
 
 def _open(folder: ChangeFolder) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from moot.config import Limits
 from moot.errors import LimitReached, MootError
-from moot.gateway.metering import charged_to
+from moot.gateway.metering import charged_to, open_bill
 from moot.gateway.prices import NANO, Pricing
 from moot.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today, tokens
 from moot.speech import Usage
@@ -246,6 +246,7 @@ class _Attempt:
 
     def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """`nano_usd` where whoever was asked says what it costs."""
+        open_bill().add(bounded(usage))
         ending = asyncio.ensure_future(self._end(outcome, usage, nano_usd))
         self._meter.to_the_end(ending)
         return asyncio.shield(ending)
@@ -256,6 +257,7 @@ class _Attempt:
             await self._pricing.load()
             nano_usd = self._pricing.nano_usd(self._usage)
         self._nano_usd = nano_usd
+        open_bill().add_cost(nano_usd)
         self._outcome = outcome[:64]
         await self._meter.settle(self)
         return nano_usd

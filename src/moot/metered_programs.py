@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from moot.errors import ProviderFailed
 from moot.gateway.metering import tokens_of
 from moot.gateway.names import ModelName
 from moot.gateway.prices import NANO
@@ -68,6 +69,9 @@ async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], A
         return ended
     except BaseException as failed:
         outcome = type(failed).__name__
+        if isinstance(failed, ProviderFailed) and failed.used is not None:
+            usage = Usage(*failed.used)
+            nano_usd = None if failed.cost_usd is None else round(failed.cost_usd * NANO)
         raise
     finally:
         await attempt.end(outcome, usage, nano_usd)

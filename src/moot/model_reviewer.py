@@ -59,6 +59,7 @@ class ModelReviewer:
             max_tokens=prompts.REVIEW_TOKENS,
             temperature=prompts.REVIEW_TEMPERATURE,
             tools=tools.tools(),
+            remind=lambda: "" if tools.has_appended() else prompts.reminder(),
         )
         try:
             return await self._model.stream(request)

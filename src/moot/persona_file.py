@@ -16,12 +16,14 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from moot.errors import DefinitionInvalid, FileDamaged, InvalidId
 from moot.texts import frontmatter, markdown
+from moot.texts.faults import fault_of
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 
-Text = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
-]
+_PRINTED = r"^[^\x00-\x1f\x7f-\x9f]*$"
+_ONE_LINE = "has to be one line without control characters"
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_PRINTED)]
 """One line without control characters: it is shown on terminals."""
 MOST_BYTES = 256 * 1024
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
@@ -79,9 +81,10 @@ class PersonaFile:
             case "string_too_short":
                 problem = "is empty"
             case "string_pattern_mismatch":
-                problem = InvalidId("id", error["input"]).problem
+                is_id = error["ctx"]["pattern"] == ID_PATTERN
+                problem = InvalidId("id", error["input"]).problem if is_id else _ONE_LINE
             case _:
-                problem = error["msg"].removeprefix("Input ").removeprefix("Value error, ")
+                problem = fault_of(error)
         raise self.field_fault(path, problem)
 
     def identified(self, id: str, field: str = "id") -> str:  # noqa: A002

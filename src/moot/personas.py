@@ -9,10 +9,11 @@ sections of the body.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from string import Template
@@ -22,7 +23,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from moot.conversation import shown_as
-from moot.errors import InvalidId, InvalidInput, NotFound
+from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
 from moot.persona_file import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
 from moot.texts.voice_words import words_used
 
@@ -146,23 +147,32 @@ class Panel:
     source: Path
 
 
+_Entry = TypeVar("_Entry", Persona, Panel)
+
+
 @dataclass(frozen=True, slots=True)
 class Library:
+    """`faults` are what is wrong with files of the workspace, by kind and id: each is raised where that
+    persona or panel is asked for, and nowhere else."""
+
     personas: tuple[Persona, ...]
     panels: tuple[Panel, ...]
+    faults: Mapping[tuple[str, str], DefinitionInvalid] = field(default_factory=dict)
 
     def persona(self, id: str) -> Persona:  # noqa: A002
-        return _named("persona", id, self.personas)
+        return self._named("persona", id, self.personas)
 
     def panel(self, id: str) -> Panel:  # noqa: A002
-        return _named("panel", id, self.panels)
+        return self._named("panel", id, self.panels)
+
+    def _named(self, kind: str, id: str, among: tuple[_Entry, ...]) -> _Entry:  # noqa: A002
+        if fault := self.faults.get((kind, id)):
+            raise fault.with_traceback(None)
+        return _named(kind, id, among)
 
     def members(self, panel: Panel) -> tuple[Persona, ...]:
         """In the panel's order; `speaking_order` says who speaks first."""
         return tuple(self.persona(member) for member in panel.members)
-
-
-_Entry = TypeVar("_Entry", Persona, Panel)
 
 
 def _named(kind: str, id: str, among: tuple[_Entry, ...]) -> _Entry:  # noqa: A002
@@ -293,29 +303,51 @@ def parse_panel(text: str, source: Path, personas: Collection[str]) -> Panel:
     )
 
 
-def load_library(*folders: Path) -> Library:
+def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid] | None = None) -> Library:
     """The shipped library, then that of each folder (its `personas/` and `panels/`, as far as they are
-    there). A later file replaces an earlier one of the same id and keeps its place in the order."""
+    there). A later file replaces an earlier one of the same id and keeps its place in the order. If `faults`
+    are given, a bad file is noted there and hides no other one."""
     roots = (SHIPPED, *folders)
     personas: dict[str, Persona] = {}
+
+    def load(kind: str, folder: Path, parse: Callable[[str, Path], _Entry]) -> Iterator[_Entry]:
+        for file in _files(folder):
+            try:
+                yield parse(read_text(file), file)
+            except DefinitionInvalid as fault:
+                if faults is None:
+                    raise
+                faults[kind, file.stem] = fault
+
     for root in roots:
-        for persona in _load(root / "personas", parse_persona):
+        for persona in load("persona", root / "personas", parse_persona):
             replaces = persona.id in personas and root is not SHIPPED
             origin = f"{root.name}/personas/{persona.source.name}" if replaces else ""
             personas[persona.id] = replace(persona, origin=origin)
 
     def parse(text: str, source: Path) -> Panel:
-        return parse_panel(text, source, personas)
+        # A member whose file is bad is a member: that is told when the panel is convened.
+        bad = {id_ for kind, id_ in faults or () if kind == "persona"}
+        return parse_panel(text, source, {*personas, *bad})
 
-    panels = {panel.id: panel for root in roots for panel in _load(root / "panels", parse)}
-    return Library(tuple(personas.values()), tuple(panels.values()))
+    panels = {panel.id: panel for root in roots for panel in load("panel", root / "panels", parse)}
+    kept = [persona for persona in personas.values() if ("persona", persona.id) not in (faults or {})]
+    return Library(tuple(kept), tuple(panels.values()), faults or {})
 
 
-def _load(folder: Path, parse: Callable[[str, Path], _Entry]) -> Iterator[_Entry]:
-    for file in sorted(folder.glob("*.md")):
-        # What editors and file systems leave behind begins with a dot.
-        if file.is_file() and not file.name.startswith("."):
-            yield parse(read_text(file), file)
+def stamps(root: Path) -> tuple[tuple[Path, int, int, int], ...]:
+    """Another value whenever a file of the folder's library came, went or was written."""
+    found = []
+    for file in (*_files(root / "personas"), *_files(root / "panels")):
+        with contextlib.suppress(FileNotFoundError):
+            stat = file.stat()
+            found.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return tuple(found)
+
+
+def _files(folder: Path) -> list[Path]:
+    # What editors and file systems leave behind begins with a dot.
+    return [file for file in sorted(folder.glob("*.md")) if file.is_file() and not file.name.startswith(".")]
 
 
 def scaffold(id: str, name: str) -> str:  # noqa: A002

@@ -17,6 +17,7 @@ from textwrap import shorten
 from typing import Any
 
 import msgspec
+from markdown_it import MarkdownIt
 
 from moot.flows.board_events import Brief
 from moot.flows.board_state import Advisor, BoardState, Exchange
@@ -75,8 +76,15 @@ def _one_line(text: str) -> str:
 # -- what a record says --------------------------------------------------------------------------
 
 
-def _record(state: BoardState, session_id: str, when: datetime) -> Iterator[_Block]:
+SMALL_MODEL = (
+    "The built-in model is very small. It shows how a board works, but its advice is not worth acting on."
+)
+
+
+def _record(state: BoardState, session_id: str, when: datetime, *, tiny: bool) -> Iterator[_Block]:
     yield _Heading(1, "Board session")
+    if tiny:
+        yield _Note(SMALL_MODEL)
     yield _Heading(2, "Decision")
     yield _Said(state.decision)
     if state.answers:
@@ -213,15 +221,22 @@ _ACTIVE = re.compile(r"[\\`*_\[\]<&~#]|\A[-+=>]")
 _NUMBERED = re.compile(r"\A(\d+)([.)])")
 
 
-def board_markdown(state: BoardState, *, session_id: str, when: datetime) -> str:
-    return _markdown(_record(state, session_id, when))
+def board_markdown(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
+    return _markdown(_record(state, session_id, when, tiny=tiny))
 
 
 def brief_markdown(
-    brief: Brief, *, decision: str = "", stale: bool = False, advisors: Iterable[Advisor] = ()
+    brief: Brief,
+    *,
+    decision: str = "",
+    stale: bool = False,
+    advisors: Iterable[Advisor] = (),
+    tiny: bool = False,
 ) -> str:
     """The brief alone. Of the `advisors`, those who did not answer are named."""
     blocks: list[_Block] = [_Heading(1, "Board brief")]
+    if tiny:
+        blocks.append(_Note(SMALL_MODEL))
     if decision.strip():
         blocks.append(_Said(decision))
     blocks.extend(_brief(brief, 2, stale=stale))
@@ -265,11 +280,13 @@ def _literal(text: str) -> str:
 # -- HTML ----------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; --paper: #faf6ee; --ink: #211d17; --muted: #696153; --rule: #e2d9c8; }
+:root { color-scheme: light dark; --paper: #faf6ee; --ink: #211d17; --muted: #696153; --rule: #e2d9c8;
+  --sunk: #f2ecdf; --accent: #a8371b; }
 @media (prefers-color-scheme: dark) {
-  :root { --paper: #171511; --ink: #eee7da; --muted: #a89e8d; --rule: #37322a; }
+  :root { --paper: #171511; --ink: #eee7da; --muted: #a89e8d; --rule: #37322a;
+    --sunk: #26221c; --accent: #f29470; }
 }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 Inter, system-ui, sans-serif; }
 main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wrap: anywhere; }
 h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
 h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
@@ -277,8 +294,17 @@ p, ul { margin: 0.5rem 0; }
 ul { padding-left: 1.25rem; }
 .note { color: var(--muted); }
 .label { margin-top: 1.25rem; font-weight: 600; }
-blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.6 Georgia, "Times New Roman", serif; }
-blockquote p { margin: 0 0 0.9rem; white-space: pre-wrap; }
+blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
+blockquote p { margin: 0 0 0.9rem; }
+blockquote blockquote { padding-left: 1rem; border-left: 2px solid var(--rule); font-style: italic; }
+blockquote li p { margin: 0; }
+blockquote .said-heading { font-weight: 650; }
+blockquote a { color: var(--accent); }
+blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk); border-radius: 10px; }
+blockquote code { font: 0.86em/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--sunk); }
+blockquote table { border-collapse: collapse; font-size: 0.9em; }
+blockquote :is(th, td) { padding: 0.45rem 0.9rem 0.45rem 0; text-align: left; }
+blockquote tr { border-bottom: 1px solid var(--rule); }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; }
   main { max-width: none; padding: 0; }
@@ -288,9 +314,9 @@ blockquote p { margin: 0 0 0.9rem; white-space: pre-wrap; }
 """
 
 
-def board_html(state: BoardState, *, session_id: str, when: datetime) -> str:
+def board_html(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
     """One file that needs nothing else. Its policy forbids whatever escaping should have prevented."""
-    body = "\n".join(_html_block(block) for block in _record(state, session_id, when))
+    body = "\n".join(_html_block(block) for block in _record(state, session_id, when, tiny=tiny))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -317,7 +343,7 @@ def _html_block(block: _Block) -> str:
             return f'<p class="note">{_text(text)}</p>'
         case _Said(text, label):
             above = f'<p class="label" dir="auto">{_text(label)}</p>\n' if _one_line(label) else ""
-            return f"{above}<blockquote>\n{_paragraphs(text)}\n</blockquote>"
+            return f"{above}<blockquote>\n{_rendered(text)}\n</blockquote>"
         case _Points(points):
             return "<ul>\n" + "\n".join(_html_point(point) for point in points) + "\n</ul>"
 
@@ -325,12 +351,33 @@ def _html_block(block: _Block) -> str:
 def _html_point(point: _Point) -> str:
     lead = f"<strong>{_text(point.lead)}</strong>: " if _one_line(point.lead) else ""
     gloss = f"\n<p>{_text(point.gloss)}</p>" if point.gloss else ""
-    return f"<li>{lead}{_text(point.text)}{gloss}</li>"
+    return f"<li>{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>"
 
 
-def _paragraphs(text: str) -> str:
-    paragraphs = re.split(r"\n(?:[^\S\n]*\n)+", "\n".join(_lines(text)).strip("\n"))
-    return "\n".join(f'<p dir="auto">{escape(paragraph)}</p>' for paragraph in paragraphs)
+def _rendered(text: str) -> str:
+    """A speaker's Markdown as the page draws it: no HTML of theirs, no image, no heading that would stand in
+    the document's own outline, and links to the web only."""
+    tokens = _DRAWN.parse("\n".join(_lines(text)))
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "p"
+        if token.type == "heading_open":
+            token.attrSet("class", "said-heading")
+        if token.nesting == 1 and token.tag in ("p", "li", "td", "th"):
+            token.attrSet("dir", "auto")
+        if token.tag in ("td", "th"):
+            token.attrs.pop("style", None)
+    return str(_DRAWN.renderer.render(tokens, _DRAWN.options, {})).strip()
+
+
+def _drawing() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    markdown.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference"])
+    markdown.validateLink = lambda url: url.startswith(("https://", "http://"))  # type: ignore[method-assign]
+    return markdown
+
+
+_DRAWN = _drawing()
 
 
 def _text(text: str) -> str:
@@ -340,7 +387,7 @@ def _text(text: str) -> str:
 # -- JSON ----------------------------------------------------------------------------------------
 
 
-def board_json(state: BoardState, *, session_id: str, when: datetime) -> dict[str, Any]:
+def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> dict[str, Any]:
     """Plain JSON values, every text as it was said."""
     return {
         "id": session_id,
@@ -349,6 +396,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime) -> dict[st
         "answers": [{"question": answer.question, "answer": answer.answer} for answer in state.answers],
         "mode": state.mode,
         "model": state.model,
+        "tiny": tiny,
         "step": str(state.step),
         "personas": [
             {

@@ -159,6 +159,10 @@ class ReviewTools:
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
         return Appended(verdict=review.verdict.value, high=high, medium=medium, low=low)
 
+    def has_appended(self) -> bool:
+        """Whether the run has its review."""
+        return self._folder.review_of(self._run) is not None
+
     def give(self) -> dict[str, str]:
         """All texts of the change at once, for a reviewer that has no use of tools: it has read them."""
         texts = self._folder.reviewable()

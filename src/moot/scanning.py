@@ -146,7 +146,7 @@ def impact(root: Path, scan: Scan, words: Iterable[str]) -> Impact:
     touched = tuple(
         Touched(
             file=file,
-            lines=found[file].lines.total(),
+            lines=found[file].mentioning,
             length=found[file].length,
             first=tuple(sorted(found[file].first.values(), key=lambda mention: mention.line)),
             imported_by=imports.get(file),

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from moot.errors import LimitReached, ModelMisbehaved, ProviderFailed
+from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, ProviderFailed
 from moot.flows.flow import (
     AskPersona,
     Drafted,
@@ -33,7 +33,7 @@ from moot.speech import Reply, Request
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached)
+_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached, DefinitionInvalid)
 
 
 class Prompt(Protocol):
@@ -67,8 +67,8 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
                 return await draft(effect, state, speech)
 
     async def say(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
-        persona = library.persona(effect.persona)
         try:
+            persona = library.persona(effect.persona)
             model = gateway.named(name)
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)

@@ -88,7 +88,8 @@ class ToolFault(Exception):
 @dataclass(frozen=True, slots=True)
 class Request:
     """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them. After the
-    `last` asking, a typed reply that does not validate is not returned to the model any more."""
+    `last` asking, a typed reply that does not validate is not returned to the model any more. `remind` is
+    asked when the model has nothing more to say, and what it answers, if anything, is said to it, once."""
 
     system: str
     messages: tuple[Message, ...]
@@ -97,6 +98,7 @@ class Request:
     tools: tuple[Tool, ...] = ()
     openers: tuple[str, ...] = ()
     last: bool = False
+    remind: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

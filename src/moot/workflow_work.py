@@ -30,19 +30,20 @@ from moot.errors import (
     WorkspaceDamaged,
 )
 from moot.flows import workflow_papers as papers
+from moot.flows.brainstorm_words import shortened
 from moot.flows.change import Phase
 from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.flows.workflow_snapshot import queue_change
 from moot.flows.workflow_state import WorkflowState
 from moot.gateway.names import ModelName
-from moot.implementing import Implementing
+from moot.implementing import Built, Implementing, Retry
 from moot.scouting import scout
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Severity
-from moot.workspace import change_state
+from moot.workspace import change_state, git
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.designs import Designs
-from moot.workspace.workflows import Queue, entry_id
+from moot.workspace.workflows import Queue, entry_id, put_away
 
 if TYPE_CHECKING:
     from moot.application import Moot
@@ -76,6 +77,7 @@ class WorkflowWork:
             "workflow/review": self._review,
             "workflow/revise": self._revise,
             "workflow/execute": self._execute,
+            "workflow/roll-back": self._roll_back,
             "workflow/finalize": self._finalize,
             "workflow/next": self._next,
         }
@@ -85,8 +87,8 @@ class WorkflowWork:
             raise
         except (UserMistake, ModelMisbehaved, ProviderFailed, WorkspaceDamaged) as error:
             if raw := getattr(error, "raw", ""):
-                self._company.tell(raw)
-            return NotCarriedOut(type(error).__name__, str(error))
+                self._company.tell(shortened(raw))
+            return NotCarriedOut(type(error).__name__, shortened(str(error)))
 
     # -- looking, and asking others ----------------------------------------------------------
 
@@ -141,7 +143,11 @@ class WorkflowWork:
 
     async def _next(self, _state: WorkflowState, _: CarryOut) -> Value:
         first = await asyncio.to_thread(first_waiting, self._queue)
-        return {} if first is None else {"workflow": first}
+        if first is None:
+            return {}
+        # It takes the place of the finished one, in the same file.
+        await asyncio.to_thread(put_away, self._moot.workspace, copy=True)
+        return {"workflow": first}
 
     # -- a batch is a change -----------------------------------------------------------------
 
@@ -149,7 +155,10 @@ class WorkflowWork:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
-            await self._changes.propose(folder.id, papers.planner_brief(state), self._company.tell)
+            # Another tool's workflow may have its design only in the document.
+            known = bool(state.brainstorm.design_sections) or not state.design_path
+            written = "" if known else await asyncio.to_thread(self._designs.read, state.design_path)
+            await self._changes.propose(folder.id, papers.planner_brief(state, written), self._company.tell)
         return {"change_id": folder.id, "cost_usd": _cost(folder, 0)}
 
     def _folder_for(self, state: WorkflowState) -> ChangeFolder:
@@ -200,21 +209,35 @@ class WorkflowWork:
     async def _execute(self, state: WorkflowState, effect: CarryOut) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
-        message = ""
+        message, built = "", Built(Phase.COMPLETE)
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
-            built = await Implementing(self._changes).implement(folder.id, self._company.tell)
-            message = built.problem.rstrip(" .:\n")
+            retry = Retry(state.failed_task, state.failed_with, state.skipped)
+            implementing = Implementing(self._changes, retry=retry)
+            built = await implementing.implement(folder.id, self._company.tell)
+            message = shortened(built.problem.rstrip(" .:\n"))
             if built.handover:
                 self._company.tell(built.handover)
                 message = _NO_AGENT
         boxes = tasks.tasks(folder.tasks() or "")
         return {
-            "complete": folder.state().phase in (Phase.COMPLETE, Phase.ARCHIVED),
+            # What is left open then was skipped.
+            "complete": not message,
             "message": message,
             "tasks_done": sum(box.done for box in boxes),
             "tasks": len(boxes),
+            "failed_task": built.failed_task,
+            "before_task": built.before_task,
             "cost_usd": _cost(folder, first),
         }
+
+    async def _roll_back(self, state: WorkflowState, _: CarryOut) -> Value:
+        """The change's own files say what has been done and paid: they stay."""
+        workspace = self._moot.workspace
+        own = ("moot/", "agentd/", workspace.workflow_file.name, workspace.queue_file.name)
+        files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, own)
+        for name in files:
+            self._company.tell(f"rolled back: {name}")
+        return {"files": files}
 
 
 def first_waiting(queue: Queue) -> Value | None:

@@ -6,7 +6,6 @@ put away, never deleted. One process at a time carries it on; another is told wh
 
 from __future__ import annotations
 
-import itertools
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -26,11 +25,9 @@ from moot.prompting.brainstorm import DRAFTS
 from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.workflow_work import WorkflowWork, first_waiting
-from moot.workspace import change_state, git, writing
+from moot.workspace import change_state, git
 from moot.workspace.claim import claimed
-from moot.workspace.item_meta import slug_of
-from moot.workspace.paths import Root
-from moot.workspace.workflows import Queue, SnapshotLog, entry_id
+from moot.workspace.workflows import Queue, SnapshotLog, entry_id, put_away
 
 if TYPE_CHECKING:
     from moot.application import Moot
@@ -180,20 +177,7 @@ class Workflows:
         return kept
 
     def _put_away(self) -> Path | None:
-        """Moves the file to moot/archive/workflows, under a name that is free."""
-        text = writing.read(self._file) if self._file.exists() else None
-        if text is None:
-            return None
-        root = self._moot.workspace.root
-        folder = (self._moot.workspace.archive / "workflows").relative_to(root).as_posix()
-        stem = f"{change_state.now()[:10]}-{slug_of(_told(text))}"
-        names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
-        with writing.locked(self._file):
-            place = next(path for path in map(Root(root).resolve, names) if not path.exists())
-            place.parent.mkdir(parents=True, exist_ok=True)
-            writing.disk.rename(self._file, place)
-            writing.disk.fsync_dir(place.parent)
-        return place
+        return put_away(self._moot.workspace) if self._file.exists() else None
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -212,18 +196,6 @@ class Workflows:
 def _short(idea: str) -> str:
     first = idea.strip().partition("\n")[0]
     return first if len(first) <= 80 else f"{first[:79]}…"
-
-
-def _told(text: str) -> str:
-    """What a file calls itself, if it says so: it may be damaged."""
-    from moot.errors import FileDamaged
-    from moot.workspace.documents import JsonDocument
-
-    try:
-        data = JsonDocument(text, Path("workflow.json")).data
-    except FileDamaged:
-        return "damaged"
-    return str(data.get("userDescription") or "workflow")[:60]
 
 
 def as_json(state: WorkflowState) -> dict[str, Any]:

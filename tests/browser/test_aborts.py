@@ -22,6 +22,7 @@ from tests.browser.board import (
     asked_advisors,
     kept_challenges,
     reply_to,
+    speak,
     stored,
 )
 from tests.stub.script import Behaviour
@@ -65,7 +66,7 @@ def test_moving_away_from_an_advisor_ends_the_reply(
     else:
         board.page.go_back()
     board.is_at(SECOND)
-    expect(board.box).to_have_value("")
+    expect(board.box).to_have_value(CHALLENGE)
     expect(board.turns).to_have_count(0)
     expect(board.brief_note).to_have_text("Brief ready")
     assert kept_challenges(server, session_id) == []
@@ -130,7 +131,7 @@ def test_a_closed_page_ends_the_reply(end: str, board: Board, server: Server, st
     assert kept_challenges(server, session_id) == []
 
 
-def test_a_session_whose_page_was_closed_stops_after_the_grace_time_and_goes_on_with_the_next_page(
+def test_a_session_whose_page_was_closed_stops_after_the_grace_time_and_goes_on_when_asked_to(
     new_board: NewBoard, server: Server, stub: StubServer, grace: float
 ) -> None:
     a_board(stub, pace=30, words="word " * 3000)
@@ -149,5 +150,78 @@ def test_a_session_whose_page_was_closed_stops_after_the_grace_time_and_goes_on_
     a_board(stub, pace=30, words="word " * 30)
     again = new_board(server.url)
     again.open(session_id)
+    expect(again.page.get_by_text("Paused.")).to_be_visible()
+    expect(again.page.get_by_text("has not spoken yet")).to_be_visible()
+    again.page.reload()
+    again.steps.nth(1).get_by_role("link").click()
+    again.is_at(SECOND)
+    assert stub.requests == []
+    again.page.get_by_role("button", name="Go on").click()
     expect(again.brief_note).to_have_text("Brief ready")
+    assert len(asked_advisors(stub)) == 8
+
+
+# -- stopping --------------------------------------------------------------------------------------
+
+
+def test_one_advisor_can_be_stopped_while_the_others_go_on(board: Board, stub: StubServer) -> None:
+    speak(stub, FIRST, ENDLESS)
+    board.convene()
+    expect(board.cursor).to_be_visible()
+    board.page.get_by_role("button", name="Stop Devil's Advocate").click()
+    expect(board.page.get_by_role("alert")).to_contain_text("The Devil's Advocate was stopped")
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
+    expect(board.brief_note).to_have_text("Brief ready")
+    stub.reset()
+    a_board(stub)
+    speak(stub, FIRST, Behaviour(text="Now I am brief."))
+    board.page.get_by_role("button", name="Ask them again").click()
+    expect(board.words).to_have_text("Now I am brief.")
+
+
+def test_everybody_can_be_stopped_and_goes_on_when_asked_to(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    a_board(stub, pace=30, words="word " * 3000)
+    board.convene()
+    expect(board.cursor).to_be_visible()
+    stub.wait(lambda s: s.open_streams == 8)
+    board.page.get_by_role("button", name="Stop all").click()
+    stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
+    expect(board.page.get_by_text("Paused.")).to_be_visible()
+    assert stored(server, board.session_id)["paused"]
+    stub.reset()
+    a_board(stub, pace=30, words="word " * 30)
+    board.page.reload()
+    expect(board.page.get_by_text("Paused.")).to_be_visible()
+    assert stub.requests == []
+    board.page.get_by_role("button", name="Go on").click()
+    expect(board.brief_note).to_have_text("Brief ready")
+    assert len(asked_advisors(stub)) == 8
+
+
+def test_a_reply_can_be_stopped_and_its_challenge_stays(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    session_id = replying(board, server, stub)
+    board.page.get_by_role("button", name="Stop the reply").click()
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
+    expect(board.turns).to_have_count(0)
+    expect(board.box).to_have_value(CHALLENGE)
+    assert kept_challenges(server, session_id) == []
+
+
+def test_a_refused_key_is_named_once_with_its_variable_and_all_are_asked_again(
+    board: Board, stub: StubServer
+) -> None:
+    stub.on(lambda request: request.schema is None, Behaviour(status=401, error_message="invalid x-api-key"))
+    board.convene()
+    told = board.page.get_by_role("alert").filter(has_text="_API_KEY")
+    expect(told).to_have_count(1)
+    expect(told).to_contain_text("refused the key in OPENAI_API_KEY")
+    expect(told).to_contain_text("start moot again")
+    stub.reset()
+    a_board(stub)
+    board.page.get_by_role("button", name="Ask all again").click()
+    expect(board.brief_note).to_have_text("Brief ready")
     assert len(asked_advisors(stub)) == 8

@@ -50,7 +50,6 @@ def test_1_when_an_advisor_has_finished_the_challenge_input_appears(board: Board
     expect(board.cursor).to_have_count(0)
     assert edges(board.box)[2] > edges(board.words)[2]
     expect(board.box).to_have_attribute("rows", "3")
-    expect(board.box).to_have_attribute("maxlength", "2000")
     expect(board.box).to_have_attribute(
         "placeholder", "Ask a follow-up question or push back on their perspective..."
     )

@@ -208,7 +208,7 @@ def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_men
     asked = play.asked()
     assert isinstance(asked, AskPerson)
     assert (asked.step, asked.optional) == ("00-01", False)
-    assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.")
+    assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.", "unchanged")
     assert play.asked() == DraftReply("analysis/assess", "4")
     play.settle(assessed())
     assert play.asked() == CarryOut("analysis/write", "5")
@@ -291,11 +291,11 @@ def test_at_the_end_of_a_phase_there_is_nothing_to_skip_and_the_next_phase_is_na
         (" c ", MenuChosen("C")),
         ("e", MenuChosen("E")),
         ("S", MenuChosen("S")),
-        ("Continue", FeedbackGiven("Continue")),
-        ("CC", FeedbackGiven("CC")),
-        ("B", FeedbackGiven("B")),
-        ("Q", FeedbackGiven("Q")),
-        ("C is the wrong language", FeedbackGiven("C is the wrong language")),
+        ("Continue", FeedbackGiven("Continue", "unchanged")),
+        ("CC", FeedbackGiven("CC", "unchanged")),
+        ("B", FeedbackGiven("B", "unchanged")),
+        ("Q", FeedbackGiven("Q", "unchanged")),
+        ("C is the wrong language", FeedbackGiven("C is the wrong language", "unchanged")),
     ],
 )
 def test_only_the_single_letter_is_a_choice(typed: str, event: AnalysisEvent) -> None:
@@ -311,7 +311,7 @@ def test_a_choice_that_is_not_offered_is_none(key: str) -> None:
 def test_at_a_phase_boundary_s_is_feedback() -> None:
     play = Play().step()
     play.says("C")
-    assert play.step().says("S") == FeedbackGiven("S")
+    assert play.step().says("S") == FeedbackGiven("S", "unchanged")
 
 
 # -- feedback ------------------------------------------------------------------------------------
@@ -866,3 +866,19 @@ def test_whatever_happens_the_promises_hold(choices: list[int], at: int) -> None
         if number + 1 == at:
             logged = [ANALYSIS.decode(ANALYSIS.encode(each)) for each in play.events[:at]]
             assert ANALYSIS.fold(logged) == state
+
+
+def test_a_requirement_of_the_matter_is_no_wish_for_a_depth() -> None:
+    play = Play(scan="deep").step("The page has to be quick.")
+    play.says("C")
+    assert depth_at(play) == "deep"
+
+
+def test_what_an_earlier_version_has_read_in_its_own_way_stays_read_so() -> None:
+    step = STEPS[0].id
+    old = ANALYSIS.decode(
+        f'{{"type": "AnswerGiven", "step": "{step}", "text": "It must be quick."}}'.encode()
+    )
+    state = Play(scan="deep").opens().state
+    assert ANALYSIS.advance(state, old).active_depth == "brief"
+    assert ANALYSIS.advance(state, AnswerGiven(step, "It must be quick.", "unchanged")).active_depth == "deep"

@@ -27,6 +27,8 @@ from moot.flows.board_events import (
     Answer,
     BoardConvened,
     BoardEvent,
+    BoardResumed,
+    BoardStopped,
     Brief,
     BriefDrafted,
     BriefFailed,
@@ -106,6 +108,8 @@ EVENTS: dict[type, BoardEvent] = {
     AdvisorSpoke: spoke("ada"),
     AdvisorFailed: failed("ada"),
     AdvisorRetried: AdvisorRetried("ada"),
+    BoardStopped: BoardStopped(),
+    BoardResumed: BoardResumed(),
     ChallengeMade: WHY,
     ChallengeReplied: replied("ada"),
     ChallengeWithdrawn: ChallengeWithdrawn("ada"),
@@ -153,6 +157,10 @@ LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
     (Step.ADVISORS, ONE_SPOKE, failed("ben"), Step.BRIEF),
     (Step.ADVISORS, RETRIED, failed("ben"), Step.REVIEW),
     (Step.ADVISORS, [*CONVENED, failed("ben")], AdvisorRetried("ben"), Step.ADVISORS),
+    (Step.ADVISORS, CONVENED, BoardStopped(), Step.ADVISORS),
+    (Step.ADVISORS, [*CONVENED, BoardStopped()], BoardResumed(), Step.ADVISORS),
+    (Step.BRIEF, ONE_FAILED, BoardStopped(), Step.BRIEF),
+    (Step.BRIEF, [*ONE_FAILED, BoardStopped()], BoardResumed(), Step.BRIEF),
     (Step.BRIEF, ONE_FAILED, AdvisorRetried("ben"), Step.ADVISORS),
     (Step.REVIEW, REVIEWED_WITH_ONE, AdvisorRetried("ben"), Step.ADVISORS),
     (Step.ADVISORS, ONE_SPOKE, WHY, Step.ADVISORS),
@@ -604,7 +612,7 @@ def test_a_choice_that_is_not_offered_is_refused(typed: str, problem: str) -> No
 
 def test_a_board_on_which_nobody_spoke_has_no_brief_to_offer() -> None:
     state = BOARD.fold([*CONVENED, failed("ada"), failed("ben")])
-    assert [option.key for option in asked(state).options] == ["r 1", "r 2", "e FILE"]
+    assert [option.key for option in asked(state).options] == ["r 1", "r 2", "r all", "e FILE"]
     with pytest.raises(InvalidInput, match="no advisor has spoken"):
         meant(state, "b")
 
@@ -807,6 +815,8 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
     AdvisorSpoke: st.builds(AdvisorSpoke, words, words, bills),
     AdvisorFailed: st.builds(AdvisorFailed, words, words, words, waits),
     AdvisorRetried: st.builds(AdvisorRetried, words),
+    BoardStopped: st.just(BoardStopped()),
+    BoardResumed: st.just(BoardResumed()),
     ChallengeMade: st.builds(ChallengeMade, words, words),
     ChallengeReplied: st.builds(ChallengeReplied, words, words, bills),
     ChallengeWithdrawn: st.builds(ChallengeWithdrawn, words, words, words, waits),
@@ -845,6 +855,46 @@ def test_whatever_a_person_writes_and_the_board_takes_can_be_logged(decision: st
     assert [BOARD.decode(BOARD.encode(event)) for event in (opening, convening)] == [opening, convening]
 
 
+# -- stopping ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("history", [CONVENED, ONE_SPOKE, ONE_FAILED])
+def test_a_stopped_board_asks_no_model_for_anything_until_the_person_goes_on(
+    history: list[BoardEvent],
+) -> None:
+    before = BOARD.fold(history)
+    stopped = BOARD.advance(before, BoardStopped())
+    assert asked_of_models(before)
+    assert asked_of_models(stopped) == ()
+    [effect] = BOARD.pending(stopped)
+    assert isinstance(effect, AskPerson)
+    with pytest.raises(InvalidInput):
+        BOARD.record(stopped, effect, PersonAnswered("x"))
+    resumed = BOARD.advance(stopped, BOARD.record(stopped, effect, PersonAnswered("G")))
+    assert (resumed.step, resumed.stopped) == (before.step, False)
+    assert len(asked_of_models(resumed)) == len(asked_of_models(before))
+    with pytest.raises(IllegalMove):
+        BOARD.advance(stopped, BoardStopped())
+    with pytest.raises(IllegalMove):
+        BOARD.advance(before, BoardResumed())
+
+
+def test_everybody_who_failed_is_asked_again_with_one_word() -> None:
+    state = BOARD.fold(
+        [presented("ada", "ben", "cleo"), BoardConvened(), failed("ada"), failed("ben"), spoke("cleo")]
+    )
+    again = BOARD.advance(state, AdvisorRetried())
+    assert [effect.persona for effect in asked_of_models(again) if isinstance(effect, AskPersona)] == [
+        "ada",
+        "ben",
+    ]
+    with pytest.raises(IllegalMove):
+        BOARD.advance(again, AdvisorRetried())
+    nobody = BOARD.fold([presented("ada", "ben"), BoardConvened(), failed("ada"), failed("ben")])
+    assert Option("r all", "Ask all of them again") in asked(nobody).options
+    assert meant(nobody, "r all") == AdvisorRetried()
+
+
 # -- random walks --------------------------------------------------------------------------------
 
 
@@ -852,7 +902,10 @@ def outcomes_of(effect: Effect) -> tuple[Outcome, ...]:
     if isinstance(effect, AskPersona):
         return SPOKE, SILENT
     if isinstance(effect, AskPerson):
-        return tuple(PersonAnswered(text) for text in ("", "c", "b", "1 Why?", "r", "e record.md", "Why?"))
+        return tuple(
+            PersonAnswered(text)
+            for text in ("", "c", "b", "g", "1 Why?", "r", "r all", "e record.md", "Why?")
+        )
     return Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL), UNUSABLE
 
 
@@ -875,6 +928,8 @@ def moves(state: BoardState) -> list[BoardEvent]:
         possible.append(BoardConvened())
     if state.step is Step.REVIEW:
         possible.append(BriefRequested())
+    if state.step in (Step.ADVISORS, Step.BRIEF):
+        possible.append(BoardResumed() if state.stopped else BoardStopped())
     for advisor in state.advisors:
         persona = advisor.member.id
         if advisor.failure is not None:

@@ -48,6 +48,8 @@ from moot.flows.brainstorm_events import (
 from moot.flows.brainstorm_state import BrainstormState, Situation, Step
 from moot.flows.flow import Option
 from moot.flows.workflow_state import Phase, Stage
+from moot.prompting import brainstorm_shapes as shapes
+from moot.prompting.brainstorm import material
 from tests.workflow_play import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
 
 THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
@@ -212,7 +214,7 @@ def test_a_discussion_cannot_replace_what_is_not_there() -> None:
 
 def test_a_discussion_keeps_to_the_number_of_questions() -> None:
     said = discussed([{"text": f"{n}?"} for n in range(5)])
-    with pytest.raises(InvalidInput, match="questions: has 6, answered ones included; 3 to 5"):
+    with pytest.raises(InvalidInput, match="questions: has 6, answered ones included; 1 to 5"):
         at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "d more")
 
 
@@ -672,3 +674,35 @@ def test_a_failed_step_can_be_gone_back_from() -> None:
 def test_aborting_saves_and_stops() -> None:
     play = Play().put(at(Step.TRIAGE).events[0]).perform().fail().say("x")
     assert (play.state.stopped, play.effects, play.state.phase) == (True, (), Phase.BRAINSTORM)
+
+
+def test_questions_can_be_dropped_below_the_levels_minimum_when_the_person_says_so() -> None:
+    play = at(Step.QUESTIONS)
+    first = play.talk.questions[0]
+    play.replies["brainstorm/discuss-questions"] = {
+        "reply": "Then only this one.",
+        "questions": [{"id": first.id, "text": first.text}],
+        "replaces": [],
+    }
+    play.say("d drop all but the first")
+    assert [each.id for each in play.talk.questions] == [first.id]
+    assert play.asked.step == "questions"
+    shape = shapes.discussed_questions(play.state, small=False)
+    assert shape.model_json_schema()["properties"]["questions"].get("minItems", 0) <= 1
+
+
+def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
+    asked = [{"text": f"Which {n}?", "type": "choice", "options": ["Sessions", f"Tokens {n}"]} for n in "123"]
+    play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).say("1 1")
+    play.put(RequestMade("discuss", "what about keys?"))
+    told = material(play.state)
+    assert "Which 2? (options: Sessions | Tokens 2)" in told
+    assert "Tokens 1" not in told.partition("<so-far>")[2], "an answered question has its answer"
+
+
+def test_a_comment_that_is_withdrawn_was_never_said() -> None:
+    play = at(Step.QUESTIONS)
+    before = play.talk.conversation
+    play.put(RequestMade("discuss", "sent by mistake")).put(RequestWithdrawn())
+    assert play.talk.conversation == before
+    assert play.asked.step == "questions"

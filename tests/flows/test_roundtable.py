@@ -313,7 +313,7 @@ def test_the_two_others_speak_one_after_the_other_and_then_the_user_is_asked() -
     ("text", "addressed", "due"),
     [
         ("What about errors?", (), (MAYA, ALEX, JORDAN)),
-        ("What do you all think?", (), (MAYA, ALEX, JORDAN)),
+        ("What do you all think?", (MAYA, ALEX, JORDAN), (MAYA, ALEX, JORDAN)),
         ("Jordan, what about errors?", (JORDAN,), (JORDAN, MAYA, ALEX)),
         ("Would that scale, Alex?", (ALEX,), (ALEX, MAYA, JORDAN)),
         ("Jordan's point was good", (), (MAYA, ALEX, JORDAN)),
@@ -598,7 +598,8 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
         "Maya Chen (Business Analyst): We are nearing the end of our discussion time. Any final points "
         "before we synthesize?"
     ]
-    table.talks(MAYA, ALEX)
+    table.talks(MAYA)
+    table.answers("Thank you, that is all from my side")
     assert (table.state.turns, table.state.exit_type, table.state.due) == (10, "turn-limit", ())
     assert table.lines("limit") == [
         "Maya Chen (Business Analyst): We have had a thorough discussion. Let me synthesize the key points "
@@ -608,19 +609,65 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
     assert table.asked() == DraftReply("roundtable/synthesis", "1")
 
 
-def test_three_turns_are_framing_warning_and_two_contributions() -> None:
+def test_three_turns_are_framing_warning_a_contribution_and_the_persons_word() -> None:
     table = Table(max_turns=3).framed()
     assert [said.kind for said in table.state.transcript[-2:]] == ["framing", "warning"]
-    table.talks(ALEX, JORDAN)
+    table.talks(ALEX)
+    table.answers("Then let us try it")
+    assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
+
+
+def test_two_turns_before_the_end_the_floor_is_the_persons_whoever_is_due() -> None:
+    table = discussed(max_turns=6)
+    table.answers("")
+    table.talks(MAYA)
+    assert table.lines("warning")
+    assert isinstance(table.asked(), AskPerson)
+    table.answers("What of the clock?")
+    table.talks(MAYA)
+    assert (table.state.turns, table.state.exit_type) == (6, "turn-limit")
+
+
+def test_who_listens_on_near_the_end_is_asked_for_the_last_word() -> None:
+    table = discussed(max_turns=6)
+    table.answers("")
+    table.talks(MAYA)
+    table.answers("")
+    table.talks(MAYA)
+    assert (table.state.turns, isinstance(table.asked(), AskPerson)) == (5, True)
+    table.answers("")
+    assert (table.state.turns, table.state.exit_type) == (5, "turn-limit")
+
+
+def test_a_tradeoff_question_leaves_a_turn_for_its_answer() -> None:
+    for limit in range(5, 12):
+        table = Table(max_turns=limit).framed()
+        table.says("I disagree with Maya: drop it.", ALEX)
+        while table.state.step is Step.DISCUSSION_LOOP:
+            if isinstance(table.asked(), AskPerson):
+                table.answers("I would keep it, whatever it costs us")
+            else:
+                table.says(f"Alex, I disagree with Jordan and with Maya about {table.state.calls} of these.")
+        asked = [said.kind for said in table.state.discussion]
+        assert asked[-1] != "tradeoff"
+
+
+def test_a_roundtable_of_an_earlier_version_goes_on_by_its_rules() -> None:
+    table = Table(max_turns=3)
+    (event,) = table.events
+    assert isinstance(event, RoundtableOpened)
+    table.state = ROUNDTABLE.advance(ROUNDTABLE.initial, msgspec.structs.replace(event, rules=1))
+    table.framed().talks(ALEX, JORDAN)
     assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
 
 
 def test_silence_does_not_make_a_roundtable_cost_more_calls_than_turns() -> None:
-    table = discussed(max_turns=4)
+    table = discussed(max_turns=5)
     table.answers("")
     table.says("(silent)", MAYA)
     table.says("(silent)", ALEX)
-    assert (table.state.calls, table.state.turns) == (4, 3)
+    table.says("(silent)", JORDAN)
+    assert (table.state.calls, table.state.turns) == (5, 3)
     assert (table.state.exit_type, table.state.step) == ("turn-limit", Step.SYNTHESIS)
     assert len(table.lines("limit")) == 1
 
@@ -640,7 +687,7 @@ def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
             "step_id": "01-03",
             "turn_count": 1,
             "personas_active": [MAYA, ALEX, JORDAN],
-            "timestamp": AT,
+            "opened_at": AT,
             "synthesis_summary": "The discussion of User Experience & Journeys ended before it began.",
         }
 
@@ -725,12 +772,23 @@ def test_a_synthesis_whose_form_was_wrong_first_is_not_asked_for_a_third_time() 
     assert event.corrections == ("Insight 1 is attributed to 'Bob', who has not spoken.",)
 
 
-def test_an_attribution_without_a_name_left_is_to_all() -> None:
+@pytest.mark.parametrize("second", [("Bob",), ()])
+def test_an_insight_of_nobody_who_spoke_is_left_out_and_said_so(second: tuple[str, ...]) -> None:
     table = synthesizing()
     table.settle(Drafted(attributed("Bob"), BILL))
-    table.settle(Drafted(attributed(), BILL))
+    event = table.settle(Drafted(attributed(*second), BILL))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.insights == ()
+    assert event.corrections[-1].startswith("Insight 1 is left out")
+    assert event.corrections[-1].endswith("Conflicts are shown.")
+
+
+def test_an_insight_of_nobody_is_left_out_too_when_there_is_no_second_draft() -> None:
+    table = synthesizing()
+    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(DraftFailed("ReplyEmpty", "nothing came"))
     assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("All",)
+    assert table.state.synthesis.insights == ()
 
 
 def test_somebody_who_was_silent_throughout_has_said_nothing() -> None:
@@ -801,10 +859,10 @@ def test_a_decision_of_somebody_who_did_not_speak_is_returned_and_then_of_nobody
 
 def test_when_the_second_draft_fails_the_first_is_corrected() -> None:
     table = synthesizing()
-    table.settle(Drafted(attributed("Bob"), BILL))
+    table.settle(Drafted(attributed("Bob", "Maya"), BILL))
     table.settle(DraftFailed("ProviderDown", "529"))
     assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("All",)
+    assert table.state.synthesis.insights[0].by == ("Maya",)
     assert len(table.state.bills) == 4
 
 
@@ -1125,3 +1183,38 @@ def test_a_roundtable_that_was_interrupted_goes_on_where_it_was(choices: list[in
     for event in events[at:]:
         again = ROUNDTABLE.advance(again, event)
     assert again == ROUNDTABLE.fold(events)
+
+
+# -- nobody who was turned to is silent ----------------------------------------------------------
+
+
+def test_who_speaks_to_the_group_hears_everybody() -> None:
+    table = discussed(max_turns=20)
+    event = table.answers("What do you all think about caching?")
+    assert event == PersonSpokeUp("What do you all think about caching?", (MAYA, ALEX, JORDAN))
+    for persona in (MAYA, ALEX, JORDAN):
+        calls = table.state.calls
+        assert isinstance(table.says("(silent)", persona), ContributionReturned)
+        assert table.asked() == AskPersona(persona, "roundtable/again", str(calls + 1))
+        said = table.says(f"{persona} would cache the reading list and nothing else.", persona)
+        assert isinstance(said, PersonaContributed)
+        assert table.state.calls == calls + 1
+    assert isinstance(table.asked(), AskPerson)
+
+
+def test_silence_that_is_kept_up_is_silence_and_a_failure_then_says_nothing() -> None:
+    table = discussed(max_turns=20)
+    table.answers("Everyone, what about caching?")
+    table.says("(silent)", MAYA)
+    assert isinstance(table.says("(silent)", MAYA), PersonaSilent)
+    table.says("", ALEX)
+    assert isinstance(table.settle(PersonaFailed("ProviderDown", "529")), ContributionFailed)
+    assert "(silent)" not in [said.text for said in table.state.transcript]
+
+
+def test_who_was_not_turned_to_may_be_silent_at_once() -> None:
+    table = discussed(max_turns=20)
+    table.answers("Alex, what about caching?")
+    assert isinstance(table.says("(silent)", ALEX), ContributionReturned)
+    table.says("A cache of the reading list, and nothing else.", ALEX)
+    assert isinstance(table.says("(silent)", MAYA), PersonaSilent)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from moot.errors import IllegalMove, InvalidInput
 from moot.flows.brainstorm_events import BrainstormEvent, LevelConfirmed, Part
 from moot.flows.brainstorm_state import Step
-from moot.flows.flow import AskPerson, CarriedOut, CarryOut, Option, PersonAnswered
+from moot.flows.flow import AskPerson, CarriedOut, CarryOut, DraftFailed, Option, PersonAnswered
 from moot.flows.workflow import TRANSITIONS, WORKFLOW
 from moot.flows.workflow_events import (
     AdjustmentAsked,
@@ -25,8 +25,11 @@ from moot.flows.workflow_events import (
     BatchReviewed,
     BatchRevised,
     BuildResumed,
+    CommentBegun,
+    CommentDropped,
     Continued,
     DesignWritten,
+    EndedHere,
     NextBegun,
     NextChosen,
     PlanKept,
@@ -37,8 +40,12 @@ from moot.flows.workflow_events import (
     RestQueued,
     Resumed,
     RevisionWanted,
+    RollBackDropped,
+    RollBackWanted,
     ScopeReassessed,
     Stopped,
+    TaskRolledBack,
+    TaskSkipped,
     TriedAgain,
     WorkflowEvent,
     WorkflowFinalized,
@@ -103,7 +110,8 @@ def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None
     assert play.asked.options == (
         Option("A", "Continue to batch 2: Cross-task validation"),
         Option("D", "Adjust scope"),
-        Option("X", "Stop here – saved"),
+        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
+        Option("X", "Stop – everything is saved, and can be resumed"),
     )
     assert play.asked.expects == "Batch 1 complete (1 of 2; $3.02 so far). What next?"
 
@@ -202,6 +210,64 @@ def test_open_tasks_wait_for_the_person() -> None:
     assert play.say("r").state.finished
 
 
+FAILED_TASK = {
+    "complete": False,
+    "message": "`make test` ended with 2:\n1 failed: test_codes",
+    "tasks": 2,
+    "failed_task": 1,
+    "before_task": "abc",
+}
+
+
+def at_failed_task(**replies: Any) -> Play:
+    return planned(**{"workflow/execute": FAILED_TASK, **replies})
+
+
+def test_after_a_failed_task_the_person_retries_skips_rolls_back_comments_or_stops() -> None:
+    play = at_failed_task()
+    assert play.asked.expects == "`make test` ended with 2. What now?"
+    assert [option.label.split(" – ")[0] for option in play.asked.options] == [
+        "Retry",
+        "Skip",
+        "Roll back",
+        "Comment",
+        "Stop",
+    ]
+
+
+def test_a_retry_knows_what_failed_and_what_the_person_says_to_it() -> None:
+    play = at_failed_task()
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("r")))
+    assert play.state.failed_with == FAILED_TASK["message"]
+    play = at_failed_task()
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("c keep the codes")))
+    assert play.state.failed_with.startswith(str(FAILED_TASK["message"]))
+    assert play.state.failed_with.endswith("keep the codes")
+    play = at_failed_task().say("c")
+    assert play.asked.step == "comment"
+    assert play.say("b").asked.step == "open-tasks"
+
+
+def test_a_skipped_task_is_left_out_of_what_follows() -> None:
+    play = at_failed_task()
+    play.replies["workflow/execute"] = {"complete": True, "tasks_done": 1, "tasks": 2}
+    assert play.say("s").state.skipped == (1,)
+    assert play.state.finished
+
+
+def test_rolling_back_goes_to_before_the_first_attempt_at_the_task_and_asks_again() -> None:
+    play = at_failed_task()
+    play.replies["workflow/execute"] = {**FAILED_TASK, "before_task": "later"}
+    assert play.say("r").state.before_task == "abc"
+    play.say("roll")
+    assert play.done[-1] == "workflow/roll-back"
+    assert play.asked.step == "open-tasks"
+    assert "U" not in play.keys, "there is nothing left to roll back"
+    assert "rolled back" in play.state.open_tasks
+    failing = at_failed_task().put(RollBackWanted()).fail()
+    assert failing.say("b").asked.step == "open-tasks"
+
+
 # -- splits and the queue ------------------------------------------------------------------------
 
 
@@ -290,6 +356,7 @@ def every_stage() -> dict[Stage, WorkflowState]:
         in_batches(**{"workflow/review": NEEDS_REVISION}).say("x"),
         in_batches().say("d", "only one", "d").put(AdjustmentDropped()).put(Continued()),
         planned(**{"workflow/execute": {"complete": False, "message": "No agent"}}).say("x"),
+        at_failed_task().say("u", "c"),
         planned(
             **{
                 "workflow/finalize": {"waiting": ["One"]},
@@ -356,6 +423,12 @@ EVENTS: dict[type, WorkflowEvent] = {
     BatchRevised: BatchRevised(),
     BatchBuilt: BatchBuilt(complete=True),
     BuildResumed: BuildResumed(),
+    TaskSkipped: TaskSkipped(),
+    CommentBegun: CommentBegun(),
+    CommentDropped: CommentDropped(),
+    RollBackWanted: RollBackWanted(),
+    RollBackDropped: RollBackDropped(),
+    TaskRolledBack: TaskRolledBack(),
     WorkspaceScouted: WorkspaceScouted("Files."),
     ScopeReassessed: ScopeReassessed("As planned.", (), BILL),
     ReassessmentPassed: ReassessmentPassed(),
@@ -364,6 +437,7 @@ EVENTS: dict[type, WorkflowEvent] = {
     AdjustmentAsked: AdjustmentAsked("less"),
     PlanKept: PlanKept(),
     Continued: Continued(),
+    EndedHere: EndedHere(),
     WorkflowFinalized: WorkflowFinalized(),
     NextChosen: NextChosen(),
     QueueFoundEmpty: QueueFoundEmpty(),
@@ -396,7 +470,12 @@ def test_building_comes_after_an_approving_review_and_after_nothing_else() -> No
     by_restoring = {
         (stage, kind) for stage, kind in into if kind in (Restored, Resumed, QueueLeft, TriedAgain)
     }
-    assert into - by_restoring == {(Stage.REVIEWING, BatchReviewed), (Stage.AT_OPEN_TASKS, BuildResumed)}
+    assert into - by_restoring == {
+        (Stage.REVIEWING, BatchReviewed),
+        (Stage.AT_OPEN_TASKS, BuildResumed),
+        (Stage.AT_OPEN_TASKS, TaskSkipped),
+        (Stage.COMMENTING, BuildResumed),
+    }
     for verdict in ("NEEDS_REVISION", "REJECTED"):
         reviewed = WORKFLOW.advance(STAGES[Stage.REVIEWING], BatchReviewed(verdict))
         assert reviewed.stage in (Stage.REVISING, Stage.AT_VERDICT)
@@ -410,7 +489,7 @@ SCOPES = st.sampled_from(
 OUTCOMES: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "workflow/review": st.sampled_from([{"verdict": "APPROVED"}, NEEDS_REVISION, REJECTED]),
-        "workflow/execute": st.sampled_from([{"complete": True}, {"complete": False}]),
+        "workflow/execute": st.sampled_from([{"complete": True}, {"complete": False}, FAILED_TASK]),
         "workflow/finalize": st.sampled_from([{"waiting": []}, {"waiting": ["One"]}]),
         "workflow/next": st.sampled_from(
             [{}, {"workflow": queue_change(split().put(LevelConfirmed("complex")).state).add[0]}]
@@ -531,3 +610,31 @@ def test_an_outcome_that_makes_no_sense_is_a_mistake_of_ours() -> None:
     play = at(Step.TRIAGE)
     with pytest.raises(AssertionError):
         WORKFLOW.record(play.state, play.asked, CarriedOut({}))
+
+
+# -- what is too much ----------------------------------------------------------------------------
+
+
+@given(raw=st.text(min_size=1).map(lambda text: text * 9000), message=st.text(max_size=3))
+def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
+    play = Play().put(OPENED).perform()
+    (effect,) = play.effects
+    event = WORKFLOW.record(play.state, effect, DraftFailed("DraftInvalid", message + raw, raw))
+    assert isinstance(event, AttemptFailed)
+    assert len(event.raw) < 5000
+    assert len(event.message) < 5000
+    assert event.raw[:100] == raw[:100]
+
+
+# -- ending before the last batch ----------------------------------------------------------------
+
+
+def test_stopping_here_ends_the_workflow_and_lets_the_queue_go_on() -> None:
+    play = in_batches(**{"workflow/finalize": {"waiting": ["Help texts"]}})
+    assert play.asked.options[-2:] == (
+        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
+        Option("X", "Stop – everything is saved, and can be resumed"),
+    )
+    play.say("h")
+    assert (play.state.phase, play.asked.step) == (Phase.DONE, "next")
+    assert [batch.status for batch in play.state.batches] == ["complete", "pending"]

@@ -13,7 +13,8 @@ from moot.errors import InvalidInput
 from moot.flows.brainstorm_state import Step
 from moot.flows.flow import DraftReply
 from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_snapshot import restored, snapshot
+from moot.flows.workflow_papers import planner_brief
+from moot.flows.workflow_snapshot import restored, snapshot, state_of
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 from moot.prompting.brainstorm import DRAFTS
 from tests.workflow_play import BATCHES, OPENED, SPLITS, Play, triage
@@ -265,3 +266,40 @@ def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.Data
     assert state.stopped or state.finished or len(effects) == 1
     if effects and isinstance(effects[0], DraftReply):
         DRAFTS[effects[0].prompt](state, small=False)
+
+
+# -- files of another tool -----------------------------------------------------------------------
+
+CONFIGURED = {
+    "phase": "configure",
+    "userDescription": "Passkeys",
+    "designPath": "docs/design.md",
+    "designContent": "# Passkeys\n\nSign in with them.",
+}
+
+
+def test_a_workflow_that_was_being_configured_is_reviewed_before_it_is_built() -> None:
+    state = state_of({**CONFIGURED, "batches": [{"title": "A", "description": "B", "changeId": "c"}]})
+    assert (state.phase, state.verdict) == (Phase.REVIEW, None)
+    assert state_of(CONFIGURED).stage is Stage.PLANNING
+
+
+def test_a_design_that_was_approved_elsewhere_reaches_the_planner() -> None:
+    state = state_of(CONFIGURED)
+    assert "Sign in with them." in planner_brief(state)
+    assert state_of(snapshot(state)) == state
+    by_path = state_of({key: value for key, value in CONFIGURED.items() if key != "designContent"})
+    assert "As written." in planner_brief(by_path, "As written.")
+
+
+def test_the_batches_are_in_the_file_as_soon_as_they_are_confirmed() -> None:
+    play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open()
+    assert not snapshot(play.state)["batches"]
+    play.say("a")
+    assert [batch["title"] for batch in snapshot(play.state)["batches"]] == [
+        "Test baseline",
+        "Cross-task validation",
+    ]
+    assert state_of(snapshot(play.state)) == play.state
+    theirs = {"phase": "brainstorm", "userDescription": "x", "batches": list(BATCHES)}
+    assert [part.title for part in state_of(theirs).brainstorm.batches] == [each["title"] for each in BATCHES]

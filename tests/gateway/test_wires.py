@@ -503,15 +503,15 @@ def test_an_invalid_draft_is_returned_once_with_the_reason(wire: Wire, stub: Stu
     second = [m for m in stub.requests[1].messages if m["role"] != "system"]
     assert [m["role"] for m in second] == ["user", "assistant", "user"]
     assert second[1]["content"] == '{"level": "impossible", "reasoning": "?"}'
-    assert "level: String should match pattern" in second[2]["content"]
+    assert "level: has to match the pattern" in second[2]["content"]
 
 
 @both_wires
 @pytest.mark.parametrize(
     ("raw", "stop", "problem"),
     [
-        ("I would say complex.", "end", "Invalid JSON"),
-        ('{"level": "complex"}', "end", "reasoning: Field required"),
+        ("I would say complex.", "end", "is no valid JSON"),
+        ('{"level": "complex"}', "end", "reasoning: is missing"),
         ('{"level": "compl', "limit", "cut off at its limit of 1024 tokens"),
     ],
 )
@@ -628,7 +628,7 @@ def test_tools_are_run_until_the_model_answers(wire: Wire, stub: StubServer) -> 
     ("name", "arguments", "told"),
     [
         ("read_file", {"path": "gone.md"}, "gone.md does not exist"),
-        ("read_file", {"file": "a.md"}, "path: Field required"),
+        ("read_file", {"file": "a.md"}, "path: is missing"),
         ("read_file", '{"path": ', "Input not accepted"),
         ("delete_file", {"path": "a.md"}, "There is no tool 'delete_file'. Tools: read_file."),
     ],

@@ -25,6 +25,22 @@ def test_words_that_say_nothing_are_left_out() -> None:
     assert keywords_of("We should add a new way to do it for the users") == ()
 
 
+def test_what_matters_is_not_crowded_out_by_words_that_say_nothing() -> None:
+    description = (
+        "People don't want to go back and forth, and it isn't enough if they're able to come across it "
+        "sometimes; instead of that, anyone who came along, although perhaps not often, went away again "
+        "because they'd got lost. The exporter writes a manifest with checksums."
+    )
+    found = keywords_of("Safer archives", description)
+    assert found[:2] == ("safer", "archives")
+    assert {"exporter", "writes", "manifest", "checksums"} <= set(found)
+    assert not {"don", "isn", "they", "able", "instead", "anyone", "back", "come"} & set(found)
+
+
+def test_a_word_that_an_apostrophe_belongs_to_stays() -> None:
+    assert keywords_of("The customer’s invoice isn’t O'Brien's") == ("customer", "invoice", "brien")
+
+
 def test_of_words_with_the_same_stem_the_first_is_kept() -> None:
     assert keywords_of("Cache uploads", "Caching an upload; caches; uploaded; uploading") == (
         "cache",

@@ -72,7 +72,8 @@ def test_a_search_counts_lines_and_keeps_the_first_of_each_word(tmp_path: Path) 
                 "port": Mention("a.py", 1, "import port_list", "port"),
                 "edits": Mention("a.py", 5, "edit(port)", "edits"),
             },
-            length=6,
+            mentioning=4,
+            length=5,
         )
     }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moot.errors import AlreadyThere, FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
 from moot.workspace import change_state, codebase, writing
-from moot.workspace.item_meta import Elaboration, ItemMeta, slug_of
+from moot.workspace.item_meta import Elaboration, ItemMeta, is_same_title, slug_of, slugs_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.layout import Workspace
 
@@ -245,7 +245,16 @@ def test_a_slug_is_made_of_a_title(title: str, slug: str) -> None:
 @settings(max_examples=200)
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_every_title_has_a_slug_that_is_an_id(title: str) -> None:
-    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", slug_of(title))
+    for slug in slugs_of(title):
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", slug)
+    assert slugs_of(title)[0] == slug_of(title)
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=90), st.text(max_size=5))
+def test_titles_that_are_not_the_same_never_share_both_slugs(title: str, more: str) -> None:
+    other = title + more
+    assert is_same_title(title, other) == (slugs_of(title)[1][-8:] == slugs_of(other)[1][-8:])
 
 
 # -- meta.json -----------------------------------------------------------------------------------
@@ -393,6 +402,21 @@ def test_an_elaboration_is_recorded_once_and_the_first_record_stays(item: ItemFo
     assert meta_text(item) == THEIRS
     elsewhere = Elaboration("01-01", 1, (), FIRST.timestamp)
     assert item.add_elaboration(elsewhere).elaborations == (FIRST, elsewhere)
+
+
+def test_a_record_written_again_after_a_crash_keeps_the_time_of_the_first(item: ItemFolder) -> None:
+    first = Elaboration("01-01", 3, (), "12:30", "We agreed", opened_at="12:00")
+    again = Elaboration("01-01", 3, (), "12:45", "We agreed", opened_at="12:00")
+    later = Elaboration("01-01", 5, (), "13:30", "We agreed", opened_at="13:00")
+    for record in (first, again, later):
+        item.add_elaboration(record)
+    assert item.meta().elaborations == (first, later)
+    # As earlier versions recorded it, by the time at which it was opened.
+    old = Elaboration("01-02", 3, (), "11:00", "We agreed")
+    item.add_elaboration(old)
+    assert item.add_elaboration(Elaboration("01-02", 3, (), "11:30", "", opened_at="11:00")).elaborations[
+        2:
+    ] == (old,)
 
 
 records = st.builds(

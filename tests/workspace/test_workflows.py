@@ -364,3 +364,23 @@ def test_no_workflow_is_lost_or_taken_twice_by_threads_at_once(tmp_path: Path) -
     for thread in threads:
         thread.join()
     assert sorted(taken) == sorted(f"{worker}-{number}" for worker in range(4) for number in range(3))
+
+
+def test_a_queue_that_is_a_list_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / ".superteam-workflow-queue.json"
+    path.write_text(
+        '[{"userDescription": "One", "theirs": 1.50}, {"userDescription": "Two"}]', encoding="utf-8"
+    )
+    queue = Queue(path)
+    assert [each["userDescription"] for each in queue.list()] == ["One", "Two"]
+    first = queue.take()
+    assert first is not None
+    assert first["theirs"] == 1.5
+    queue.add([{"id": "w-3", "userDescription": "Three"}])
+    assert json.loads(path.read_text(encoding="utf-8")) == [
+        {"userDescription": "Two"},
+        {"id": "w-3", "userDescription": "Three"},
+    ]
+    path.write_text("[{}, 3]", encoding="utf-8")
+    with pytest.raises(FileDamaged, match=r"workflows\[1\]: it is not an object"):
+        queue.list()

@@ -21,6 +21,7 @@ import type {
   SessionsOut,
   SessionSummary,
   SignInRequest,
+  StopRequest,
 } from "./wire";
 
 export class ApiError extends Error {
@@ -141,6 +142,7 @@ export const api = {
 
   personas: (signal?: AbortSignal) =>
     getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
+  everyone: () => getJson<PersonasOut>("/api/board/personas?everyone=true").then((body) => body.personas),
 
   model: (signal?: AbortSignal) => getJson<ModelInfo>("/api/model", signal),
 
@@ -181,13 +183,24 @@ export const api = {
     await call(at(id), { method: "DELETE" });
   },
 
-  retry: async (id: string, personaId: string): Promise<void> => {
-    await post<RetryRequest>(`${at(id)}/retry`, { personaId });
+  /** Without an advisor: everybody who did not answer. */
+  retry: async (id: string, personaId?: string): Promise<void> => {
+    await post<RetryRequest>(`${at(id)}/retry`, personaId ? { personaId } : {});
   },
 
-  events: async (id: string, after: number, signal?: AbortSignal): Promise<SessionStream> =>
+  /** Without an advisor: everybody, and the brief. */
+  stop: async (id: string, personaId?: string): Promise<void> => {
+    await post<StopRequest>(`${at(id)}/stop`, personaId ? { personaId } : {});
+  },
+
+  goOn: async (id: string): Promise<void> => {
+    await post(`${at(id)}/go-on`, {});
+  },
+
+  /** Who only looks has nothing begun. */
+  events: async (id: string, after: number, looks: boolean, signal?: AbortSignal): Promise<SessionStream> =>
     streamOf<SessionEvent>(
-      await call(`${at(id)}/events?after=${after}`, {
+      await call(`${at(id)}/events?after=${after}${looks ? "&goOn=false" : ""}`, {
         headers: { Accept: "text/event-stream" },
         cache: "no-store",
         ...(signal ? { signal } : {}),

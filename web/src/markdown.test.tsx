@@ -11,6 +11,19 @@ describe("Spoken", () => {
     );
   });
 
+  it("draws lists within lists, of both kinds", () => {
+    expect(html("1. one\n   - a\n     more\n   - b\n     - deep\n2. two\n\n- x\n  1. y")).toBe(
+      '<div class="spoken"><ol start="1"><li>one<ul><li>a more</li><li>b<ul><li>deep</li></ul></li></ul></li><li>two</li></ol>' +
+        '<ul><li>x<ol start="1"><li>y</li></ol></li></ul></div>',
+    );
+  });
+
+  it("strikes through, and links bare addresses without the sentence's full stop", () => {
+    expect(html("~~no~~ yes, 2~3")).toBe('<div class="spoken"><p><del>no</del> yes, 2~3</p></div>');
+    expect(html("See https://example.org/a_b_c.")).toMatch(/<a href="https:\/\/example.org\/a_b_c"[^>]*>https:\/\/example.org\/a_b_c<\/a>\.<\/p>/);
+    expect(html("[**a** (b)](https://example.org/x_(y))")).toMatch(/href="https:\/\/example.org\/x_\(y\)"[^>]*><strong>a<\/strong> \(b\)<\/a>/);
+  });
+
   it("leaves HTML as the text it is", () => {
     expect(html("<img src=x onerror=alert(1)> <script>alert(1)</script>")).not.toMatch(/<img|<script/);
   });

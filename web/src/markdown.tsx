@@ -7,17 +7,30 @@ import { memo, type ReactNode } from "react";
 
 export type Align = "left" | "center" | "right";
 
+export interface List {
+  kind: "list";
+  ordered: boolean;
+  start: number;
+  items: Item[];
+}
+
+export interface Item {
+  text: string;
+  /** Lists that are set in below it. */
+  lists: List[];
+}
+
 export type Block =
   | { kind: "paragraph" | "quote"; text: string }
   | { kind: "heading"; text: string }
-  | { kind: "list"; ordered: boolean; start: number; items: string[] }
+  | List
   | { kind: "code"; text: string }
   | { kind: "table"; head: string[]; align: Align[]; rows: string[][] }
   | { kind: "rule" };
 
 const FENCE = /^\s*(```|~~~)/;
-const BULLET = /^\s{0,6}[-*+•]\s+(.*)$/;
-const NUMBER = /^\s{0,6}(\d{1,3})[.)]\s+(.*)$/;
+const BULLET = /^\s{0,16}[-*+•]\s+(.*)$/;
+const NUMBER = /^\s{0,16}(\d{1,3})[.)]\s+(.*)$/;
 const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
 const RULE = /^\s*([-*_])(\s*\1){2,}\s*$/;
 const QUOTE = /^\s*>/;
@@ -71,12 +84,51 @@ export function sources(text: string): string[] {
     } else {
       const item = BULLET.test(line) ? "-" : NUMBER.test(line) ? "1" : "";
       const before = lines[0] === undefined ? null : BULLET.test(lines[0]) ? "-" : NUMBER.test(lines[0]) ? "1" : "";
-      if (before !== null && item !== "" && before !== item) close();
+      const within = before !== "" && indent(line) > indent(lines[0] ?? "");
+      if (before !== null && item !== "" && before !== item && !within) close();
       lines.push(line);
     }
   }
   close();
   return out;
+}
+
+/** How far a line is set in; a tab is as wide as four spaces. */
+function indent(line: string): number {
+  return (/^\s*/.exec(line)?.[0] ?? "").replaceAll("\t", "    ").length;
+}
+
+function readList(lines: readonly string[]): List {
+  const begin = (line: string): List => ({
+    kind: "list",
+    ordered: !BULLET.test(line),
+    start: Number(NUMBER.exec(line)?.[1] ?? 1),
+    items: [],
+  });
+  const whole = begin(lines[0] ?? "");
+  /** The lists that are open, each within the one before, and how far its items are set in. */
+  const open: { list: List; at: number }[] = [{ list: whole, at: indent(lines[0] ?? "") }];
+  for (const line of lines) {
+    const text = BULLET.exec(line)?.[1] ?? NUMBER.exec(line)?.[2];
+    let inner = open.at(-1);
+    if (text === undefined) {
+      const last = inner?.list.items.at(-1);
+      if (last) last.text = `${last.text} ${line.trim()}`.trim();
+      continue;
+    }
+    while (inner && open.length > 1 && indent(line) < inner.at) {
+      open.pop();
+      inner = open.at(-1);
+    }
+    const above = inner?.list.items.at(-1);
+    if (inner && above && indent(line) >= inner.at + 2) {
+      inner = { list: begin(line), at: indent(line) };
+      above.lists.push(inner.list);
+      open.push(inner);
+    }
+    inner?.list.items.push({ text, lists: [] });
+  }
+  return whole;
 }
 
 export function readBlock(source: string): Block {
@@ -102,14 +154,7 @@ export function readBlock(source: string): Block {
     return { kind: "table", head, align, rows };
   }
   if (BULLET.test(first) || NUMBER.test(first)) {
-    const ordered = !BULLET.test(first);
-    const items: string[] = [];
-    for (const line of lines) {
-      const text = ordered ? NUMBER.exec(line)?.[2] : BULLET.exec(line)?.[1];
-      if (text !== undefined) items.push(text);
-      else items.push(`${items.pop() ?? ""} ${line.trim()}`.trim());
-    }
-    return { kind: "list", ordered, start: Number(NUMBER.exec(first)?.[1] ?? 1), items };
+    return readList(lines);
   }
   if (lines.every((line) => QUOTE.test(line))) {
     return { kind: "quote", text: lines.map((line) => line.replace(/^\s*>\s?/, "")).join(" ") };
@@ -118,7 +163,7 @@ export function readBlock(source: string): Block {
 }
 
 const INLINE =
-  /(`+)([\s\S]+?)\1|\*\*(?=\S)([\s\S]+?)\*\*|__(?=\S)([\s\S]+?)__|\*(?=[^\s*])([^*]+?)\*|(?<![\p{L}\p{N}])_(?=[^\s_])([^_]+?)_(?![\p{L}\p{N}])|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)/u;
+  /(`+)([\s\S]+?)\1|\*\*(?=\S)([\s\S]+?)\*\*|__(?=\S)([\s\S]+?)__|\*(?=[^\s*])([^*]+?)\*|(?<![\p{L}\p{N}])_(?=[^\s_])([^_]+?)_(?![\p{L}\p{N}])|\[([^\]\n]+)\]\((https?:\/\/(?:[^\s()]|\([^\s()]*\))+)\)|~~(?=\S)([\s\S]+?)~~|(?<![\p{L}\p{N}])(https?:\/\/[^\s<>"'`*]*[^\s<>"'`*.,;:!?)\]])/u;
 
 export function inline(text: string): ReactNode[] {
   const out: ReactNode[] = [];
@@ -130,15 +175,16 @@ export function inline(text: string): ReactNode[] {
       break;
     }
     if (match.index > 0) out.push(rest.slice(0, match.index));
-    const [all, , code, strong, strongToo, em, emToo, label, href] = match;
+    const [all, , code, strong, strongToo, em, emToo, label, href, struck, bare] = match;
     if (code !== undefined) out.push(<code key={key}>{code}</code>);
     else if (strong !== undefined || strongToo !== undefined) {
       out.push(<strong key={key}>{inline(strong ?? strongToo ?? "")}</strong>);
     } else if (em !== undefined || emToo !== undefined) out.push(<em key={key}>{inline(em ?? emToo ?? "")}</em>);
+    else if (struck !== undefined) out.push(<del key={key}>{inline(struck)}</del>);
     else {
       out.push(
-        <a key={key} href={href} target="_blank" rel="noopener noreferrer nofollow">
-          {label}
+        <a key={key} href={bare ?? href} target="_blank" rel="noopener noreferrer nofollow">
+          {bare ?? inline(label ?? "")}
         </a>,
       );
     }
@@ -152,6 +198,23 @@ export function closeOpen(text: string): string {
   let closed = text.replace(/\*{1,2}$/, "");
   if ((closed.match(/\*\*/g)?.length ?? 0) % 2 === 1) closed += "**";
   return closed;
+}
+
+/** The caret stands in the very last item. */
+function ListView({ list, caret }: { list: List; caret: ReactNode }): ReactNode {
+  const items = list.items.map((item, at) => {
+    const here = at === list.items.length - 1 ? caret : null;
+    return (
+      <li key={at}>
+        {inline(item.text)}
+        {item.lists.map((inner, n) => (
+          <ListView key={n} list={inner} caret={n === item.lists.length - 1 ? here : null} />
+        ))}
+        {item.lists.length === 0 ? here : null}
+      </li>
+    );
+  });
+  return list.ordered ? <ol start={list.start}>{items}</ol> : <ul>{items}</ul>;
 }
 
 const BlockView = memo(function BlockView({ source, growing }: { source: string; growing: boolean }): ReactNode {
@@ -218,15 +281,8 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
           {caret}
         </blockquote>
       );
-    case "list": {
-      const items = block.items.map((item, at) => (
-        <li key={at}>
-          {inline(item)}
-          {at === block.items.length - 1 ? caret : null}
-        </li>
-      ));
-      return block.ordered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
-    }
+    case "list":
+      return <ListView list={block} caret={caret} />;
     default:
       return (
         <p>

@@ -111,10 +111,12 @@ export interface PersonaComplete {
   readonly usage: UsageOut;
 }
 
+/** `kind` is the name of what went wrong, such as KeyRefused; `Stopped` is what the person wanted. */
 export interface PersonaError {
   readonly type: "persona_error";
   readonly personaId: string;
   readonly message: string;
+  readonly kind?: string;
 }
 
 export interface PersonaOut {
@@ -182,12 +184,14 @@ export interface ResponseOut {
   readonly content: string;
   readonly isComplete: boolean;
   readonly error: string | null;
+  readonly errorKind: string | null;
   readonly challenges: readonly ExchangeOut[];
   readonly usage: UsageOut | null;
 }
 
+/** Without a persona: everybody who did not answer. */
 export interface RetryRequest {
-  readonly personaId: string;
+  readonly personaId?: string | null;
 }
 
 export interface Scored {
@@ -210,6 +214,7 @@ export interface SessionBody {
   readonly briefError: string | null;
   readonly usage: TotalOut;
   readonly live: boolean;
+  readonly paused: boolean;
   readonly lastEventId: number;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -249,6 +254,7 @@ export interface SessionSummary {
   readonly completeCount: number;
   readonly challengeCount: number;
   readonly hasBrief: boolean;
+  readonly briefStale: boolean;
   readonly live: boolean;
   readonly model: string;
   readonly workspace: string;
@@ -267,6 +273,11 @@ export interface SignInRequest {
 }
 
 export type Step = "unopened" | "questions" | "answers" | "advisors" | "brief" | "review";
+
+/** Without a persona: everybody, and the brief. */
+export interface StopRequest {
+  readonly personaId?: string | null;
+}
 
 export interface StreamError {
   readonly type: "error";

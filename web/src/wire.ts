@@ -26,6 +26,7 @@ export type {
   SessionsOut,
   SessionSummary,
   SignInRequest,
+  StopRequest,
   Step,
   TotalOut as UsageTotal,
   UsageOut as Usage,

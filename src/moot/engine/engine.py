@@ -223,10 +223,11 @@ class Engine:
             live.driven_elsewhere = False
             await live.let_go()
 
-    async def stream(self, live: Live, after: int) -> AsyncIterator[Sequence[Frame]]:
-        """All frames of a session above `after`, then those to come, until nothing is under way."""
+    async def stream(self, live: Live, after: int, *, go_on: bool = True) -> AsyncIterator[Sequence[Frame]]:
+        """All frames of a session above `after`, then those to come, until nothing is under way. Without
+        `go_on`, one that rests is left resting."""
         assert live.session is not None
-        async with live.listening():
+        async with live.listening(go_on=go_on):
             async for batch in live.feed.after(after, self.store, live.session.id, lambda: live.quiet):
                 yield batch
                 del batch  # It would be kept until the next one comes, which may be long.

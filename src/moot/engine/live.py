@@ -319,14 +319,16 @@ class Live:
     # -- who listens -------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
-        """While at least one does, anywhere, the session is driven."""
+    async def listening(self, *, go_on: bool = True) -> AsyncIterator[None]:
+        """While at least one does, anywhere, a session that is under way stays so. One that rests is driven
+        on, unless who listens only looks: looking spends nothing."""
         self.listeners += 1
         self.stay()
         try:
             if self.listeners == 1:
                 await self._host.listeners_changed(self)
-            await self.go_on()
+            if go_on or self.under_way or not self.runner.pending():
+                await self.go_on()
             yield
         finally:
             self.listeners -= 1

@@ -32,6 +32,7 @@ from moot.flows.analysis_events import (
     StepCompleted,
     StepOpened,
     TriedAgain,
+    Wish,
     Withdrawn,
     WorkspaceScanned,
 )
@@ -49,7 +50,7 @@ from moot.flows.flow import Event, Flow
 from moot.flows.roundtable_events import RoundtableEvent
 from moot.flows.roundtable_state import RoundtableState
 from moot.flows.roundtable_state import Step as RoundtableStep
-from moot.texts.depth import depth_in
+from moot.texts.depth import depth_once_read
 
 _ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable.TRANSITIONS)
 
@@ -187,10 +188,10 @@ def _in_step(state: AnalysisState, event: Any) -> AnalysisState:
         case StepOpened(_, text, spoken):
             current = replace(record, opening=text)
             return _billed(replace(state, step=Step.ANSWERING, current=current, question=text), spoken)
-        case AnswerGiven(_, text):
+        case AnswerGiven(_, text, wish):
             _check(text)
             current = replace(record, exchanges=(*record.exchanges, (state.question, text)))
-            return _heard(replace(state, step=Step.ASSESSING, current=current, question=""), text)
+            return _heard(replace(state, step=Step.ASSESSING, current=current, question=""), text, wish)
         case StepAssessed(_, summary, contents, _, follow_up, spoken):
             asked = len(record.exchanges) - 1
             current = replace(record, summary=summary, contents=contents)
@@ -202,9 +203,9 @@ def _in_step(state: AnalysisState, event: Any) -> AnalysisState:
             return replace(
                 state, step=Step.MENU, completed=(*state.completed, step), done=(*state.done, record)
             )
-        case FeedbackGiven(text):
+        case FeedbackGiven(text, wish):
             _check(text)
-            return _heard(replace(state, step=Step.FEEDBACK, pending_feedback=text), text)
+            return _heard(replace(state, step=Step.FEEDBACK, pending_feedback=text), text, wish)
         case FeedbackTaken(reply, contents, spoken):
             feedback = (*record.feedback, (state.pending_feedback, reply, contents))
             current = replace(record, feedback=feedback)
@@ -221,9 +222,11 @@ def _check(text: str) -> None:
         raise InvalidInput("answer", f"has {len(text)} characters; at most {MAX_ANSWER}")
 
 
-def _heard(state: AnalysisState, text: str) -> AnalysisState:
+def _heard(state: AnalysisState, text: str, wish: Wish | None) -> AnalysisState:
     """What a person writes can ask for another depth, from there on."""
-    return replace(state, active_depth=depth_in(text) or state.active_depth)
+    if wish == "unchanged":
+        return state
+    return replace(state, active_depth=wish or depth_once_read(text) or state.active_depth)
 
 
 def _billed(state: AnalysisState, spoken: Any) -> AnalysisState:

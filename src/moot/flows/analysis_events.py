@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from moot.flows.roundtable_events import RoundtableEvent
 from moot.texts.depth import Depth
 
 MAX_ANSWER = 20_000
+Wish = Depth | Literal["unchanged"]
 
 
 class StepRef(msgspec.Struct, frozen=True):
@@ -74,8 +75,11 @@ class StepOpened(Event, frozen=True):
 
 
 class AnswerGiven(Event, frozen=True):
+    """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way."""
+
     step: str
     text: str
+    wish: Wish | None = None
 
 
 class StepAssessed(Event, frozen=True):
@@ -105,7 +109,10 @@ class MenuChosen(Event, frozen=True):
 
 
 class FeedbackGiven(Event, frozen=True):
+    """`wish` as in `AnswerGiven`."""
+
     text: str
+    wish: Wish | None = None
 
 
 class FeedbackTaken(Event, frozen=True):

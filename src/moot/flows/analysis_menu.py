@@ -15,6 +15,7 @@ from moot.flows.analysis_events import (
 )
 from moot.flows.analysis_state import WITHDRAWABLE, AnalysisState, Step
 from moot.flows.flow import AskPerson, Option
+from moot.texts.depth import depth_in
 
 ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
 CONTINUE = Option("C", "Continue -- move to the next step")
@@ -81,13 +82,15 @@ def answered(state: AnalysisState, text: str) -> AnalysisEvent:
             raise InvalidInput("choice", "t takes them up; Ctrl-D leaves")
         case Step.ANSWERING:
             assert state.current is not None
-            return AnswerGiven(state.current.ref.id, text)
+            return AnswerGiven(state.current.ref.id, text, depth_in(text) or "unchanged")
         case Step.CHOOSING:
             return QuestionPut(_question(state, text))
         case _:
             # Only the single letter is a choice; anything else is feedback to the persona.
             offered = {option.key for option in options(state)}
-            return MenuChosen(text.upper()) if text.upper() in offered else FeedbackGiven(text)
+            if text.upper() in offered:
+                return MenuChosen(text.upper())
+            return FeedbackGiven(text, depth_in(text) or "unchanged")
 
 
 def _after_failure(state: AnalysisState, text: str) -> AnalysisEvent:

@@ -29,6 +29,8 @@ from moot.flows.board_events import (
     Answer,
     BoardConvened,
     BoardEvent,
+    BoardResumed,
+    BoardStopped,
     Brief,
     BriefDrafted,
     BriefFailed,
@@ -64,6 +66,7 @@ QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "boar
 """Names of prompts."""
 
 _EARLIER = (Step.ADVISORS, Step.BRIEF, Step.REVIEW)
+_AT_WORK = (Step.ADVISORS, Step.BRIEF)
 
 TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.UNOPENED, DecisionPresented): (Step.QUESTIONS,),
@@ -75,6 +78,8 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.ADVISORS, AdvisorSpoke): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
     (Step.ADVISORS, AdvisorFailed): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
     **{(step, AdvisorRetried): (Step.ADVISORS,) for step in _EARLIER},
+    **{(step, BoardStopped): (step,) for step in _AT_WORK},
+    **{(step, BoardResumed): (step,) for step in _AT_WORK},
     **{(step, ChallengeMade): (step,) for step in _EARLIER},
     **{(step, ChallengeReplied): (step,) for step in _EARLIER},
     **{(step, ChallengeWithdrawn): (step,) for step in _EARLIER},
@@ -115,7 +120,9 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
             return replace(state, convened=True, answers=given)
         case BriefRequested():
             # A first brief that failed needs no request of its own: without its failure it is due again.
-            return replace(state, brief_requested=state.brief_stale, brief_failure=None, brief_read=True)
+            return replace(
+                state, brief_requested=state.brief_stale, brief_failure=None, brief_read=True, stopped=False
+            )
         case RecordRequested(file):
             _check_record_file(file)
             return state
@@ -138,12 +145,18 @@ def _at_the_table(
     event: AdvisorSpoke
     | AdvisorFailed
     | AdvisorRetried
+    | BoardStopped
+    | BoardResumed
     | ChallengeMade
     | ChallengeReplied
     | ChallengeWithdrawn
     | AdvisorPassed,
 ) -> BoardState:
     """What an advisor says, or is told."""
+    if isinstance(event, BoardStopped | BoardResumed):
+        return _stop_or_go_on(state, stop=isinstance(event, BoardStopped))
+    if event == AdvisorRetried():
+        return _retry_all(state)
     advisor = state.advisor(event.persona)
     match event:
         case AdvisorSpoke(_, text, spoken) if not advisor.settled:
@@ -152,7 +165,8 @@ def _at_the_table(
         case AdvisorFailed() if not advisor.settled:
             return state.with_advisor(replace(advisor, failure=event))
         case AdvisorRetried() if advisor.failure is not None:
-            return state.with_advisor(replace(advisor, failure=None, attempts=advisor.attempts + 1))
+            again = replace(advisor, failure=None, attempts=advisor.attempts + 1)
+            return replace(state.with_advisor(again), stopped=False)
         case ChallengeMade(_, text):
             _check_challenge(advisor, text)
             # A new challenge takes the floor: one that still waits for its reply is as if never made.
@@ -170,6 +184,26 @@ def _at_the_table(
             return state.with_advisor(replace(advisor, passed=True))
         case _:
             raise IllegalMove(type(event).__name__, f"{state.step}, {advisor.member.id}")
+
+
+def _stop_or_go_on(state: BoardState, *, stop: bool) -> BoardState:
+    if state.stopped is stop:
+        raise IllegalMove(
+            "BoardStopped" if stop else "BoardResumed", f"{state.step}, stopped: {state.stopped}"
+        )
+    # Whoever is asked once more is asked anew, so that it is no mistake for the first time.
+    advisors = tuple(
+        a if a.settled or not stop else replace(a, attempts=a.attempts + 1) for a in state.advisors
+    )
+    return replace(state, stopped=stop, advisors=advisors)
+
+
+def _retry_all(state: BoardState) -> BoardState:
+    if not state.failed:
+        raise IllegalMove("AdvisorRetried", f"{state.step}, nobody has failed")
+    for advisor in state.failed:
+        state = _at_the_table(state, AdvisorRetried(advisor.member.id))
+    return state
 
 
 def _present(event: DecisionPresented) -> BoardState:
@@ -245,7 +279,11 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
     step = state.step
     if step is Step.QUESTIONS:
         yield DraftReply(QUESTIONS, "1")
-    if step is Step.ADVISORS:
+    challenged = any(advisor.challenged for advisor in state.advisors)
+    if state.stopped and step in _AT_WORK:
+        if not challenged:
+            yield board_menu.ask_to_go_on(state)
+    elif step is Step.ADVISORS:
         speaking = [advisor for advisor in state.advisors if not advisor.settled]
         for advisor in speaking[:1] if state.mode == "sequential" else speaking:
             yield AskPersona(advisor.member.id, ADVISOR, str(advisor.attempts))
@@ -253,12 +291,12 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
         for advisor in state.advisors:
             if advisor.challenged:
                 yield AskPersona(advisor.member.id, CHALLENGE, str(state.challenges_made))
-    if step is Step.BRIEF:
+    if step is Step.BRIEF and not state.stopped:
         # What it is made from is part of the asking: a reply that comes in meanwhile begins it anew.
         yield DraftReply(BRIEF, str(state.contributions))
     if step is Step.ANSWERS:
         yield board_menu.ask_for_answer(state)
-    if step is Step.REVIEW and not any(advisor.challenged for advisor in state.advisors):
+    if step is Step.REVIEW and not challenged:
         yield board_menu.ask_at_review(state)
 
 
@@ -282,12 +320,8 @@ def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
             return BriefDrafted(msgspec.convert(value, Brief), spoken)
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
-        case AskPerson(step="answers"), PersonAnswered(text):
-            return board_menu.answered(state, text.strip())
-        case AskPerson(step="challenge"), PersonAnswered(text) if state.floor is not None:
-            return board_menu.challenged(state, state.floor, text.strip())
-        case AskPerson(step="review"), PersonAnswered(text):
-            return board_menu.chosen(state, text.strip())
+        case AskPerson(step=step), PersonAnswered(text):
+            return board_menu.meant(state, step, text.strip())
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 

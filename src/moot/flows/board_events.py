@@ -116,6 +116,10 @@ class AdvisorSpoke(Event, frozen=True):
     spoken: Spoken
 
 
+STOPPED = "Stopped"
+"""The kind of a failure that the person wanted."""
+
+
 class AdvisorFailed(Event, frozen=True):
     persona: str
     kind: str
@@ -124,7 +128,18 @@ class AdvisorFailed(Event, frozen=True):
 
 
 class AdvisorRetried(Event, frozen=True):
-    persona: str
+    """Without a persona: everybody who did not answer."""
+
+    persona: str = ""
+
+
+class BoardStopped(Event, frozen=True):
+    """The person wants nobody to speak, and no brief to be written, until they say so. What was half said
+    is void."""
+
+
+class BoardResumed(Event, frozen=True):
+    """The board goes on where it was stopped."""
 
 
 class ChallengeMade(Event, frozen=True):
@@ -185,6 +200,8 @@ BoardEvent = (
     | AdvisorSpoke
     | AdvisorFailed
     | AdvisorRetried
+    | BoardStopped
+    | BoardResumed
     | ChallengeMade
     | ChallengeReplied
     | ChallengeWithdrawn

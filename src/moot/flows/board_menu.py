@@ -15,6 +15,7 @@ from moot.flows.board_events import (
     Answer,
     BoardConvened,
     BoardEvent,
+    BoardResumed,
     BriefRequested,
     ChallengeMade,
     QuestionAnswered,
@@ -24,7 +25,21 @@ from moot.flows.board_state import Advisor, BoardState, Step
 from moot.flows.flow import AskPerson, Option
 
 CONVENE = Option("c", "Convene the board now")
+GO_ON = Option("g", "Go on")
 TO_THE_BRIEF = Option("b", "Go to the brief")
+
+
+def meant(state: BoardState, step: str, text: str) -> BoardEvent:
+    """What the person's words mean at the step at which they were asked."""
+    if step == "stopped":
+        return resumed(text)
+    if step == Step.ANSWERS:
+        return answered(state, text)
+    if step == "challenge" and state.floor is not None:
+        return challenged(state, state.floor, text)
+    if step == Step.REVIEW:
+        return chosen(state, text)
+    raise AssertionError(f"an answer is nothing that the step {step} can lead to")
 
 
 def ask_for_answer(state: BoardState) -> AskPerson:
@@ -45,6 +60,17 @@ def answered(state: BoardState, text: str) -> BoardEvent:
     if last:
         return BoardConvened((*state.answered, Answer(question.question, text)))
     return QuestionAnswered(question.id, text)
+
+
+def ask_to_go_on(state: BoardState) -> AskPerson:
+    occasion = f"{state.contributions} {state.challenges_made}"
+    return AskPerson("stopped", "the board is stopped: g to go on", occasion, (GO_ON,))
+
+
+def resumed(text: str) -> BoardEvent:
+    if text.lower() != GO_ON.key:
+        raise InvalidInput("choice", f"{text[:80]!r} is none of those offered: g goes on")
+    return BoardResumed()
 
 
 def ask_at_review(state: BoardState) -> AskPerson:
@@ -78,6 +104,8 @@ def _ask_what_next(state: BoardState) -> AskPerson:
         for number, advisor in enumerate(state.advisors, start=1)
         if advisor.failure is not None
     ]
+    if len(state.failed) > 1:
+        options.append(Option("r all", "Ask all of them again"))
     if spoke:
         current = state.brief is not None and not state.brief_stale
         options.append(Option("b", "Show the brief" if current else "Write the brief anew"))
@@ -96,6 +124,8 @@ def chosen(state: BoardState, text: str) -> BoardEvent:
             return BriefRequested()
         case "e" if rest:
             return RecordRequested(rest)
+        case "r" if rest.lower() == "all" and state.failed:
+            return AdvisorRetried()
         case "r":
             return AdvisorRetried(_failed(state, rest).member.id)
         case number if rest and (advisor := _numbered(state, number.rstrip(":"))):
@@ -109,8 +139,7 @@ def _numbered(state: BoardState, number: str) -> Advisor | None:
 
 
 def _failed(state: BoardState, number: str) -> Advisor:
-    failed = [advisor for advisor in state.advisors if advisor.failure is not None]
-    advisor = _numbered(state, number) if number else next(iter(failed), None)
-    if advisor is None or advisor not in failed:
+    advisor = _numbered(state, number) if number else next(iter(state.failed), None)
+    if advisor is None or advisor not in state.failed:
         raise InvalidInput("r", "name the number of an advisor who did not answer")
     return advisor

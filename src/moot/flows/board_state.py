@@ -83,6 +83,8 @@ class BoardState:
     brief_failure: BriefFailed | None = None
     brief_requested: bool = False
     brief_read: bool = False
+    stopped: bool = False
+    """Nobody is asked for anything until the person goes on; a challenge is still replied to."""
     challenges_made: int = 0
     bills: tuple[Spoken, ...] = ()
 
@@ -120,6 +122,10 @@ class BoardState:
         """Whom the person hears out next, on their way to the brief."""
         unheard = (a for a in self.advisors if a.text is not None and not a.passed)
         return None if self.brief_read else next(unheard, None)
+
+    @property
+    def failed(self) -> tuple[Advisor, ...]:
+        return tuple(advisor for advisor in self.advisors if advisor.failure is not None)
 
     def advisor(self, persona: str) -> Advisor:
         for advisor in self.advisors:

@@ -179,7 +179,10 @@ class RequestMade(Event, frozen=True):
 
 
 class RequestWithdrawn(Event, frozen=True):
-    """It failed, and the person goes on without it. What was said stays in the conversation."""
+    """The person goes on without an answer: it failed, or they take their comment back."""
+
+    keeps_comment: bool = False
+    """Whether what the person said stays in the conversation: they meant it, and no answer could be had."""
 
 
 class TriageDiscussed(Event, frozen=True):

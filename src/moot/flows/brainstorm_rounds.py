@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from moot.conversation import PERSON
+from moot.conversation import PERSON, Conversation, Entry
 from moot.errors import IllegalMove
 from moot.flows import brainstorm_checks as checks
 from moot.flows import brainstorm_words as words
@@ -79,8 +79,8 @@ def ended(
         raise IllegalMove(type(event).__name__, f"{state.step}, {request.wish}")
     done = replace(state, request=None)
     match event:
-        case RequestWithdrawn():
-            return done
+        case RequestWithdrawn(keeps_comment):
+            return done if keeps_comment else replace(done, conversation=_unsaid(state))
         case Consulted(who, text):
             checks.consulted(text)
             return replace(done, conversation=done.conversation.said(who, state.step, text))
@@ -104,6 +104,13 @@ def ended(
         case SectionsRevised(changed):
             checks.changed_sections(state, changed, at_least=1)
             return told(_with_changed(done, changed), words.sections(changed))
+
+
+def _unsaid(state: BrainstormState) -> Conversation:
+    """Without the comment that is being answered, if it is there: a file may have lost it."""
+    entries, request = state.conversation.entries, state.request
+    is_there = request is not None and entries[-1:] == (Entry(PERSON, state.step, request.text),)
+    return state.conversation.without_last() if is_there else state.conversation
 
 
 def _merged(

@@ -209,9 +209,10 @@ class BrainstormState:
 
     @property
     def question_totals(self) -> Limits:
-        """How many there may be, answered ones included, after a discussion. Answers are never too many."""
-        fewest, most = QUESTION_LIMITS[self.level]
-        return fewest, max(most, sum(question.answered for question in self.questions))
+        """How many there may be, answered ones included, after a discussion. Answers are never too many, and
+        the person may have as many dropped as they like: with none left, there would be none to discuss."""
+        _, most = QUESTION_LIMITS[self.level]
+        return 1, max(most, sum(question.answered for question in self.questions))
 
     def question(self, wanted: str) -> Question | None:
         return next((each for each in self.questions if each.id == wanted), None)

@@ -18,6 +18,17 @@ LEVEL_NAMES: dict[Level, str] = {
 LONGEST_SHOWN = 80
 """Characters of an answer in a menu."""
 
+LONGEST_KEPT = 4000
+"""Characters of what a model or a program said instead of something useful."""
+
+
+def shortened(text: str, most: int = LONGEST_KEPT) -> str:
+    """Its beginning and its end: what went wrong stands at either."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
+
 
 def triage(proposal: Triage) -> str:
     lines = [f"Assessment: {LEVEL_NAMES[proposal.level]}", proposal.reasoning]
@@ -42,6 +53,13 @@ def questions(asked: Sequence[Question]) -> str:
 def question(asked: Question) -> str:
     """With its state before it."""
     return f"[{question_state(asked)}] {asked.text}"
+
+
+def question_with_options(asked: Question) -> str:
+    """For whoever discusses it: what may be answered is part of a question that is open."""
+    if asked.answered or not asked.options:
+        return question(asked)
+    return f"{question(asked)} (options: {' | '.join(asked.options)})"
 
 
 def question_line(asked: Question) -> str:

@@ -224,6 +224,8 @@ def _speak_up(state: RoundtableState, text: str, addressed: tuple[str, ...]) -> 
 
 
 def _listen_on(state: RoundtableState) -> RoundtableState:
+    if state.opened.rules > 1 and state.turns_left == 1:
+        return state.at_limit()
     if state.silences < PATIENCE:
         return replace(state, addressed=(), due=state.round_of())
     if state.silences == PATIENCE:

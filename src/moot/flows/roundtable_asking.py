@@ -26,6 +26,7 @@ from moot.flows.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    Spoken,
 )
 from moot.flows.roundtable_events import (
     ArtifactsNotUpdated,
@@ -44,13 +45,15 @@ from moot.flows.roundtable_events import (
 )
 from moot.flows.roundtable_reading import answered, heard, not_heard
 from moot.flows.roundtable_state import RoundtableState, Step
-from moot.flows.roundtable_synthesis import corrected, faults
+from moot.flows.roundtable_synthesis import corrected, faults, left_out
 from moot.texts import roundtable as lines
 from moot.texts.insights import Synthesis
 
 OPEN, INSERT, RECORD = "roundtable/open", "roundtable/insert", "roundtable/record"
 """Names of what the program does."""
 FRAMING, SYNTHESIS = "roundtable/framing", "roundtable/synthesis"
+RULES = 2
+"""By which a roundtable that opens now is held."""
 CONTRIBUTION, TRADEOFF, AGAIN = "roundtable/contribution", "roundtable/tradeoff", "roundtable/again"
 """Names of prompts."""
 
@@ -146,7 +149,9 @@ def opened(value: Mapping[str, Any]) -> RoundtableOpened:
     max_turns, problem = lines.turn_limit(value.get("max_turns"))
     warnings = [warning for warning in (value.get("warning"), problem) if warning]
     given = {name: value[name] for name in RoundtableOpened.__struct_fields__ if name in value}
-    return msgspec.convert({**given, "max_turns": max_turns, "warnings": warnings}, RoundtableOpened)
+    return msgspec.convert(
+        {**given, "max_turns": max_turns, "warnings": warnings, "rules": RULES}, RoundtableOpened
+    )
 
 
 def _drafted(state: RoundtableState, outcome: Drafted) -> RoundtableEvent:
@@ -155,13 +160,19 @@ def _drafted(state: RoundtableState, outcome: Drafted) -> RoundtableEvent:
     wrong = faults(state, synthesis)
     if wrong and state.returned_synthesis is None and not outcome.returned:
         return SynthesisReturned(synthesis, wrong, outcome.spoken)
-    return SynthesisDrafted(corrected(state, synthesis), outcome.spoken, wrong)
+    return _put_right(state, synthesis, outcome.spoken, wrong)
 
 
 def _not_drafted(state: RoundtableState, failed: DraftFailed) -> RoundtableEvent:
     if (before := state.returned_synthesis) is not None:
-        return SynthesisDrafted(corrected(state, before.synthesis), None, before.reasons)
+        return _put_right(state, before.synthesis, None, before.reasons)
     return SynthesisFailed(failed.kind, failed.message, failed.raw, failed.retry_after)
+
+
+def _put_right(
+    state: RoundtableState, synthesis: Synthesis, spoken: Spoken | None, wrong: tuple[str, ...]
+) -> SynthesisDrafted:
+    return SynthesisDrafted(corrected(state, synthesis), spoken, (*wrong, *left_out(state, synthesis)))
 
 
 def _chosen(text: str) -> RoundtableEvent:

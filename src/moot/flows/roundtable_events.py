@@ -41,7 +41,8 @@ class Speaker(msgspec.Struct, frozen=True):
 
 class RoundtableOpened(Event, frozen=True):
     """`speakers` are in the panel's order; `material` is what the step has come to so far; `at` tells this
-    elaboration from others of the same step."""
+    elaboration from others of the same step. `rules` are those by which it is held: under the first, of
+    earlier versions, personas could take the last turns."""
 
     step_id: str
     step_title: str
@@ -52,6 +53,7 @@ class RoundtableOpened(Event, frozen=True):
     at: str
     material: str
     warnings: tuple[str, ...] = ()
+    rules: int = 1
 
 
 class RoundtableNotOpened(Event, frozen=True):
@@ -98,7 +100,8 @@ class PersonaSilent(Event, frozen=True):
 
 
 class ContributionReturned(Event, frozen=True):
-    """It uses forbidden words that nobody else brought up: asked for once more."""
+    """It uses forbidden words that nobody else brought up, or, without words, it is the silence of somebody
+    whom the person had turned to: asked for once more."""
 
     persona: str
     text: str

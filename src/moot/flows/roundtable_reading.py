@@ -26,7 +26,7 @@ from moot.flows.roundtable_events import (
 )
 from moot.flows.roundtable_state import RoundtableState
 from moot.texts import roundtable as lines
-from moot.texts.addressing import read_address, read_input, reply_to_doubt
+from moot.texts.addressing import Reading, read_address, read_input, reply_to_doubt
 from moot.texts.voice import echoes
 from moot.texts.voice_words import words_used
 
@@ -44,6 +44,9 @@ def heard(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> Person
     own = lines.without_own_prefix(outcome.text, speaker.name, speaker.role)
     text = lines.before_other_voices(own, (s.name for s in state.opened.speakers if s.id != persona))
     if lines.is_silence(text):
+        # Whoever was turned to is asked once more.
+        if persona in state.addressed and state.returned is None:
+            return ContributionReturned(persona, text, (), spoken)
         return PersonaSilent(persona, spoken)
     if redirect := _REDIRECT.fullmatch(text.splitlines()[0].strip()):
         return _redirected(state, persona, redirect, spoken)
@@ -57,7 +60,7 @@ def heard(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> Person
 
 
 def not_heard(state: RoundtableState, persona: str, failed: PersonaFailed) -> PersonaEvent:
-    if (before := state.returned) is not None:
+    if (before := state.returned) is not None and before.words:
         disagreement = _disagreement(state, persona, before.text)
         return PersonaContributed(persona, before.text, None, before.words, disagreement)
     return ContributionFailed(persona, failed.kind, failed.message, failed.retry_after)
@@ -119,9 +122,9 @@ def answered(state: RoundtableState, text: str) -> PersonEvent:
             case "exit":
                 return PersonLeft(text)
             case "stay":
-                return PersonStayed(read_address(state.doubted, state.first_names).addressed)
+                return PersonStayed(_addressed(state, read_address(state.doubted, state.first_names)))
             case "new":
-                return PersonSpokeUp(text, read_address(text, state.first_names).addressed)
+                return PersonSpokeUp(text, _addressed(state, read_address(text, state.first_names)))
     reading = read_input(text, state.first_names)
     match reading.kind:
         case "nothing":
@@ -131,4 +134,9 @@ def answered(state: RoundtableState, text: str) -> PersonEvent:
         case "doubtful":
             return ExitDoubted(text)
         case _:
-            return PersonSpokeUp(text, reading.addressed)
+            return PersonSpokeUp(text, _addressed(state, reading))
+
+
+def _addressed(state: RoundtableState, reading: Reading) -> tuple[str, ...]:
+    """Who speaks to the group speaks to each: nobody at the table may keep silent then."""
+    return state.round_of() if reading.kind == "group" else reading.addressed

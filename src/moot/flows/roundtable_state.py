@@ -145,6 +145,10 @@ class RoundtableState:
         return self.opened.lead if self.disagreement else None
 
     @property
+    def turns_left(self) -> int:
+        return self.opened.max_turns - self.turns
+
+    @property
     def summing_up(self) -> bool:
         return self.disagreement and not self.due
 
@@ -173,13 +177,13 @@ class RoundtableState:
         return "\n".join((self.opened.step_title, self.opened.item, *others))
 
     def elaboration(self) -> dict[str, Any]:
-        """The record of this roundtable for meta.json."""
+        """The record of this roundtable for meta.json; when it is written, whoever writes it knows."""
         assert self.synthesis is not None
         return {
             "step_id": self.opened.step_id,
             "turn_count": self.turns,
             "personas_active": [speaker.id for speaker in self.opened.speakers],
-            "timestamp": self.opened.at,
+            "opened_at": self.opened.at,
             "synthesis_summary": self.synthesis.one_line,
         }
 
@@ -193,8 +197,11 @@ class RoundtableState:
     ) -> RoundtableState:
         """Says it and counts it; the lead warns of the limit, and ends the discussion when it is reached."""
         state = replace(self.saying(speaker, kind, text, marks), turns=self.turns + 1)
-        if state.turns == state.opened.max_turns - 2:
+        if state.turns_left == 2:
             state = state.saying(state.lead.id, "warning", lines.WARNING)
+        if state.opened.rules > 1 and speaker != USER and kind != "framing" and state.turns_left <= 2:
+            # The end is near: the floor is the person's, whoever else is due.
+            state = replace(state, due=(), disagreement=False)
         return state.at_limit() if state.turns == state.opened.max_turns else state
 
     def at_limit(self) -> RoundtableState:

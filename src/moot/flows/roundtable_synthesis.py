@@ -72,12 +72,24 @@ def _decision_faults(state: RoundtableState, synthesis: Synthesis) -> Iterator[s
         yield f"A decision of the discussion is missing: {decision.decision}"
 
 
+def left_out(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
+    """What `corrected` cannot keep: an insight that nobody who spoke has brought is nobody's, least of all
+    everybody's."""
+    return tuple(
+        f"Insight {number} is left out, because nobody who spoke is named for it: {insight.text}"
+        for number, insight in enumerate(synthesis.insights, start=1)
+        if not _names(state, insight.by)
+    )
+
+
 def corrected(state: RoundtableState, synthesis: Synthesis) -> Synthesis:
     """Names in one spelling, those who did not speak left out, and every decision that was stated."""
     return msgspec.structs.replace(
         synthesis,
         insights=tuple(
-            Insight(_names(state, insight.by) or (ALL,), insight.text) for insight in synthesis.insights
+            Insight(names, insight.text)
+            for insight in synthesis.insights
+            if (names := _names(state, insight.by))
         ),
         decisions=(
             *(

@@ -12,7 +12,9 @@ Everything that is asked of the world, for those who perform it (the state that 
     workflow/plan              change_id, cost_usd?     papers.change_id(state), papers.planner_brief(state)
     workflow/review            verdict, summary, high, medium, cost_usd?     challenges state.batch.change_id
     workflow/revise            cost_usd?                a reproposal, with state.wishes
-    workflow/execute           complete, message, tasks_done, tasks, cost_usd?
+    workflow/execute           complete, message, tasks_done, tasks, failed_task, before_task, cost_usd?
+                               without state.skipped; the agent is told state.failed_with
+    workflow/roll-back         files[]                  the workspace as it was at state.before_task
     workflow/finalize          waiting[]                titles of what is in the queue
     workflow/next              workflow (the first queue entry, left there), or {} if the queue is empty
 
@@ -29,8 +31,9 @@ Everything that is asked of the world, for those who perform it (the state that 
     design                     A approve, R revise, D, P previous section, B, O, T, S approve all, X
     comment                    words for D, R, O or T; B back to the menu; X        (`D TEXT` does it at once)
     verdict                    R revise once more (`R TEXT`: with wishes), X stop
-    open-tasks                 R try the open tasks again, X
-    reassess                   A continue, D adjust scope, K keep the plan, X stop here
+    open-tasks                 R try the open tasks again, X; where a task has failed, also: S skip it,
+                               U roll back what it changed, C comment (`C TEXT`) and try again
+    reassess                   A continue, D adjust scope, K keep the plan, H stop here (the queue goes on), X
     next                       A begin the next of the queue; optional: leaving it ends the run
     failed                     R retry, B without it (where that can be), X abort: saved and stopped
 
@@ -48,6 +51,7 @@ import msgspec
 from moot.errors import IllegalMove, InvalidInput
 from moot.flows import brainstorm, workflow_menu
 from moot.flows import brainstorm_checks as checks
+from moot.flows import brainstorm_words as words
 from moot.flows import workflow_batches as batches
 from moot.flows.brainstorm_events import (
     BrainstormEvent,
@@ -83,8 +87,11 @@ from moot.flows.workflow_events import (
     BatchReviewed,
     BatchRevised,
     BuildResumed,
+    CommentBegun,
+    CommentDropped,
     Continued,
     DesignWritten,
+    EndedHere,
     NextBegun,
     NextChosen,
     PlanKept,
@@ -95,8 +102,12 @@ from moot.flows.workflow_events import (
     RestQueued,
     Resumed,
     RevisionWanted,
+    RollBackDropped,
+    RollBackWanted,
     ScopeReassessed,
     Stopped,
+    TaskRolledBack,
+    TaskSkipped,
     TriedAgain,
     WorkflowEvent,
     WorkflowFinalized,
@@ -109,10 +120,11 @@ from moot.flows.workflow_state import Phase, Stage, WorkflowState
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
 SCOUT = brainstorm.SCOUT
-QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, FINALIZE, NEXT = (
+QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
     f"workflow/{what}"
     for what in (
-        "queue", "leave-queue", "design", "plan", "review", "revise", "execute", "finalize", "next",
+        "queue", "leave-queue", "design", "plan", "review", "revise", "execute", "roll-back", "finalize",
+        "next",
     )
 )  # fmt: skip
 """What the program is asked to do."""
@@ -125,6 +137,7 @@ _WORK = {
     Stage.REVIEWING: REVIEW,
     Stage.REVISING: REVISE,
     Stage.BUILDING: EXECUTE,
+    Stage.ROLLING_BACK: ROLL_BACK,
     Stage.SCOUTING: SCOUT,
     Stage.FINALIZING: FINALIZE,
     Stage.TAKING_NEXT: NEXT,
@@ -149,6 +162,13 @@ TRANSITIONS: dict[tuple[Stage, type[Event]], tuple[Stage, ...]] = {
     (Stage.REVISING, BatchRevised): (Stage.REVIEWING,),
     (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
     (Stage.AT_OPEN_TASKS, BuildResumed): (Stage.BUILDING,),
+    (Stage.AT_OPEN_TASKS, TaskSkipped): (Stage.BUILDING,),
+    (Stage.AT_OPEN_TASKS, CommentBegun): (Stage.COMMENTING,),
+    (Stage.COMMENTING, CommentDropped): (Stage.AT_OPEN_TASKS,),
+    (Stage.COMMENTING, BuildResumed): (Stage.BUILDING,),
+    (Stage.AT_OPEN_TASKS, RollBackWanted): (Stage.ROLLING_BACK,),
+    (Stage.ROLLING_BACK, TaskRolledBack): (Stage.AT_OPEN_TASKS,),
+    (Stage.FAILED, RollBackDropped): (Stage.AT_OPEN_TASKS,),
     (Stage.SCOUTING, WorkspaceScouted): (Stage.REASSESSING,),
     (Stage.REASSESSING, ScopeReassessed): (Stage.AT_REASSESSMENT,),
     (Stage.AT_REASSESSMENT, PlanKept): (Stage.AT_REASSESSMENT,),
@@ -157,6 +177,7 @@ TRANSITIONS: dict[tuple[Stage, type[Event]], tuple[Stage, ...]] = {
     (Stage.ADJUSTING, AdjustmentDropped): (Stage.AT_REASSESSMENT,),
     (Stage.ADJUSTING, AdjustmentAsked): (Stage.REASSESSING,),
     (Stage.AT_REASSESSMENT, Continued): (Stage.PLANNING, Stage.FINALIZING),
+    (Stage.AT_REASSESSMENT, EndedHere): (Stage.FINALIZING,),
     (Stage.FINALIZING, WorkflowFinalized): (Stage.FINISHED,),
     (Stage.FINISHED, NextChosen): (Stage.TAKING_NEXT,),
     (Stage.TAKING_NEXT, NextBegun): (Stage.LEAVING_QUEUE,),
@@ -202,13 +223,17 @@ def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
             return replace(state, design_path=path)
         case BatchPlanned() | BatchReviewed() | RevisionWanted() | BatchRevised():
             return batches.planned(state, event)
-        case BatchBuilt() | BuildResumed():
+        case (
+            BatchBuilt() | BuildResumed() | TaskSkipped() | CommentBegun() | CommentDropped()
+            | RollBackWanted() | RollBackDropped() | TaskRolledBack()
+        ):  # fmt: skip
             return batches.built(state, event)
         case WorkflowFinalized(waiting):
             return replace(state, phase=Phase.DONE, waiting=waiting)
         case (
             WorkspaceScouted() | ScopeReassessed() | ReassessmentPassed() | AdjustmentBegun()
             | AdjustmentDropped() | AdjustmentAsked() | PlanKept() | Continued()
+            | EndedHere()
         ):  # fmt: skip
             return batches.reassessed(state, event)
         case _:
@@ -284,9 +309,9 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
         case AskPerson(), PersonAnswered(text):
             return workflow_menu.answered(state, text.strip())
         case _, DraftFailed(kind, message, raw):
-            return AttemptFailed(kind, message, raw)
+            return AttemptFailed(kind, words.shortened(message), words.shortened(raw))
         case _, NotCarriedOut(kind, message):
-            return AttemptFailed(kind, message)
+            return AttemptFailed(kind, words.shortened(message))
         case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
             batches = msgspec.convert(value["batches"], tuple[Part, ...])
             return ScopeReassessed(value["assessment"], batches, spoken)
@@ -298,7 +323,9 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
-def _carried_out(state: WorkflowState, what: str, value: Mapping[str, Any]) -> WorkflowEvent:
+def _carried_out(  # noqa: PLR0912 - one line for each piece of work
+    state: WorkflowState, what: str, value: Mapping[str, Any]
+) -> WorkflowEvent:
     cost = value.get("cost_usd")
     match what:
         case "workflow/scout":
@@ -324,6 +351,8 @@ def _carried_out(state: WorkflowState, what: str, value: Mapping[str, Any]) -> W
             return msgspec.convert(dict(value), BatchBuilt)
         case "workflow/finalize":
             return WorkflowFinalized(tuple(value.get("waiting", ())))
+        case "workflow/roll-back":
+            return TaskRolledBack(tuple(value["files"]))
         case _:
             saved = value.get("workflow")
             return NextBegun(saved) if saved else QueueFoundEmpty()

@@ -26,15 +26,32 @@ from moot.flows.workflow_events import (
     BatchReviewed,
     BatchRevised,
     BuildResumed,
+    CommentBegun,
+    CommentDropped,
     Continued,
+    EndedHere,
     PlanKept,
     ReassessmentPassed,
     RevisionWanted,
+    RollBackDropped,
+    RollBackWanted,
     ScopeReassessed,
+    TaskRolledBack,
+    TaskSkipped,
     WorkspaceScouted,
 )
 from moot.flows.workflow_state import REASSESS_STEP, Phase, Stage, WorkflowState
 
+Building = (
+    BatchBuilt
+    | BuildResumed
+    | TaskSkipped
+    | CommentBegun
+    | CommentDropped
+    | RollBackWanted
+    | RollBackDropped
+    | TaskRolledBack
+)
 Reassessing = (
     WorkspaceScouted
     | ScopeReassessed
@@ -44,6 +61,7 @@ Reassessing = (
     | AdjustmentAsked
     | PlanKept
     | Continued
+    | EndedHere
 )
 
 
@@ -64,6 +82,12 @@ def _to_batch(state: WorkflowState, number: int) -> WorkflowState:
         revision_wanted=False,
         wishes="",
         open_tasks="",
+        failed_task=0,
+        before_task="",
+        failed_with="",
+        skipped=(),
+        commenting=False,
+        rolling_back=False,
         scouted=False,
         proposed=None,
         adjustment="",
@@ -97,15 +121,61 @@ def planned(
             )
 
 
-def built(state: WorkflowState, event: BatchBuilt | BuildResumed) -> WorkflowState:
+def built(state: WorkflowState, event: Building) -> WorkflowState:
     match event:
-        case BuildResumed():
-            return replace(state, open_tasks="")
+        case BuildResumed(comment):
+            if comment:
+                checks.text("comment", comment)
+            told = f"{state.open_tasks}\n\nThe person says: {comment}" if comment else state.open_tasks
+            return replace(state, open_tasks="", failed_with=told, commenting=False)
+        case TaskSkipped():
+            _check_failed(state, event)
+            skipped = (*state.skipped, state.failed_task)
+            return replace(
+                state, open_tasks="", failed_task=0, before_task="", failed_with="", skipped=skipped
+            )
+        case CommentBegun():
+            _check_failed(state, event)
+            return replace(state, commenting=True)
+        case CommentDropped():
+            return replace(state, commenting=False)
+        case RollBackWanted():
+            if not state.before_task:
+                raise IllegalMove(type(event).__name__, f"{state.stage}, there is no way back")
+            return replace(state, rolling_back=True)
+        case RollBackDropped():
+            if state.beneath is not Stage.ROLLING_BACK:
+                raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
+            return replace(state, failure=None, rolling_back=False)
+        case TaskRolledBack(files):
+            told = f"What it had changed was rolled back ({len(files)} files)."
+            return replace(
+                state, open_tasks=f"{state.open_tasks}\n\n{told}", before_task="", rolling_back=False
+            )
+        case _:
+            return _attempted(state, event)
+
+
+def _check_failed(state: WorkflowState, event: TaskSkipped | CommentBegun) -> None:
+    if not state.failed_task:
+        raise IllegalMove(type(event).__name__, f"{state.stage}, no task has failed")
+
+
+def _attempted(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
+    match event:
         case BatchBuilt(True):
             complete = _with_batch(state, status="complete")
             return replace(complete, phase=Phase.REASSESS if len(state.batches) > 1 else Phase.FINALIZE)
         case BatchBuilt(_, message):
-            return replace(state, open_tasks=message or "Some of its tasks are still open")
+            # Back is before the first attempt: a retry goes on from what the one before has left.
+            same = state.failed_task == event.failed_task and state.before_task
+            return replace(
+                state,
+                open_tasks=message or "Some of its tasks are still open",
+                failed_task=event.failed_task,
+                before_task=state.before_task if same else event.before_task,
+                failed_with="",
+            )
 
 
 def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
@@ -135,6 +205,8 @@ def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
         case AdjustmentAsked(text):
             checks.text("adjustment", text)
             return replace(_said(state, PERSON, text), adjusting=False, adjustment=text)
+        case EndedHere():
+            return replace(state, phase=Phase.FINALIZE, proposed=None)
         case _:
             return _continued(state)
 

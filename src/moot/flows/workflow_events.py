@@ -79,17 +79,47 @@ class BatchRevised(Event, frozen=True):
 
 
 class BatchBuilt(Event, frozen=True):
-    """`complete` is false where tasks are open still: `message` says why, and what to do."""
+    """`complete` is false where tasks are open still: `message` says why, and what to do. `failed_task` is
+    the number of the one that was tried in vain, if any was; `before_task` is what git calls the workspace as
+    it was before that, if git was there to keep it."""
 
     complete: bool
     message: str = ""
     tasks_done: int = 0
     tasks: int = 0
+    failed_task: int = 0
+    before_task: str = ""
     cost_usd: float | None = None
 
 
 class BuildResumed(Event, frozen=True):
-    """The person has the open tasks tried again, or has done them by hand."""
+    """The person has the open tasks tried again, or has done them by hand. `comment` is for the agent."""
+
+    comment: str = ""
+
+
+class TaskSkipped(Event, frozen=True):
+    """The task that failed stays open, and the next one is tried."""
+
+
+class CommentBegun(Event, frozen=True):
+    """The person is about to say something to the agent."""
+
+
+class CommentDropped(Event, frozen=True):
+    pass
+
+
+class RollBackWanted(Event, frozen=True):
+    """The workspace is to be as it was before the failed task."""
+
+
+class RollBackDropped(Event, frozen=True):
+    """It could not be rolled back, and the person goes on without that."""
+
+
+class TaskRolledBack(Event, frozen=True):
+    files: tuple[str, ...] = ()
 
 
 class WorkspaceScouted(Event, frozen=True):
@@ -130,6 +160,10 @@ class PlanKept(Event, frozen=True):
 
 class Continued(Event, frozen=True):
     """On to the next batch, or, after the last one, to the end."""
+
+
+class EndedHere(Event, frozen=True):
+    """The batches that are left are not done, and the queue goes on."""
 
 
 class WorkflowFinalized(Event, frozen=True):
@@ -188,6 +222,12 @@ WorkflowEvent = (
     | BatchRevised
     | BatchBuilt
     | BuildResumed
+    | TaskSkipped
+    | CommentBegun
+    | CommentDropped
+    | RollBackWanted
+    | RollBackDropped
+    | TaskRolledBack
     | WorkspaceScouted
     | ScopeReassessed
     | ReassessmentPassed
@@ -196,6 +236,7 @@ WorkflowEvent = (
     | AdjustmentAsked
     | PlanKept
     | Continued
+    | EndedHere
     | WorkflowFinalized
     | NextChosen
     | NextBegun

@@ -77,6 +77,8 @@ class SavedWorkflow(SavedFields):
     config: dict[str, Any] | None = None
     brainstorm: SavedTalk | None = None
     design_path: str | None = None
+    design_content: str | None = None
+    """Only read: another tool writes it."""
     batches: tuple[Batch, ...] | None = None
     current_batch_index: int | None = None
     total_cost_usd: float | None = None
@@ -90,6 +92,12 @@ class SavedWorkflow(SavedFields):
     revision_wanted: bool = False
     wishes: str = ""
     open_tasks: str = ""
+    failed_task: int = 0
+    before_task: str = ""
+    failed_with: str = ""
+    skipped: tuple[int, ...] = ()
+    commenting: bool = False
+    rolling_back: bool = False
     scouted: bool = False
     assessment: str = ""
     proposed_batches: tuple[Part, ...] | None = None

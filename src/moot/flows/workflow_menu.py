@@ -14,17 +14,25 @@ from moot.flows.workflow_events import (
     AdjustmentBegun,
     AdjustmentDropped,
     BuildResumed,
+    CommentBegun,
+    CommentDropped,
     Continued,
+    EndedHere,
     NextChosen,
     PlanKept,
     ReassessmentPassed,
     RevisionWanted,
+    RollBackDropped,
+    RollBackWanted,
     Stopped,
+    TaskSkipped,
     TriedAgain,
     WorkflowEvent,
 )
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 
+INTERRUPTED = "Interrupted"
+"""The kind of a failure that was the person's own wish."""
 STOP = Option("X", "Stop – everything is saved, and can be resumed")
 
 
@@ -41,6 +49,8 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
             return AskPerson("verdict", "whether the plan is revised again", occasion, options(state))
         case Stage.AT_OPEN_TASKS:
             return AskPerson("open-tasks", _what_now(state.open_tasks), occasion, options(state))
+        case Stage.COMMENTING:
+            return AskPerson("comment", "what the agent should know", occasion, options(state))
         case Stage.AT_REASSESSMENT:
             return AskPerson("reassess", f"{progress(state)} What next?", occasion, options(state))
         case Stage.ADJUSTING:
@@ -54,7 +64,7 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
 
 def _what_now(happened: str) -> str:
     """Asked after the first line of what happened: the whole of it may be long, and is shown elsewhere."""
-    return f"{happened.strip().partition(chr(10))[0].rstrip('.')}. What now?"
+    return f"{happened.strip().partition(chr(10))[0].rstrip(' .:')}. What now?"
 
 
 def progress(state: WorkflowState) -> str:
@@ -72,10 +82,10 @@ def options(state: WorkflowState) -> tuple[Option, ...]:
         case Stage.AT_VERDICT:
             return (Option("R", "Revise the plan once more, and review it again"), STOP)
         case Stage.AT_OPEN_TASKS:
-            return (Option("R", "Retry the open tasks"), STOP)
+            return _at_open_tasks(state)
         case Stage.AT_REASSESSMENT:
             return _at_reassessment(state)
-        case Stage.ADJUSTING:
+        case Stage.ADJUSTING | Stage.COMMENTING:
             return (Option("B", "Back to the menu"), STOP)
         case _:
             return (Option("A", f"Accept – begin {state.waiting[0]}"),)
@@ -86,11 +96,27 @@ def _without_it(state: WorkflowState) -> tuple[Option, ...]:
     talk = state.brainstorm
     if state.beneath is Stage.REASSESSING:
         return (Option("B", "Back – go on without a reassessment"),)
+    if state.beneath is Stage.ROLLING_BACK:
+        return (Option("B", "Back – without rolling back"),)
     if state.beneath is not Stage.BRAINSTORMING:
         return ()
     if talk.situation is Situation.IN_ROUND:
         return (Option("B", "Back to the menu, without it"),)
     return (Option("B", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
+
+
+def _at_open_tasks(state: WorkflowState) -> tuple[Option, ...]:
+    if not state.failed_task:
+        return (Option("R", "Retry the open tasks"), STOP)
+    # Not B, which the left arrow types: one slip would undo work.
+    undo = (Option("U", "Roll back – undo what the failed task changed"),) if state.before_task else ()
+    return (
+        Option("R", "Retry – the agent is told what failed"),
+        Option("S", "Skip – leave this task open, and go on with the next"),
+        *undo,
+        Option("C", "Comment – say something to the agent, and retry"),
+        STOP,
+    )
 
 
 def _at_reassessment(state: WorkflowState) -> tuple[Option, ...]:
@@ -99,7 +125,8 @@ def _at_reassessment(state: WorkflowState) -> tuple[Option, ...]:
     go_on = f"Continue to batch {state.current_batch + 2}{title}" if left else "Continue to the end"
     changed = state.proposed != state.left_over
     keep = (Option("K", f"Keep the batches as they were ({len(state.left_over)} left)"),) if changed else ()
-    return (Option("A", go_on), Option("D", "Adjust scope"), *keep, Option("X", "Stop here – saved"))
+    here = Option("H", "Stop here – the other batches are not done, and the queue goes on")
+    return (Option("A", go_on), Option("D", "Adjust scope"), *keep, *((here,) if left else ()), STOP)
 
 
 # -- what was typed ------------------------------------------------------------------------------
@@ -111,8 +138,8 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
         return Stopped()
     if stage is Stage.BRAINSTORMING:
         return brainstorm_menu.answered(state.brainstorm, text)
-    if stage is Stage.ADJUSTING:
-        return AdjustmentDropped() if text.casefold() == "b" else AdjustmentAsked(text)
+    if stage in (Stage.ADJUSTING, Stage.COMMENTING):
+        return _written(stage, text)
     key, rest = menus.chosen(options(state), text)
     match stage, key:
         case _, "X":
@@ -124,21 +151,45 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
         case Stage.AT_VERDICT, _:
             return RevisionWanted(rest)
         case Stage.AT_OPEN_TASKS, _:
-            return BuildResumed()
+            return _for_open_tasks(key, rest)
         case Stage.AT_REASSESSMENT, "A":
             return Continued()
         case Stage.AT_REASSESSMENT, "D":
             return AdjustmentAsked(rest) if rest else AdjustmentBegun()
         case Stage.AT_REASSESSMENT, _:
-            return PlanKept()
+            return EndedHere() if key == "H" else PlanKept()
         case _:
             return NextChosen()
+
+
+def _written(stage: Stage, text: str) -> WorkflowEvent:
+    dropped = text.casefold() == "b"
+    if stage is Stage.ADJUSTING:
+        return AdjustmentDropped() if dropped else AdjustmentAsked(text)
+    return CommentDropped() if dropped else BuildResumed(text)
+
+
+def _for_open_tasks(key: str, rest: str) -> WorkflowEvent:
+    match key:
+        case "S":
+            return TaskSkipped()
+        case "U":
+            return RollBackWanted()
+        case "C" if not rest:
+            return CommentBegun()
+        case _:
+            return BuildResumed(rest)
 
 
 def _back(state: WorkflowState) -> WorkflowEvent:
     if state.phase is Phase.REASSESS:
         return ReassessmentPassed()
-    return RequestWithdrawn() if state.brainstorm.request is not None else GoneBack()
+    if state.phase is Phase.EXECUTE:
+        return RollBackDropped()
+    if state.brainstorm.request is None:
+        return GoneBack()
+    interrupted = state.failure is not None and state.failure.kind == INTERRUPTED
+    return RequestWithdrawn(keeps_comment=not interrupted)
 
 
 def remaining_in_words(state: WorkflowState) -> str:

@@ -82,8 +82,9 @@ def _decisions(talk: BrainstormState) -> list[str]:
 # -- the planner's brief -------------------------------------------------------------------------
 
 
-def planner_brief(state: WorkflowState) -> str:
-    """What the proposal of the current batch is drafted from."""
+def planner_brief(state: WorkflowState, written: str = "") -> str:
+    """What the proposal of the current batch is drafted from. `written` is a design that the state knows only
+    the path of."""
     number, count = state.current_batch + 1, len(state.batches)
     parts = [f"{state.batch.title}\n\n{state.batch.description}"]
     if count > 1:
@@ -96,9 +97,9 @@ def planner_brief(state: WorkflowState) -> str:
             parts.append("Not part of this batch, because later ones do it:\n" + "\n".join(later))
     if state.assessment and number > 1:
         parts.append(f"After the batch before this one:\n{state.assessment}")
-    parts.append(
-        f"The design, of which this is {'a part' if count > 1 else 'the whole'}:\n\n{design_document(state)}"
-    )
+    share = "a part" if count > 1 else "the whole"
+    design = written.strip() or design_document(state)
+    parts.append(f"The design, of which this is {share}:\n\n{design}")
     if state.brainstorm.scout_output:
         parts.append(f"Seen in the workspace:\n{state.brainstorm.scout_output}")
     brief = "\n\n".join(parts)

@@ -31,12 +31,18 @@ from moot.flows.workflow_file import (
     SavedWorkflow,
 )
 from moot.flows.workflow_state import Phase, WorkflowState
+from moot.texts.faults import msgspec_fault
 
 Saved = Mapping[str, Any]
 
 USER = "user"
 """What the file calls the person."""
-_PHASES = {"plan-draft": Phase.PLAN, "plan-write": Phase.PLAN, "plan-review": Phase.REVIEW}
+_PHASES = {
+    "plan-draft": Phase.PLAN,
+    "plan-write": Phase.PLAN,
+    "plan-review": Phase.REVIEW,
+    "configure": Phase.REVIEW,
+}
 """Names that files of other programs have for ours."""
 _QUESTION_TYPES = {"choice": "choice", "text": "text", "input": "text"}
 _AT = re.compile(r" - at `(?:key in )?\$\.?(?P<field>[^`]*)`$")
@@ -52,7 +58,7 @@ def snapshot(state: WorkflowState) -> Saved:
         user_description=state.brainstorm.description,
         config=dict(state.config),
         design_path=state.design_path,
-        batches=state.batches,
+        batches=state.batches or _pending(state.brainstorm.batches),
         current_batch_index=state.current_batch,
         total_cost_usd=state.total_cost,
         started_at=state.started_at,
@@ -64,6 +70,12 @@ def snapshot(state: WorkflowState) -> Saved:
         revision_wanted=state.revision_wanted,
         wishes=state.wishes,
         open_tasks=state.open_tasks,
+        failed_task=state.failed_task,
+        before_task=state.before_task,
+        failed_with=state.failed_with,
+        skipped=state.skipped,
+        commenting=state.commenting,
+        rolling_back=state.rolling_back,
         scouted=state.scouted,
         assessment=state.assessment,
         proposed_batches=state.proposed,
@@ -81,6 +93,10 @@ def snapshot(state: WorkflowState) -> Saved:
     )
     plain = _plain(saved, SavedWorkflow(phase="", user_description=""))
     return plain | {"brainstorm": _plain(_talk(state.brainstorm), SavedTalk())}
+
+
+def _pending(parts: tuple[Part, ...]) -> tuple[Batch, ...]:
+    return tuple(Batch(part.title, part.description) for part in parts)
 
 
 def _plain(saved: SavedFields, default: SavedFields) -> dict[str, Any]:
@@ -158,7 +174,9 @@ def state_of(saved: Saved) -> WorkflowState:
         id=file.id,
         config=file.config or {},
         started_at="" if file.started_at is None else file.started_at,
-        brainstorm=_brainstorm(file.brainstorm or SavedTalk(), file.user_description),
+        brainstorm=_with_design(
+            _brainstorm(file.brainstorm or SavedTalk(), file.user_description), file.design_content or ""
+        ),
         design_path=file.design_path or "",
         batches=file.batches or (),
         current_batch=file.current_batch_index or 0,
@@ -169,6 +187,12 @@ def state_of(saved: Saved) -> WorkflowState:
         revision_wanted=file.revision_wanted,
         wishes=file.wishes,
         open_tasks=file.open_tasks,
+        failed_task=file.failed_task,
+        before_task=file.before_task,
+        failed_with=file.failed_with,
+        skipped=file.skipped,
+        commenting=file.commenting,
+        rolling_back=file.rolling_back,
         scouted=file.scouted,
         assessment=file.assessment,
         proposed=file.proposed_batches,
@@ -193,8 +217,7 @@ def _refused(error: msgspec.ValidationError) -> InvalidInput:
     field = found["field"] if found else ""
     if missing:
         field = f"{field}.{missing[1]}".lstrip(".")
-        problem = "is missing"
-    return InvalidInput(field or "workflow", problem)
+    return InvalidInput(field or "workflow", msgspec_fault(problem))
 
 
 def _phase(name: str) -> Phase:
@@ -256,6 +279,13 @@ def _brainstorm(file: SavedTalk, description: str) -> BrainstormState:
     return state
 
 
+def _with_design(state: BrainstormState, content: str) -> BrainstormState:
+    """Another tool has the design that the person approved in one piece."""
+    if not content.strip() or state.design_sections:
+        return state
+    return replace(state, design_sections=(Section("s1", "Design", content.strip(), "approved"),))
+
+
 def _question(number: int, file: SavedQuestion) -> Question:
     kind = _QUESTION_TYPES[_one_of(f"brainstorm.questions[{number}].type", file.type, _QUESTION_TYPES)]
     saved = {"id": file.id, "text": file.text, "type": kind, "options": file.options or ()}
@@ -296,13 +326,15 @@ def _check(state: BrainstormState) -> None:
 def _possible(state: WorkflowState) -> WorkflowState:
     """The state, or what comes closest to it among those that the flow can be in."""
     if state.phase is Phase.BRAINSTORM and not state.brainstorm.finished:
-        return state
+        # Until the brainstorm is over, they are its own.
+        talk = state.brainstorm
+        parts = talk.batches or tuple(Part(each.title, each.description) for each in state.batches)
+        return replace(state, brainstorm=replace(talk, batches=parts), batches=())
     if state.phase is Phase.BRAINSTORM:
         state = replace(state, phase=Phase.PLAN)
     if not state.batches:
         talk = state.brainstorm
-        parts = talk.batches or (Part(talk.title, talk.subject),)
-        state = replace(state, batches=tuple(Batch(part.title, part.description) for part in parts))
+        state = replace(state, batches=_pending(talk.batches or (Part(talk.title, talk.subject),)))
     if not 0 <= state.current_batch < len(state.batches):
         raise InvalidInput(
             "currentBatchIndex", f"is not the number of one of {len(state.batches)} batches, from 0"

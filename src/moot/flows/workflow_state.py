@@ -46,6 +46,8 @@ class Stage(StrEnum):
     AT_VERDICT = "at-a-verdict"
     BUILDING = "building"
     AT_OPEN_TASKS = "at-open-tasks"
+    COMMENTING = "commenting"
+    ROLLING_BACK = "rolling-back"
     SCOUTING = "scouting"
     REASSESSING = "reassessing"
     AT_REASSESSMENT = "at-a-reassessment"
@@ -76,6 +78,16 @@ class WorkflowState:
     wishes: str = ""
     open_tasks: str = ""
     """Why the batch is not complete, once building it has ended without that."""
+    failed_task: int = 0
+    """The number of the task that was tried in vain, from 1."""
+    before_task: str = ""
+    """What git calls the workspace as it was before the first attempt at that task."""
+    failed_with: str = ""
+    """What the agent that tries again is told: what failed, and what the person says to it."""
+    skipped: tuple[int, ...] = ()
+    """Numbers of the current batch's tasks that the person leaves open."""
+    commenting: bool = False
+    rolling_back: bool = False
     scouted: bool = False
     """Whether the workspace was looked at since the last batch was built."""
     assessment: str = ""
@@ -128,8 +140,12 @@ class WorkflowState:
                 return Stage.REVIEWING
             case Phase.REVIEW:
                 return Stage.REVISING if self._revision_is_due else Stage.AT_VERDICT
+            case Phase.EXECUTE if not self.open_tasks:
+                return Stage.BUILDING
+            case Phase.EXECUTE if self.rolling_back:
+                return Stage.ROLLING_BACK
             case Phase.EXECUTE:
-                return Stage.AT_OPEN_TASKS if self.open_tasks else Stage.BUILDING
+                return Stage.COMMENTING if self.commenting else Stage.AT_OPEN_TASKS
             case Phase.REASSESS if not self.scouted:
                 return Stage.SCOUTING
             case Phase.REASSESS if self.adjusting:

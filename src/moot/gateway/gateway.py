@@ -94,6 +94,7 @@ class Gateway:
             pricing=pricing,
             meter=self._meter,
             patience=Patience(retries=settings.retries),
+            key_variable=self._key_variable(name),
         )
 
     def pricing(self, name: ModelName) -> Pricing:
@@ -154,6 +155,18 @@ class Gateway:
         else:
             server = self._configured(name)
         return OpenAIProvider(**server, stall_seconds=stall)
+
+    def _key_variable(self, name: ModelName) -> str:
+        """Where the key for a model comes from; empty where it needs none."""
+        if name.provider == "anthropic":
+            token_only = self._env.get("ANTHROPIC_AUTH_TOKEN") and not self._env.get("ANTHROPIC_API_KEY")
+            return "ANTHROPIC_AUTH_TOKEN" if token_only else "ANTHROPIC_API_KEY"
+        if name.provider == "openai":
+            return "OPENAI_API_KEY"
+        if name.is_url:
+            return "MOOT_API_KEY"
+        configured = self._config.user.providers.get(name.provider)
+        return (configured.api_key_env or "") if configured else ""
 
     def _key(self, name: ModelName, variable: str) -> str | None:
         """A key as it can stand in a header; what cannot is a mistake in the variable."""

@@ -11,9 +11,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Protocol
 
-from moot.gateway.prices import Pricing
+from moot.gateway.prices import Pricing, usd
 from moot.gateway.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
 
 _BYTES_PER_TOKEN = 4
@@ -37,6 +38,45 @@ def charging(session: str) -> Iterator[None]:
         yield
     finally:
         _charged_to.reset(token)
+
+
+@dataclass(slots=True)
+class Bill:
+    """What requests have cost together. `nano_usd` is None where the price of one is not known."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    nano_usd: int | None = 0
+
+    def add(self, usage: Usage) -> None:
+        self.tokens_in += usage.input_tokens
+        self.tokens_out += usage.output_tokens
+
+    def add_cost(self, nano_usd: int | None) -> None:
+        self.nano_usd = None if self.nano_usd is None or nano_usd is None else self.nano_usd + nano_usd
+
+    @property
+    def cost_usd(self) -> float | None:
+        """None, too, where nothing was asked."""
+        return usd(self.nano_usd) if self.tokens_in or self.tokens_out else None
+
+
+_bill: ContextVar[Bill | None] = ContextVar("bill", default=None)
+
+
+@contextmanager
+def billing(bill: Bill) -> Iterator[None]:
+    """While this lasts, what requests cost here is added to the bill, also of those that fail."""
+    token = _bill.set(bill)
+    try:
+        yield
+    finally:
+        _bill.reset(token)
+
+
+def open_bill() -> Bill:
+    """The one to which a request that ends here belongs; one that nobody reads where there is none."""
+    return _bill.get() or Bill()
 
 
 class Attempt(Protocol):
@@ -69,11 +109,14 @@ class _Unnoted:
         self._pricing = pricing
 
     def end(self, _outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+        open_bill().add(usage)
         return asyncio.ensure_future(self._cost(usage, nano_usd))
 
     async def _cost(self, usage: Usage, nano_usd: int | None) -> int | None:
         await self._pricing.load()
-        return self._pricing.nano_usd(usage) if nano_usd is None else nano_usd
+        cost = self._pricing.nano_usd(usage) if nano_usd is None else nano_usd
+        open_bill().add_cost(cost)
+        return cost
 
 
 UNMETERED: Meter = _Unmetered()

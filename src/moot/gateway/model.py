@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from moot.errors import DraftInvalid, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
+from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.gateway import prices
 from moot.gateway.metering import UNMETERED, Meter, least_of, most_of
 from moot.gateway.names import ModelName
@@ -41,6 +41,7 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
+from moot.texts.faults import explain
 
 D = TypeVar("D", bound=BaseModel)
 
@@ -109,6 +110,7 @@ class Model:
         pricing: Pricing = UNKNOWN,
         meter: Meter = UNMETERED,
         patience: Patience | None = None,
+        key_variable: str = "",
         tool_rounds: int = 40,
         tool_calls: int = 200,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -119,6 +121,7 @@ class Model:
         self._pricing = pricing
         self._meter = meter
         self._patience = patience or Patience()
+        self._key_variable = key_variable
         self._tool_rounds = tool_rounds
         self._tool_calls = tool_calls
         self._sleep = sleep
@@ -126,7 +129,10 @@ class Model:
     async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
         talk = _Talk(request, None, hear, on_wait)
-        turn, _ = await self._converse(talk, request.messages)
+        turn, messages = await self._converse(talk, request.messages)
+        if request.remind is not None and (reminder := request.remind()):
+            answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(reminder))
+            turn, _ = await self._converse(talk, answered)
         if not turn.text.strip():
             raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
         return self._reply(talk, turn)
@@ -182,6 +188,8 @@ class Model:
             talk.attempts += 1
             try:
                 return await self._attempt(talk, call, listen)
+            except KeyRefused as refused:
+                raise refused.naming(self._key_variable) from refused
             except ProviderFailed as failed:
                 retry += 1
                 wait = None if heard else self._patience.wait_before(retry, failed)
@@ -245,7 +253,7 @@ def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:
     try:
         return shape.model_validate_json(turn.text)
     except ValidationError as invalid:
-        raise DraftInvalid(shape.__name__, _told(invalid), turn.text) from invalid
+        raise DraftInvalid(shape.__name__, explain(invalid.errors(), "reply"), turn.text) from invalid
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:
@@ -257,19 +265,11 @@ async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:
     try:
         return ToolAnswered(call.id, await tool.run(tool.takes.model_validate_json(call.arguments)))
     except ValidationError as invalid:
-        return ToolAnswered(call.id, f"Input not accepted: {_told(invalid)}", is_error=True)
+        return ToolAnswered(
+            call.id, f"Input not accepted: {explain(invalid.errors(), 'input')}", is_error=True
+        )
     except ToolFault as fault:
         return ToolAnswered(call.id, str(fault), is_error=True)
-
-
-def _told(invalid: ValidationError) -> str:
-    """At most five problems, each as `field: what is wrong`."""
-    problems = [
-        f"{'.'.join(str(part) for part in e['loc']) or 'reply'}: {e['msg']}"
-        for e in invalid.errors(include_url=False)
-    ]
-    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-    return "; ".join(problems[:5]) + more
 
 
 def _correction(invalid: DraftInvalid) -> str:

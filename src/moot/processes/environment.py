@@ -111,13 +111,18 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _named_by_codex(env: Env) -> Iterator[str]:
-    """The variables that the person's own Codex settings name: where a provider's key is, for one."""
+def codex_settings(env: Env) -> dict[str, Any]:
+    """The person's own; none where they cannot be read."""
     home = Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/")) / ".codex")
     try:
-        settings = tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return
+        return {}
+
+
+def _named_by_codex(env: Env) -> Iterator[str]:
+    """The variables that the person's own Codex settings name: where a provider's key is, for one."""
+    settings = codex_settings(env)
     if "bedrock" in str(settings.get("model_provider")):
         yield "AWS_*"
     for kind in ("model_providers", "mcp_servers"):

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from moot.conversation import PERSON, Capped
 from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import REPLAY_WORDS, Level, Limits
+from moot.flows.brainstorm_events import QUESTION_LIMITS, REPLAY_WORDS, Level, Limits
 from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
 from moot.flows.workflow_state import REASSESS_STEP, Phase, WorkflowState
 from moot.prompting import brainstorm_shapes as shapes
@@ -96,7 +96,8 @@ def _doing(talk: BrainstormState) -> dict[str, str]:
     match talk.step:
         case Step.QUESTIONS:
             kept = ", ".join(each.id for each in talk.questions if each.answered)
-            return {"count": _count(talk.question_totals), "kept": kept or "there are none yet"}
+            usual = (min(QUESTION_LIMITS[talk.level][0], talk.question_totals[1]), talk.question_totals[1])
+            return {"count": _count(usual), "kept": kept or "there are none yet"}
         case Step.DESIGN:
             return {"shown": _shown(talk)}
         case _:
@@ -220,7 +221,7 @@ def _so_far(talk: BrainstormState) -> str:
     if talk.batches:
         parts.append("\n".join(("Batches, confirmed by the person:", *words.parts(talk.batches, "Batch"))))
     if talk.questions:
-        listed = "\n".join(f"  {each.id}. {words.question(each)}" for each in talk.questions)
+        listed = "\n".join(f"  {each.id}. {words.question_with_options(each)}" for each in talk.questions)
         parts.append(f"Questions, and the person's answers:\n{listed}")
     if talk.approaches and not talk.approaches_stale:
         listed = words.approaches(talk.approaches, talk.recommendation, talk.because)

@@ -96,6 +96,14 @@ def review(change_id: str, dismissed: Dismissed = ()) -> str:
     return fill("change/review", {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)})
 
 
+def reminder() -> str:
+    """What a reviewer is told who has ended without a review, in the same conversation."""
+    return (
+        "You have not appended a review: what you say counts for nothing. Call append_review now. If it asks "
+        "you to read a file first, read it to its end and call append_review again."
+    )
+
+
 def review_without_tools(change_id: str, files: Mapping[str, str], dismissed: Dismissed = ()) -> Request:
     told = {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)}
     return Request(
@@ -140,8 +148,17 @@ def agents_file(
 # -- building ------------------------------------------------------------------------------------
 
 
-def task(change_id: str, change_dir: str, tasks: Sequence[Task], number: int, test: str) -> str:
-    """What a coding agent is told about one task. `number` counts from 1."""
+_FAILED = (
+    "This task was tried before, and failed. What that came to is below; what it has changed may still be "
+    "there. Find the cause before you change anything."
+)
+
+
+def task(
+    change_id: str, change_dir: str, tasks: Sequence[Task], number: int, test: str, failed: str = ""
+) -> str:
+    """What a coding agent is told about one task. `number` counts from 1; `failed` is what an attempt before
+    this one came to."""
     before = [t.text for t in tasks[: number - 1] if t.done]
     done = "\n\nAlready done, by others or by you:\n" + "\n".join(f"- {text}" for text in before)
     run = f"\n\nAfterwards this command is run, and has to succeed: `{test}`"
@@ -155,6 +172,7 @@ def task(change_id: str, change_dir: str, tasks: Sequence[Task], number: int, te
             "count": str(len(tasks)),
             "done": done if before else "",
             "test": run if test else "",
+            "failed": f"\n\n{_FAILED}\n\n<failed>\n{failed}\n</failed>" if failed else "",
         },
     )
 

@@ -31,12 +31,12 @@ def system_prompt(persona: Persona) -> str:
         f"How far you go:\n{rubric}",
         f"How you reason:\n{persona.reasoning}",
         f"How you talk with people: {persona.interaction.style}, {persona.interaction.tone}.",
-        f"What you do not do:\n{persona.boundaries}",
+        f"The limits that you keep to:\n{persona.boundaries}",
         f"How you sound:\n{voice.description}",
         _listed("What you look through", (voice.lens,) if voice.lens else ()),
         _listed("Sentences of yours sound like these", voice.patterns),
         _listed("How you behave towards the others", voice.behaviours),
-        _listed("You never", voice.forbidden.rules),
+        _listed("Rules for your words", voice.forbidden.rules),
         f"Words you do not use unless somebody else did first: {', '.join(voice.forbidden.words)}."
         if voice.forbidden.words
         else "",

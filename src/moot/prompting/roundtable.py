@@ -24,6 +24,11 @@ _REDIRECT = (
     "line instead: REDIRECT: <the subject, in a few words> | <the step or phase where it belongs>"
 )
 
+_ASKED_YOU = (
+    "The person has turned to you and waits for your answer. Say in your own words where you stand, even if "
+    "it is only whom you agree with and why. Only the contribution itself."
+)
+
 
 def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
     table = _table(state)
@@ -73,8 +78,11 @@ def again(state: Seated, persona: Persona, *, small: bool) -> Request:
         return request
     returned = _table(state).returned
     assert returned is not None
-    wrong = fill("roundtable/again", {"words": ", ".join(returned.words)})
-    messages: tuple[Message, ...] = (*request.messages, ModelSaid(returned.text), UserSaid(wrong))
+    wrong = _ASKED_YOU
+    if returned.words:
+        wrong = fill("roundtable/again", {"words": ", ".join(returned.words)})
+    silence = returned.text or "(silent)"
+    messages: tuple[Message, ...] = (*request.messages, ModelSaid(silence), UserSaid(wrong))
     return Request(
         system=request.system,
         messages=messages,

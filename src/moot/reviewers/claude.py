@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+from moot.errors import ProviderFailed
 from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
@@ -34,6 +37,7 @@ _PREFIX = f"mcp__{SERVER}__"
 USERS_SETTINGS = "--setting-sources=user"
 """Not the repository's, which can name programs to run: asked by nobody, Claude Code would trust them."""
 _SERVER_STARTS_WITHIN_MS = "60000"
+_EFFORT = "CLAUDE_CODE_EFFORT_LEVEL"
 _STATUSES = {"authentication_failed": 401, "rate_limit": 429}
 
 
@@ -52,11 +56,16 @@ class Claude:
         result = heard.result
         if result is None:
             raise failure(self.name, ended.last_line or "it ended without a result")
-        if result.get("is_error") is not False:
-            raise _failure(result, heard.status)
-        _check_denials(result)
         models = _by_model(result)
         used = _used(models)
+        try:
+            if result.get("is_error") is not False:
+                raise _failure(result, heard.status)
+            _check_denials(result)
+        except ProviderFailed as failed:
+            if models:
+                failed.used, failed.cost_usd = (used.read, used.written, used.cached), _cost(models)
+            raise
         return Outcome(
             session_id=heard.session,
             model=heard.model,
@@ -68,6 +77,21 @@ class Claude:
             said=str(result.get("result", "")),
         )
 
+    def _with_effort(self, job: Job) -> Mapping[str, str]:
+        """By a variable: an older Claude Code would not start with an option that it does not know. It goes
+        before the person's settings, so that these are looked at first."""
+        if not job.effort or _EFFORT in self._env or "effortLevel" in self._settings():
+            return self._env
+        return {**self._env, _EFFORT: job.effort}
+
+    def _settings(self) -> Mapping[str, Any]:
+        home = self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude"
+        try:
+            found = json.loads((Path(home) / "settings.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     async def _attempt(self, job: Job, session: str | None, progress: Progress) -> tuple[_Heard, Ended]:
         heard = _Heard(job, progress)
         ended = await run(
@@ -75,7 +99,7 @@ class Claude:
             (self._program, *_arguments(job, session)),
             text=job.instructions,
             cwd=job.workspace_root,
-            env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),
+            env=await asyncio.to_thread(with_harmless_git, self._with_effort(job), job.workspace_root),
             timeout=job.timeout,
             hear=heard.hear,
         )

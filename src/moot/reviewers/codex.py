@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from moot.errors import ProviderFailed
+from moot.processes import environment
 from moot.processes.git_settings import with_harmless_git
 from moot.reviewers.process import Ended, run
 from moot.reviewers.protocol import (
@@ -50,11 +52,15 @@ class Codex:
         if heard.thread is None and job.session is not None:
             heard, ended = await self._attempt(job, None, progress)
         if heard.used is None or heard.problem is not None:
-            raise _failure(
+            failed = _failure(
                 heard.problem
                 or ended.last_line.removeprefix("Error: ")
                 or "it ended without finishing its turn"
             )
+            if heard.used is not None:
+                used = _since(job, heard.used) if heard.thread == job.resume else heard.used
+                failed.used = (used.read, used.written, used.cached)
+            raise failed
         used = _since(job, heard.used) if heard.thread == job.resume else heard.used
         return Outcome(
             session_id=heard.thread,
@@ -67,11 +73,16 @@ class Codex:
             said=heard.said,
         )
 
+    def _effort(self, job: Job) -> list[str]:
+        if not job.effort or "model_reasoning_effort" in environment.codex_settings(self._env):
+            return []
+        return ["-c", f'model_reasoning_effort="{job.effort}"']
+
     async def _attempt(self, job: Job, thread: str | None, progress: Progress) -> tuple[_Heard, Ended]:
         heard = _Heard(job, progress)
         ended = await run(
             self.name,
-            (self._program, *_arguments(job, thread)),
+            (self._program, *self._effort(job), *_arguments(job, thread)),
             text=job.instructions,
             cwd=job.workspace_root,
             env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),
@@ -170,7 +181,7 @@ def _since(job: Job, used: Tokens) -> Tokens:
     return Tokens(used.read - before.read, used.written - before.written, max(0, used.cached - before.cached))
 
 
-def _failure(problem: str) -> Exception:
+def _failure(problem: str) -> ProviderFailed:
     found = _STATUS.search(problem)
     try:
         told = part(json.loads(problem), "error")

@@ -143,7 +143,12 @@ class _Claude:
         arguments.append("--permission-mode=acceptEdits")
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if result.get("is_error") is not False:
-            raise failure(self.name, str(result.get("result", "")) or ended.last_words)
+            failed = failure(self.name, str(result.get("result", "")) or ended.last_words)
+            if usage := part(result, "usage"):
+                failed.used = (count(usage, "input_tokens"), count(usage, "output_tokens"), 0)
+                told = result.get("total_cost_usd")
+                failed.cost_usd = float(told) if isinstance(told, int | float) else None
+            raise failed
         usage, cost = part(result, "usage"), result.get("total_cost_usd")
         return Worked(
             "claude",

@@ -61,6 +61,8 @@ class Job:
     mcp_command: tuple[str, ...]
     run: str = ""
     tokens_before: Tokens = Tokens()
+    effort: str = ""
+    """How hard it is to think, where the person's own settings of the program do not say."""
 
     @property
     def session(self) -> str | None:

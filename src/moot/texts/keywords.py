@@ -30,6 +30,21 @@ they thing things this those through time too try two under until upon use used 
 using very via want wants was way ways well were what when where whether which while who whole why will
 wish with within without work working works would year yes yet you your
 """
+_UNTELLING_TOO = """
+able according across actually against ago almost alone along although among anyone anything anyway apart
+around ask asks asked aside away back became become becomes behind beside besides beyond big bit bring brings
+call came care certain certainly clear clearly come comes coming consider day days did different either
+enough especially everyone exactly except expect fact far feel find finds forth found further general getting
+goes going gone got great hard hardly hello hence him himself hope idea important indeed inside instead
+interested involve keeps known large least leave left lets lies long longer lost lot lots main mainly matter
+mean means meant mine mostly myself namely near nearly neither nice nobody none nor often okay one's ought
+ours outside particular past perhaps place plus point probably put quite reason recent recently regarding
+right said say says second seem seems seen sense several shall she small sometimes somehow somewhere sort
+start started starts step stop tell tends thank thanks themselves thereby though three throughout thus till
+today together told toward towards turn turned twice type unless unlike usually various wanted week went
+whatever whenever wherever whoever whose wrong yesterday
+"""
+"""Words of talk rather than of the matter."""
 _RISKY_WORDS = """
 authentication authorization billing breaking compliance concurrency credentials cryptography deletion
 downtime encryption gdpr invoice irreversible legal login migrate migration migrations money oauth outage
@@ -37,10 +52,12 @@ password passwords payment payments permission permissions personal privacy prod
 rollback safety secret secrets security transaction transactions
 """
 
-_UNTELLING = frozenset(_UNTELLING_WORDS.split())
+_UNTELLING = frozenset(f"{_UNTELLING_WORDS} {_UNTELLING_TOO}".split())
 _RISKY = frozenset(_RISKY_WORDS.split())
 
 _LETTER = r"[^\W\d_]"
+_NOT_WORDS = re.compile(rf"\b{_LETTER}{{1,12}}n['’]t\b|['’](?:s|d|m|re|ve|ll)\b", re.IGNORECASE)
+"""don't, isn't; what is left of it's, they'd, we've."""
 _QUOTED = re.compile(r"`([^`\n]{2,60})`")
 _WORD = re.compile(rf"{_LETTER}\w*(?:[-.]{_LETTER}\w*)*")
 _Y = re.compile(r"(?:ies|ied|y)$")
@@ -111,7 +128,7 @@ def as_keywords(words: Iterable[str]) -> tuple[Keyword, ...]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
+    return [word.lower() for word in _WORD.findall(_NOT_WORDS.sub(" ", text))]
 
 
 def _stem(word: str) -> str:

@@ -56,6 +56,18 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A heading with what stands below it, up to the next heading of any level; without one, what stands
+    above the first. HTML comments directly on top of the heading are its own: `start` is where the heading
+    begins in the text, `body` where what is below it does."""
+
+    heading: Heading | None
+    text: str
+    start: int = 0
+    body: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """An outermost block: `kind` and `markup` as the parser names them, `content` its raw text, `first` its
     first line and `behind` the line after its last, both counted from 0."""
@@ -147,6 +159,25 @@ def sections(text: str) -> tuple[Section, ...]:
     return tuple(found)
 
 
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The text cut before every heading: joined, they are the text. The first has no heading."""
+    document = parse(text)
+    comment_above = {block.behind: block.first for block in document.blocks() if _is_opening_comment(block)}
+    found = sections(text)
+    cuts = []
+    for section in found:
+        line = section.heading.line - 1
+        while line in comment_above:
+            line = comment_above[line]
+        cuts.append(document.starts[line] if line else 0)
+    if not found:
+        return (Piece(None, text),)
+    made = [Piece(None, text[: cuts[0]])]
+    for section, cut, end in zip(found, cuts, [*cuts[1:], len(text)], strict=True):
+        made.append(Piece(section.heading, text[cut:end], section.start - cut, section.body - cut))
+    return tuple(made)
+
+
 def find_section(text: str, title: str) -> Section | None:
     """The section of that title; failing that, the one whose title shares the most words with it, if
     these are more than half of the shorter title's. The first of equals."""
@@ -181,6 +212,21 @@ def code_lines(text: str) -> frozenset[int]:
         if token.type in {"fence", "code_block"} and token.map is not None:
             lines.update(range(token.map[0] + 1, token.map[1] + 1))
     return frozenset(lines)
+
+
+def links(text: str) -> tuple[tuple[int, str], ...]:
+    """The line, counted from 1, of its paragraph, and the target of every link and image."""
+    found = []
+    for token in parse(text).tokens:
+        if token.type != "inline" or token.map is None or "](" not in token.content:
+            continue
+        shown: list[Token] = []
+        _PARSER.inline.parse(token.content, _PARSER, {}, shown)
+        for part in shown:
+            target = part.attrGet("href" if part.type == "link_open" else "src")
+            if part.type in {"link_open", "image"} and isinstance(target, str):
+                found.append((token.map[0] + 1, target))
+    return tuple(found)
 
 
 # -- adding --------------------------------------------------------------------------------------

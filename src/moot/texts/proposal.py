@@ -35,6 +35,10 @@ _STEP = re.compile(
     r"^[ \t]*+[*_]*+(?P<word>when|then)(?![^\W_])[*_]*+:?+[*_]*+[ \t]*+\S", re.IGNORECASE | re.MULTILINE
 )
 
+_CONFLICT = re.compile(r"<{7}(?: |$)|>{7}(?: |$)|\|{7}(?: |$)")
+_TO_DO = re.compile(r"(?:todo|tbd|tba|fixme|xxx|\?+|\.\.\.|…)[\s:.!?…]*", re.IGNORECASE)
+_LABEL = re.compile(r"(?:(?P<name>R\d+)\s*(?:[:.–—-]\s*|\s|$)|scenario\s*:\s*)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -50,17 +54,28 @@ class Finding:
 
 
 def check_proposal(text: str, file: str = "proposal.md") -> tuple[Finding, ...]:
-    return tuple(_check_sections(review_block.outside(text), file, PROPOSAL_SECTIONS))
+    text = review_block.outside(text)
+    return (*_check_sections(text, file, PROPOSAL_SECTIONS), *_check_unfinished(text, file))
 
 
 def check_spec(text: str, file: str) -> tuple[Finding, ...]:
-    return (*_check_sections(text, file, SPEC_SECTIONS), *_check_scenarios(text, file))
+    return (
+        *_check_sections(text, file, SPEC_SECTIONS),
+        *_check_requirements(text, file),
+        *_check_scenarios(text, file),
+        *_check_unfinished(text, file),
+    )
 
 
 def check_tasks(text: str, file: str = "tasks.md") -> tuple[Finding, ...]:
-    if tasks.tasks(text):
-        return ()
-    return (Finding(file, 1, "error", "there is no task: a line that begins with '- [ ] '"),)
+    boxes = tasks.tasks(text)
+    none = (Finding(file, 1, "error", "there is no task: a line that begins with '- [ ] '"),)
+    unnamed = (
+        Finding(file, task.line, "warning", f"the task '{task.text}' says nothing yet")
+        for task in boxes
+        if _TO_DO.fullmatch(task.text)
+    )
+    return (*(none if not boxes else ()), *unnamed, *_check_unfinished(text, file))
 
 
 def _check_sections(text: str, file: str, titles: Sequence[str]) -> Iterator[Finding]:
@@ -77,6 +92,38 @@ def _check_sections(text: str, file: str, titles: Sequence[str]) -> Iterator[Fin
             yield Finding(file, fitting[0].heading.line, "error", f"the section '## {title}' is empty")
         for again in fitting[1:]:
             yield Finding(file, again.heading.line, "warning", f"the section '## {title}' is there twice")
+
+
+def _check_unfinished(text: str, file: str) -> Iterator[Finding]:
+    """What a merge has left behind, and headings that somebody wanted to write later."""
+    code = markdown.code_lines(text)
+    for number, line in enumerate(LINE_BREAK.split(text), start=1):
+        if number not in code and _CONFLICT.match(line):
+            yield Finding(file, number, "error", f"a conflict of a merge is left here: '{line[:7]}'")
+    for heading in markdown.headings(text):
+        if _TO_DO.fullmatch(_LABEL.sub("", heading.title)):
+            yield Finding(file, heading.line, "warning", f"the heading '{heading.title}' says nothing yet")
+
+
+def _check_requirements(text: str, file: str) -> Iterator[Finding]:
+    """Each has a title or a text, and a name of its own, by which a task or a review can speak of it."""
+    sections = markdown.sections(text)
+    whole = [s for s in sections if s.heading.level == 2 and s.heading.title.casefold() == "requirements"]
+    seen: dict[str, int] = {}
+    for section in (s for w in whole for s in sections if s.heading.level == 3 and w.body <= s.start < w.end):
+        heading = section.heading
+        label = _LABEL.match(heading.title)
+        title = heading.title[label.end() :] if label else heading.title
+        if not heading.title or (not title and not text[section.body : section.end].strip()):
+            yield Finding(file, heading.line, "error", "the requirement has no title")
+            continue
+        names = {title.casefold(), (label["name"] if label else "").casefold()} - {""}
+        twice = sorted(seen[name] for name in names if name in seen)
+        if twice:
+            problem = f"the requirement '{heading.title}' is there twice, in line {twice[0]}, too"
+            yield Finding(file, heading.line, "error", problem)
+        for name in names:
+            seen.setdefault(name, heading.line)
 
 
 def _check_scenarios(text: str, file: str) -> Iterator[Finding]:
@@ -242,7 +289,9 @@ def spec_file_name(spec: SpecDraft, taken: Collection[str]) -> str:
 
 
 _FENCE = re.compile(r"(?P<backticks>`{3,})[^`]*|(?P<tildes>~{3,}).*")
-_STRUCTURE = re.compile(r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|<[a-z/!?]|`{3}|~{3}|=+$|-+$)", re.IGNORECASE)
+_STRUCTURE = re.compile(
+    r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|<[a-z/!?]|<{7}|>{7}|\|{7}|`{3}|~{3}|=+$|-+$)", re.IGNORECASE
+)
 
 
 def _joined(*parts: str) -> str:
@@ -274,6 +323,11 @@ def _prose(value: str) -> str:
 def _disarmed(value: str) -> str:
     """In code too: other readers of the block may not know what a fence is."""
     return re.sub(r"<!(?=--\s*review\s*:)", r"<\\!", value, flags=re.IGNORECASE)
+
+
+def without_markers(text: str) -> str:
+    """A text outside of reviews, in which nothing is taken for the beginning or the end of one."""
+    return _disarmed(text) if review_block.blocks(text) or any(_check_markers(text)) else text
 
 
 # -- a new text with the old reviews ---------------------------------------------------------------

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from moot.errors import InvalidInput
 from moot.texts import review_block
+from moot.texts.faults import fault_of, field_of
 from moot.texts.frontmatter import LINE_BREAK
 from moot.texts.review_block import Verdict
 
@@ -236,9 +237,9 @@ def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
     except ValidationError as error:
         first = error.errors()[0]
         name, *inside = map(str, first["loc"])
-        problem = first["msg"].removeprefix("Value error, ")
-        where = f"{'.'.join(inside)}: " if inside else ""
-        raise Unfit("telemetry" if name == "calls" else name, where + problem) from None
+        within = field_of(inside)
+        where = f"{within}: " if within else ""
+        raise Unfit("telemetry" if name == "calls" else name, where + fault_of(first)) from None
     return replace(state, totals=_summed(state.calls))
 
 

@@ -40,6 +40,8 @@ from moot.workspace.text_folder import TextFolder
 
 PROPOSAL = reviewed.PROPOSAL
 SPECS = "specs"
+SKELETON = "_skeleton.md"
+"""A form to copy, which other tools keep among the specifications."""
 TASKS = reviewed.TASKS
 AGENTS = "AGENTS.md"
 STATE = "STATE.yaml"
@@ -304,7 +306,7 @@ class ChangeFolder:
         return [
             f"{SPECS}/{name}"
             for name in self._files.names(SPECS)
-            if name.lower().endswith(".md") and not name.startswith(".")
+            if name.lower().endswith(".md") and not name.startswith(".") and name.lower() != SKELETON
         ]
 
 
@@ -386,6 +388,6 @@ def _blocks(text: str) -> tuple[Block, ...]:
 
 def _spec_name(name: str) -> str:
     name = name.removeprefix(f"{SPECS}/")
-    if "/" in name or name.startswith(".") or not name.lower().endswith(".md"):
+    if "/" in name or name.startswith(".") or not name.lower().endswith(".md") or name.lower() == SKELETON:
         raise InvalidInput("spec", f"{name[:80]!r} is no name of a Markdown file")
     return name

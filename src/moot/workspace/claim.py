@@ -1,4 +1,4 @@
-"""One process at a time works on a change, and another that wants to is told who does.
+"""One process at a time works on a change or an item, and another that wants to is told who does.
 
 Knows an OS lock, which ends with the process that holds it however that ends, and a text beside it that says
 who that is. The lock alone decides; the text is only for people, and may be missing or stale. Refuses to
@@ -30,19 +30,19 @@ _PATIENCE_SECONDS = 0.25
 
 
 @contextmanager
-def claimed(folder: Path, doing: str) -> Iterator[None]:
+def claimed(folder: Path, doing: str, kind: str = "change") -> Iterator[None]:
     """Holds the change, or raises Busy. `doing` completes "it is being …": challenged, implemented."""
     try:
         # By descriptor: the folder may be moved meanwhile, and what was put into it is removed all the same.
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFound("change", folder.name) from None
+        raise NotFound(kind, folder.name) from None
     try:
         lock = FileLock(folder / _LOCK, is_singleton=False, thread_local=False, fallback_to_soft=False)
         try:
             lock.acquire(timeout=_PATIENCE_SECONDS, poll_interval=0.01)
         except Timeout:
-            raise _busy(folder) from None
+            raise _busy(folder, kind) from None
         try:
             _say_who(folder, doing)
             yield
@@ -62,11 +62,10 @@ def _say_who(folder: Path, doing: str) -> None:
     writing.write_atomic(folder / _HOLDER, json.dumps(holder) + "\n")
 
 
-def _busy(folder: Path) -> Busy:
+def _busy(folder: Path, kind: str) -> Busy:
     try:
         holder = json.loads(Root(folder).read_text(_HOLDER, _LARGEST_HOLDER))
-        return Busy(
-            folder.name, str(holder["doing"]), int(holder["pid"]), str(holder["host"]), str(holder["since"])
-        )
+        who = int(holder["pid"]), str(holder["host"]), str(holder["since"])
+        return Busy(folder.name, str(holder["doing"]), *who, kind=kind)
     except (MootError, OSError, ValueError, TypeError, KeyError):
-        return Busy(folder.name)
+        return Busy(folder.name, kind=kind)

@@ -31,10 +31,12 @@ _UNSEARCHED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One file with words in it: on how many lines each is, the first of these, and how many lines it has."""
+    """One file with words in it: on how many lines each is, the first of these, on how many lines any is, and
+    how many lines it has."""
 
     lines: Counter[str]
     first: dict[str, Mention]
+    mentioning: int
     length: int
 
 
@@ -80,7 +82,8 @@ def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dic
                 lines=Counter(mention.word for mention in mentions),
                 # Reversed, so that the first one stays.
                 first={mention.word: mention for mention in reversed(mentions)},
-                length=text.count("\n") + 1,
+                mentioning=len({mention.line for mention in mentions}),
+                length=text.count("\n") + (not text.endswith("\n")),
             )
     return found
 

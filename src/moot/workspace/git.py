@@ -9,8 +9,11 @@ there is no answer, and no error.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from moot.errors import GitRefused
@@ -18,6 +21,7 @@ from moot.processes import environment, find_program, git_settings
 
 _MOST_BYTES = 64_000_000
 _SECONDS = 20
+_NAMES_AT_ONCE = 500
 
 
 def files(root: Path) -> tuple[list[str], bool] | None:
@@ -76,6 +80,57 @@ def commit(root: Path, message: str) -> None:
             raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
 
 
+def snapshot(root: Path) -> str | None:
+    """What git calls the folder as it is now, ignored files left out: a tree, beside the person's index and
+    branches. None where git cannot keep one."""
+    index = _output(root, "rev-parse", "--path-format=absolute", "--git-path", "index")
+    if index is None:
+        return None
+    with tempfile.TemporaryDirectory() as place:
+        own = Path(place) / "index"
+        try:
+            shutil.copyfile(os.fsdecode(index.strip()), own)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return None
+        more = {"GIT_INDEX_FILE": str(own)}
+        if _output(root, "add", "--all", "--", ".", more=more) is None:
+            return None
+        tree = _output(root, "write-tree", more=more)
+    return tree.decode().strip() if tree else None
+
+
+def bring_back(root: Path, tree: str, kept: tuple[str, ...]) -> list[str]:
+    """Makes the folder what it was at a snapshot, and says which files that changed. What begins with one of
+    `kept` stays as it is."""
+    now, prefix = snapshot(root), _output(root, "rev-parse", "--show-prefix")
+    if now is None or prefix is None or not re.fullmatch("[0-9a-f]{4,64}", tree):
+        raise GitRefused("git cannot say what has changed since")
+    listed = _output(root, "diff-tree", "-r", "-z", "--no-renames", "--name-status", "--relative", tree, now)
+    if listed is None:
+        raise GitRefused("git no longer has what was there before")
+    fields = iter(os.fsdecode(listed).split("\0")[:-1])
+    changed = {name: how for how, name in zip(fields, fields, strict=True) if not name.startswith(kept)}
+    for name in (name for name, how in changed.items() if how == "A"):
+        path = root / name
+        path.unlink(missing_ok=True)
+        for folder in path.parents:
+            if folder == root or any(folder.iterdir()):
+                break
+            folder.rmdir()
+    back = [name for name, how in changed.items() if how != "A"]
+    with tempfile.TemporaryDirectory() as place:
+        more = {"GIT_INDEX_FILE": str(Path(place) / "index")}
+        if _output(root, "read-tree", tree, more=more) is None:
+            raise GitRefused("git no longer has what was there before")
+        for at in range(0, len(back), _NAMES_AT_ONCE):
+            some = back[at : at + _NAMES_AT_ONCE]
+            if _output(root, "checkout-index", "--force", "--", *some, more=more) is None:
+                raise GitRefused("git could not write what was there before")
+    return sorted(changed)
+
+
 def _status(root: Path) -> bytes:
     # Not into submodules: git would look there with their own settings.
     return _output(root, "status", "--porcelain", "-z", "--ignore-submodules=dirty") or b""
@@ -87,14 +142,14 @@ def _is_ignored_from_outside(root: Path) -> bool:
     return below_its_top and _output(root, "check-ignore", "-q", ".") is not None
 
 
-def _output(root: Path, *arguments: str) -> bytes | None:
+def _output(root: Path, *arguments: str, more: Mapping[str, str] | None = None) -> bytes | None:
     program = find_program("git", os.environ)
     if program is None:
         return None
     command = [program, "-C", str(root), "--no-pager", *arguments]
     env = environment.for_git(os.environ)
     try:
-        env |= git_settings.harmless(root, env, program)
+        env |= git_settings.harmless(root, env, program) | dict(more or {})
         # Through a file, so that no more than the limit is ever in memory.
         with tempfile.TemporaryFile() as output:
             subprocess.run(

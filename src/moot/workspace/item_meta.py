@@ -29,13 +29,15 @@ _SHORTEST_CUT = 24
 
 @dataclass(frozen=True, slots=True)
 class Elaboration:
-    """The record of one roundtable."""
+    """The record of one roundtable. `timestamp` is when it was written, `opened_at` tells it from others of
+    its step; where there is none, an earlier version or another tool wrote it, and the time does."""
 
     step_id: str
     turn_count: int
     personas_active: tuple[str, ...]
     timestamp: str
     synthesis_summary: str = ""
+    opened_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,29 @@ def slug_of(title: str) -> str:
     if len(slug) > _LONGEST_SLUG:
         whole_words = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
         slug = whole_words if len(whole_words) >= _SHORTEST_CUT else slug[:_LONGEST_SLUG]
-    digest = text_hash(title.encode("utf-8", "replace").decode("utf-8")).removeprefix("sha256:")
-    return slug.strip("-") or f"item-{digest[:8]}"
+    return slug.strip("-") or f"item-{_digest(title)}"
+
+
+def slugs_of(title: str) -> tuple[str, str]:
+    """The slug of a title, and the one that it gets where an item of another title has that already."""
+    slug = slug_of(title)
+    digest = _digest(_essence(title))
+    return slug, f"{slug[: _LONGEST_SLUG - len(digest) - 1].strip('-')}-{digest}"
+
+
+def is_same_title(one: str, other: str) -> bool:
+    """Case, accents, spaces and punctuation make no other title; any other sign does: C++ is not C#."""
+    return _essence(one) == _essence(other)
+
+
+def _essence(title: str) -> str:
+    signs = unicodedata.normalize("NFKD", title.casefold())
+    plain = "".join(sign for sign in signs if not unicodedata.combining(sign))
+    return " ".join(re.sub(r"[\s\-_.,:;!?…()\"'“”‘’–—]+", " ", plain.replace("'", "")).split())
+
+
+def _digest(text: str) -> str:
+    return text_hash(text.encode("utf-8", "replace").decode("utf-8")).removeprefix("sha256:")[:8]
 
 
 # -- entries to values ---------------------------------------------------------------------------
@@ -140,6 +163,7 @@ def _elaborations(value: object) -> Iterator[Elaboration]:
                 personas_active=_texts(entry.get("personas_active")),
                 timestamp=at,
                 synthesis_summary=summary if isinstance(summary, str) else "",
+                opened_at=opened if isinstance(opened := entry.get("opened_at"), str) else "",
             )
 
 
@@ -175,9 +199,14 @@ def note_step(data: Data, step_id: str, phases_completed: Iterable[str], status:
 def note_elaboration(data: Data, record: Elaboration) -> None:
     """A roundtable that is recorded already is not recorded again, even if it is told otherwise now."""
     records = _begun(data, "elaborations")
-    recorded = {(entry.step_id, entry.timestamp) for entry in _elaborations(records)}
-    if (record.step_id, record.timestamp) not in recorded:
-        records.append(asdict(record) | {"personas_active": list(record.personas_active)})
+    recorded = {_identity(entry) for entry in _elaborations(records)}
+    if _identity(record) not in recorded:
+        entry = asdict(record) | {"personas_active": list(record.personas_active)}
+        records.append({name: value for name, value in entry.items() if value or name != "opened_at"})
+
+
+def _identity(record: Elaboration) -> tuple[str, str]:
+    return record.step_id, record.opened_at or record.timestamp
 
 
 def _add_missing(data: Data, name: str, values: Iterable[str]) -> None:

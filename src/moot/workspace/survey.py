@@ -81,12 +81,8 @@ class Mention:
 
 
 def look(root: Path) -> Survey:
-    listed = git.files(root)
-    names, capped = _walked(root) if listed is None else listed
-    own = tuple(f"{place}/" for place in _own_places(root))
-    near_first = sorted(
-        (name for name in names if _is_text(name) and not name.startswith(own)), key=_nearness
-    )
+    names, capped, in_git = _listed(root)
+    near_first = sorted(filter(_is_text, names), key=_nearness)
     # One more than wanted, to know whether there is one.
     files = list(islice((name for name in near_first if _is_file(root, name)), MOST_FILES + 1))
     capped = capped or len(files) > MOST_FILES
@@ -100,9 +96,22 @@ def look(root: Path) -> Survey:
         manifests=declaring,
         entry_points=tuple(islice(_entry_points(root, declaring, files), _MOST_NAMES)),
         readme=_readme(root, files),
-        in_git=listed is not None,
-        log=() if listed is None else tuple(map(_short, git.subjects(root, _LOG_ENTRIES))),
+        in_git=in_git,
+        log=tuple(map(_short, git.subjects(root, _LOG_ENTRIES))) if in_git else (),
     )
+
+
+def marks(root: Path) -> dict[str, tuple[int, int]]:
+    """What tells whether anything was changed: the time and size of every file, however many git lists. Only
+    where there is no git, those that are too many are left out."""
+    found = {}
+    for name in _listed(root)[0]:
+        try:
+            status = (root / name).lstat()
+        except OSError:
+            continue
+        found[name] = (status.st_mtime_ns, status.st_size)
+    return found
 
 
 # -- what a survey tells -------------------------------------------------------------------------
@@ -197,6 +206,14 @@ def _texts(root: Path, files: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _own_places(root: Path) -> tuple[str, ...]:
     workspace = Workspace.at(root)
     return tuple(place.relative_to(root).as_posix() for place in (workspace.changes, workspace.archive))
+
+
+def _listed(root: Path) -> tuple[list[str], bool, bool]:
+    """The names of all files but those of changes, whether that is cut off, and whether git was asked."""
+    listed = git.files(root)
+    names, capped = _walked(root) if listed is None else listed
+    own = tuple(f"{place}/" for place in _own_places(root))
+    return [name for name in names if not name.startswith(own)], capped, listed is not None
 
 
 def _walked(root: Path) -> tuple[list[str], bool]:

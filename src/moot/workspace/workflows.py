@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
-from moot.workspace import writing
+from moot.workspace import change_state, writing
 from moot.workspace.documents import JsonDocument
-from moot.workspace.paths import unlinked
+from moot.workspace.item_meta import slug_of
+from moot.workspace.layout import Workspace
+from moot.workspace.paths import Root, unlinked
 from moot.workspace.spelling import line_at
 
 S = TypeVar("S")
@@ -28,6 +31,7 @@ Snapshot = Mapping[str, Any]
 Entries = list[Any]
 
 _ENTRIES = "workflows"
+_BOM = "\ufeff"
 _PATH_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _BETWEEN = re.compile(r"[\s,:]*")
 
@@ -124,7 +128,7 @@ class Queue:
         text = writing.read(self._path)
         if text is None:
             return ()
-        return tuple(_plain(entry) for entry in self._entries(JsonDocument(text, self._path).data, text))
+        return tuple(_plain(entry) for entry in self._entries(self._data(text), text))
 
     def peek(self) -> dict[str, Any] | None:
         return next(iter(self.list()), None)
@@ -160,6 +164,12 @@ class Queue:
     def _change(self, change: Callable[[Entries], None]) -> None:
         with writing.locked(self._path):
             text = writing.read(self._path)
+            if text is not None and _is_list(text):
+                waiting = self._entries(self._data(text), text)
+                change(waiting)
+                listed = json.dumps(_plain(waiting), ensure_ascii=False, indent=2)
+                writing.write_atomic(self._path, f"{listed}\n")
+                return
 
             def changed(data: MutableMapping[str, Any]) -> None:
                 waiting = self._entries(data, text or "")
@@ -167,6 +177,12 @@ class Queue:
                 data[_ENTRIES] = waiting
 
             JsonDocument.update(self._path, changed)
+
+    def _data(self, text: str) -> Mapping[str, Any]:
+        """Another tool has the list alone in the file; it stays so."""
+        if _is_list(text):
+            text = f'{{"{_ENTRIES}": {text.lstrip(_BOM)}}}'
+        return JsonDocument(text, self._path).data
 
     def _entries(self, data: Mapping[str, Any], text: str) -> Entries:
         entries = data.get(_ENTRIES)
@@ -179,6 +195,44 @@ class Queue:
             if not isinstance(entry, dict):
                 raise FileDamaged(str(self._path), f"{field}: it is not an object", line_of(text, field))
         return entries
+
+
+def put_away(workspace: Workspace, *, copy: bool = False) -> Path | None:
+    """Moves the running workflow's file to moot/archive/workflows, or copies it there, under a name that is
+    free. A copy that is there already, to the letter, is not made again."""
+    file = unlinked(workspace.workflow_file)
+    folder = (workspace.archive / "workflows").relative_to(workspace.root).as_posix()
+    with writing.locked(file):
+        text = writing.read(file)
+        if text is None:
+            return None
+        stem = f"{change_state.now()[:10]}-{slug_of(_told(text))}"
+        names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
+        for place in map(Root(workspace.root).resolve, names):
+            if copy and place.is_file() and writing.read(place) == text:
+                return place
+            if not place.exists():
+                break
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if copy:
+            writing.write_atomic(place, text)
+        else:
+            writing.disk.rename(file, place)
+            writing.disk.fsync_dir(place.parent)
+    return place
+
+
+def _told(text: str) -> str:
+    """What a file calls itself, if it says so: it may be damaged."""
+    try:
+        data = JsonDocument(text, Path("workflow.json")).data
+    except FileDamaged:
+        return "damaged"
+    return str(data.get("userDescription") or "workflow")[:60]
+
+
+def _is_list(text: str) -> bool:
+    return text.lstrip(_BOM).lstrip().startswith("[")
 
 
 def entry_id(entry: Snapshot) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from moot.workspace.claim import claimed
 from tests.analysing import SYNTHESIS, reply
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
@@ -355,8 +356,10 @@ def reply_with(**fields: Any) -> dict[str, Any]:
 
 def test_the_same_roundtable_twice_in_a_second_leaves_two_records(project: Project) -> None:
     project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "E", "done"])
-    assert len(project.meta["elaborations"]) == 2
+    first, second = project.meta["elaborations"]
     assert project.read("quick-scan.md").count("### Elaboration Insights (Step 00-01") == 2
+    # The record's time is when it was written, after everything that was said.
+    assert first["opened_at"] < first["timestamp"] < second["opened_at"] < second["timestamp"]
 
 
 def test_skipped_steps_can_be_taken_up_at_the_end_or_later(project: Project) -> None:
@@ -418,3 +421,51 @@ def test_a_whole_analysis_on_the_embedded_model(tmp_path: Path, stub: StubServer
     assert "People on trains read it. About twenty of them." in scan
     assert "### Elaboration Insights (Step 00-01: Scope Estimation)" in scan
     assert re.search(r"^- \[Alex\] .+[.!?]$", scan, re.MULTILINE), "a sentence of who said it"
+
+
+# -- which item is meant -------------------------------------------------------------------------
+
+LONG = "Let people on trains read and annotate their documents without a network"
+
+
+@pytest.mark.parametrize(
+    "titles", [("C++", "C#"), (f"{LONG}, on phones", f"{LONG}, on tablets"), ("読む app", "書く app")]
+)
+def test_titles_that_only_look_alike_are_different_items(project: Project, titles: tuple[str, ...]) -> None:
+    for title in (*titles, titles[-1]):
+        project.run("analyze", title, answers=[])
+    metas = [json.loads(file.read_text()) for file in project.item.parent.glob("*/meta.json")]
+    assert sorted(meta["title"] for meta in metas) == sorted(titles)
+
+
+def test_the_same_title_in_another_spelling_is_the_same_item(project: Project) -> None:
+    for title in ("Offline mode", "offline  MODE.", "offline-mode"):
+        project.run("analyze", title, answers=[])
+    assert [folder.name for folder in project.item.parent.iterdir()] == ["offline-mode"]
+
+
+def test_more_about_an_item_that_has_been_begun_is_said_to_be_ignored(project: Project) -> None:
+    project.run("analyze", "Offline mode", "--about", "On trains.", answers=[])
+    ended = project.run("analyze", "Offline mode", "--about", "In tunnels.", answers=[])
+    assert "--about is not used" in ended.err
+    assert project.meta["description"] == "On trains."
+
+
+def test_more_about_an_item_of_another_tool_is_added(project: Project) -> None:
+    project.item.mkdir(parents=True)
+    (project.item / "meta.json").write_text('{"slug": "offline-mode"}', encoding="utf-8")
+    ended = project.run("analyze", "offline-mode", "--about", "In tunnels.", answers=[])
+    assert "--about" not in ended.err
+    assert project.meta["description"] == "In tunnels."
+    assert project.events()[0]["description"] == "In tunnels."
+
+
+def test_a_second_process_is_told_at_the_start_who_works_on_the_item(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=[])
+    with claimed(project.item, "analysed", "item"):
+        ended = project.run("analyze", "Offline mode", answers=["Twenty people."])
+    assert ended.code != 0
+    assert "Item 'offline-mode' is being analysed by process" in ended.err
+    assert not any(event["type"] == "AnswerGiven" for event in project.events())
+    assert project.run("analyze", "Offline mode", answers=["Twenty people."]).err.count("analysed by") == 0
+    assert any(event["type"] == "AnswerGiven" for event in project.events())

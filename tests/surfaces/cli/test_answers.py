@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
-from moot.flows.flow import AskPerson
-from moot.runner import Left
+from moot.flows.flow import AskPerson, Option
+from moot.runner import Left, Person
 from moot.surfaces.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
+from moot.surfaces.cli.talking import answering
 
 FOLLOW_UP = AskPerson("follow-up", "a follow-up question", "1", optional=True)
 QUESTION = AskPerson("question", "your question", "0")
@@ -52,6 +54,41 @@ def test_running_out_names_the_step_and_what_may_be_answered() -> None:
         asyncio.run(ScriptedPerson([]).answer(QUESTION, None))
     with pytest.raises(AnswersExhausted, match="no terminal"):
         asyncio.run(NoPerson().answer(QUESTION, None))
+
+
+MENU = AskPerson(
+    "menu",
+    "what next",
+    "3",
+    (Option("E", "Elaborate"), Option("", "Skip this")),
+    hint="Or type naturally.",
+)
+
+
+@pytest.mark.parametrize("person", [ScriptedPerson([]), NoPerson()])
+def test_running_out_names_every_choice(person: Person) -> None:
+    with pytest.raises(AnswersExhausted) as raised:
+        asyncio.run(person.answer(MENU, None))
+    assert "step 'menu' needs an answer (what next: E = Elaborate, an empty line = Skip this" in str(
+        raised.value
+    )
+    assert "Or type naturally." in str(raised.value)
+
+
+def test_a_refused_answer_names_every_choice() -> None:
+    with pytest.raises(InvalidInput, match=r"step 'menu'.*is not offered.*E = Elaborate"):
+        asyncio.run(ScriptedPerson([]).answer(MENU, "'x' is not offered"))
+
+
+def test_running_out_where_the_conversation_may_rest_is_said_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.yaml"
+    file.write_text("[]", encoding="utf-8")
+    with answering(file, NoPerson) as person, pytest.raises(Left):
+        asyncio.run(person.answer(FOLLOW_UP, None))
+    said = capsys.readouterr().err
+    assert "has no reply left for step 'follow-up' (a follow-up question)" in said
 
 
 def test_an_optional_question_may_stay_open() -> None:

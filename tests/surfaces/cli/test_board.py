@@ -223,7 +223,7 @@ def test_answers_survive_being_left_in_the_middle(stub: StubServer, tmp_path: Pa
     a_board(stub)
     first = board(tmp_path, stub, DECISION, "--json", replies=["Ten months."])
     assert first.code == 1
-    assert "step 'answers' needs an answer (Why two? (a number))" in first.err
+    assert "step 'answers' needs an answer (Why two? (a number)" in first.err
     assert (first.json["step"], first.json["error"]["kind"]) == ("answers", "AnswersExhausted")
     second = board(tmp_path, stub, "--last", "--json", replies=["c"])
     assert second.code == 0

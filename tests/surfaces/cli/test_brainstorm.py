@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from moot.flows.brainstorm_events import RequestMade
+from moot.flows.brainstorm_state import Step
+from moot.flows.flow import AskPerson
+from moot.flows.workflow import WORKFLOW
+from moot.flows.workflow_events import Restored
+from moot.flows.workflow_snapshot import restored, snapshot
+from moot.flows.workflow_state import WorkflowState
+from moot.runner import Left, Runner
+from moot.surfaces.cli.brainstorm import _talk
+from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
+from moot.workflows import Workflow
+from moot.workspace.workflows import SnapshotLog
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.brainstorming import (
@@ -20,6 +34,7 @@ from tests.surfaces.cli.brainstorming import (
     Shop,
 )
 from tests.surfaces.cli.command import environment
+from tests.workflow_play import at
 
 
 @pytest.fixture
@@ -270,7 +285,7 @@ def test_the_same_idea_goes_on_and_another_is_refused(shop: Shop) -> None:
 def test_without_an_idea_the_workflow_goes_on(shop: Shop) -> None:
     nothing = shop.run("brainstorm", answers=[])
     assert nothing.code == 1
-    assert 'moot brainstorm "your idea"' in nothing.err
+    assert "step 'idea' needs an answer (your idea" in nothing.err
     shop.brainstormed("A")
     assert shop.run("brainstorm", answers=["A"]).code == 0
 
@@ -327,3 +342,63 @@ def test_batches_that_are_not_wanted_are_kept_whole(shop: Shop, brain: Brain) ->
     ended = shop.brainstormed("K", "A", "A")
     assert ended.code == 0, ended.err
     assert len(shop.workflow["batches"]) == 1
+
+
+def test_without_an_idea_and_with_nothing_under_way_it_is_asked_for(shop: Shop) -> None:
+    ended = shop.run("brainstorm", answers=[{"at": "idea", "reply": IDEA}, "X"])
+    assert ended.code == 0, ended.err
+    assert shop.workflow["userDescription"] == IDEA
+    assert shop.run("brainstorm", answers=["X"]).code == 0, "what is under way goes on"
+
+
+class _Wavers:
+    """Withdraws what was interrupted, then leaves."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+        assert problem is None
+        self.asked.append(ask.step)
+        if ask.step == "failed":
+            assert "sent by mistake" in ask.expects
+            return "B"
+        raise Left
+
+
+def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path) -> None:
+    play = at(Step.QUESTIONS)
+    said = play.talk.conversation
+    play.put(RequestMade("discuss", "sent by mistake"))
+    person = _Wavers()
+
+    async def whole() -> WorkflowState:
+        nothing: Any = None
+
+        def log() -> Any:
+            rules: Any = {"snapshot": snapshot, "restored": restored}
+            path, initial = tmp_path / "workflow.json", WORKFLOW.initial
+            return SnapshotLog(path, initial=initial, advance=WORKFLOW.advance, **rules)
+
+        first = log()
+        await first.read()
+        await first.append(Restored(dict(snapshot(play.state))))
+        working = asyncio.Event()
+
+        async def speak(*_: object) -> Any:
+            working.set()
+            await asyncio.Event().wait()
+
+        narrator = BrainstormNarrator(nothing, words_to_stdout=False, asks=True)
+        runner: Any = Runner(WORKFLOW, log(), speak=speak, person=person, listener=narrator)
+        await runner.resume()
+        running = asyncio.create_task(_talk(Workflow(runner, "m", False, True), narrator, as_json=False))
+        await asyncio.wait_for(working.wait(), 30)
+        running.cancel()  # as Ctrl-C does
+        await running
+        return WORKFLOW.fold(await log().read())
+
+    state = asyncio.run(whole())
+    assert person.asked == ["failed", "questions"]
+    assert state.brainstorm.request is None
+    assert state.brainstorm.conversation == said

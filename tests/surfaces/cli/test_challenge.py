@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from moot.texts import review_block
+from tests.reviewers.fakes import Fake, Run, lines
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import HIGH, MEDIUM, PROPOSAL, Change, until
 
 NAMES = ("moot", "agentd")
+THREAD = "01a1df63-31f2-70b0-ab0f-4691ec633013"
 
 
 @pytest.fixture(params=NAMES)
@@ -129,7 +132,8 @@ def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_ch
 def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
     """R7: also one that ends without a review."""
     moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")
-    moot_change.stub.script(Behaviour(text="Looks fine to me. **Verdict**: APPROVED"))
+    # Once, and again when it is reminded.
+    moot_change.stub.script(*[Behaviour(text="Looks fine to me. **Verdict**: APPROVED")] * 2)
     moot_change.reviewer_says("APPROVED")
     ended = moot_change.run("challenge", "feat-auth")
     assert ended.code == 0, ended.err
@@ -180,12 +184,63 @@ def files_of(root: Path) -> dict[str, bytes]:
 def test_words_are_no_verdict(moot_change: Change) -> None:
     """A reviewer who says APPROVED but appends nothing has not reviewed."""
     moot_change.repository_says("[workflow]\nscript_retries = 0\n")
-    moot_change.stub.script(Behaviour(text="**Verdict**: APPROVED"))
+    moot_change.stub.script(Behaviour(text="**Verdict**: APPROVED"), Behaviour(text="As I said: APPROVED."))
     ended = moot_change.run("challenge", "feat-auth")
     assert ended.code == 1
     assert "ended without appending a review" in ended.err
     assert moot_change.read("proposal.md") == PROPOSAL
     assert moot_change.state["phase"] == "proposed"
+
+
+def test_a_model_that_ends_without_a_review_is_reminded_once(moot_change: Change) -> None:
+    moot_change.repository_says("[workflow]\nscript_retries = 0\n")
+    moot_change.stub.script(Behaviour(text="All is well."))
+    moot_change.reviewer_says("APPROVED")
+    ended = moot_change.run("challenge", "feat-auth")
+    assert ended.code == 0, ended.err
+    told = json.dumps(moot_change.stub.requests[1].body["messages"])
+    assert "All is well." in told, "it is the same conversation"
+    assert "You have not appended a review" in told
+    [call] = moot_change.state["telemetry"]["calls"]
+    assert call["outcome"] == "ok", "that was one attempt"
+
+
+def test_a_program_that_ends_without_a_review_is_reminded_in_its_session(
+    moot_change: Change, tmp_path: Path
+) -> None:
+    usage = [{"input_tokens": 100, "output_tokens": 7}, {"input_tokens": 130, "output_tokens": 9}]
+    runs = [
+        Run(
+            lines(
+                {"type": "thread.started", "thread_id": THREAD},
+                {"type": "turn.completed", "usage": used},
+            )
+        )
+        for used in usage
+    ]
+    fake = Fake(tmp_path, "codex", *runs)
+    moot_change.env["PATH"] = f"{fake.program.parent}:{moot_change.env['PATH']}"
+    moot_change.repository_says("[workflow]\nscript_retries = 0\n")
+    ended = moot_change.run("challenge", "feat-auth", "--engine", "codex")
+    assert ended.code == 1
+    assert "codex ended without appending a review, and is reminded" in ended.err
+    assert fake.times_started == 2, "once, and not again and again"
+    assert "resume" not in fake.started(0)["arguments"]
+    assert fake.started(1)["arguments"][-3:] == ["resume", THREAD, "-"]
+    assert fake.started(1)["stdin"].startswith("You have not appended a review")
+    [call] = moot_change.state["telemetry"]["calls"]
+    assert (call["tokens_in"], call["tokens_out"], call["outcome"]) == (130, 9, "ReviewerCrashed")
+
+
+def test_a_failed_attempt_is_recorded_with_what_it_has_used(moot_change: Change) -> None:
+    moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")
+    moot_change.stub.script(*(Behaviour(text="It is fine.") for _ in range(4)))
+    assert moot_change.run("challenge", "feat-auth").code == 1
+    first, second = moot_change.state["telemetry"]["calls"]
+    for call in (first, second):
+        assert call["outcome"] == "ReviewerCrashed"
+        assert call["tokens_in"] > 0
+        assert call["tokens_out"] > 0
 
 
 def test_a_review_that_contradicts_itself_is_sent_back(moot_change: Change) -> None:

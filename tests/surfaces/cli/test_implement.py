@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from moot.texts import review_block
+from moot.workspace.survey import MOST_FILES
 from tests.reviewers.fakes import is_running
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import HIGH, PROPOSAL, TASKS, Change, until
@@ -98,6 +99,22 @@ def test_tasks_are_done_one_by_one_tested_and_ticked(named: Project) -> None:
     [place] = (named.change.root / "moot" / "archive").iterdir()
     assert review_block.verdict((place / "proposal.md").read_text(encoding="utf-8")) == "APPROVED"
     assert not named.change.path.exists()
+
+
+def test_an_edit_is_seen_in_a_repository_of_many_files(project: Project) -> None:
+    """More than a survey looks at, and the file that is edited is the furthest from the root."""
+    many = project.change.root / "many"
+    many.mkdir()
+    for number in range(MOST_FILES + 1):
+        (many / f"{number}.txt").touch()
+    deep = project.change.root / "src" / "a" / "b" / "deep.py"
+    deep.parent.mkdir(parents=True)
+    deep.touch()
+    project.agent_does('open("src/a/b/deep.py", "a").write("more\\n")')
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert deep.read_text(encoding="utf-8") == "more\n" * 2
+    assert project.phase == "complete"
 
 
 def test_each_task_is_a_commit_if_that_is_asked_for(project: Project) -> None:

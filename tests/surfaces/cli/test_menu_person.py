@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
 
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
 from moot.flows.flow import AskPerson, Option
@@ -100,3 +103,23 @@ def test_text_is_wrapped_below_its_first_line(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(screen, "columns", lambda: 24)
     assert wrapped("one two three four five six", 4) == "    one two three four\n    five six"
     assert wrapped("  1. one two three four five") == "  1. one two three four\n  five"
+
+
+def test_an_enter_that_was_typed_ahead_sends() -> None:
+    """A terminal turns Enter into a line feed, which is Ctrl-J, for as long as no prompt reads from it."""
+    ours, theirs = pty.openpty()
+
+    os.write(ours, b"D no\rone\rtwo\r")
+
+    async def whole() -> tuple[str, str, str]:
+        person = MenuPerson()
+        with create_app_session(input=Vt100Input(tty), output=DummyOutput()):
+            return (
+                await asyncio.wait_for(person.answer(MENU, None), 20),
+                await asyncio.wait_for(person.answer(WORDS, None), 20),
+                await asyncio.wait_for(person.answer(WORDS, None), 20),
+            )
+
+    with os.fdopen(theirs, encoding="utf-8") as tty:
+        assert asyncio.run(whole()) == ("D no", "one", "two")
+    os.close(ours)

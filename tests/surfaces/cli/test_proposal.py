@@ -275,3 +275,30 @@ def test_a_state_that_cannot_be_understood_is_named_and_left(
     assert told in ended.err
     assert "Mend the file by hand; it was left as it is." in ended.err
     assert (files_of(change), change.stub.requests) == (before, [])
+
+
+def test_a_revision_keeps_sections_that_a_draft_has_no_place_for(tmp_path: Path, stub: StubServer) -> None:
+    change = Change("moot", tmp_path, stub)
+    own = "## Alternatives\n\n- Magic links: slow.\n\n```mermaid\nflowchart LR\n  a --> b\n```\n"
+    for name, before in (("proposal.md", "## Impact"), ("specs/sign-in.md", "## Acceptance")):
+        change.write(name, change.read(name).replace(before, f"{own}\n{before}"))
+    change.write("tasks.md", f"{TASKS}\n{own}")
+    change.reviewer_says("NEEDS_REVISION", HIGH)
+    assert change.run("challenge", "feat-auth").code == 0
+    change.drafter_says()
+    ended = change.run("reproposal", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert f"- A passkey can be registered in the settings.\n\n{own}\n## Impact" in change.read("proposal.md")
+    assert "Accounts are migrated." in change.read("proposal.md")
+    assert f"{own}\n## Acceptance" in change.read("specs/sign-in.md")
+    assert "a link is sent" in change.read("specs/sign-in.md")
+    assert change.read("tasks.md") == f"# Tasks\n\n- [ ] Store public keys\n- [ ] Send links\n\n{own}"
+
+
+def test_a_draft_that_failed_is_recorded_with_what_it_has_used(moot_change: Change) -> None:
+    moot_change.stub.script(Behaviour(json_text="{}"), Behaviour(json_text="{}"))
+    assert moot_change.run("proposal", "feat-auth", IDEA).code == 1
+    [call] = moot_change.state["telemetry"]["calls"]
+    assert call["outcome"] == "DraftInvalid"
+    assert call["tokens_in"] > 0
+    assert call["tokens_out"] > 0

@@ -76,3 +76,68 @@ def test_a_change_that_is_not_there(change: Change) -> None:
         ended = change.run(command, "nonexistent")
         assert ended.code == 1
         assert "Change 'nonexistent' not found" in ended.err
+
+
+# -- what was left behind ------------------------------------------------------------------------
+
+
+def test_requirements_have_titles_of_their_own(change: Change) -> None:
+    titles = [
+        "R1: Keys expire",
+        "R2:",
+        "R1: Keys are rotated",
+        "R3: keys EXPIRE",
+        "",
+        "R4: TODO",
+        "R5\n\nText",
+    ]
+    written = "".join(f"### {title}\n\n" for title in titles)
+    change.write("specs/sign-in.md", SPEC.replace("## Acc", f"## Requirements\n\n{written}## Acc"))
+    ended = change.run("validate-proposal", "feat-auth")
+    assert ended.code == 1
+    assert ended.out.splitlines() == [
+        "specs/sign-in.md:10: error: the requirement has no title",
+        "specs/sign-in.md:12: error: the requirement 'R1: Keys are rotated' is there twice, in line 8, too",
+        "specs/sign-in.md:14: error: the requirement 'R3: keys EXPIRE' is there twice, in line 8, too",
+        "specs/sign-in.md:16: error: the requirement has no title",
+        "specs/sign-in.md:18: warning: the heading 'R4: TODO' says nothing yet",
+        "4 to mend.",
+    ]
+
+
+def test_titles_for_later_broken_links_and_merges_are_found(change: Change) -> None:
+    (change.root / "there.md").write_text("x", encoding="utf-8")
+    change.write(
+        "proposal.md",
+        PROPOSAL + "\n<<<<<<< HEAD\nNo.\n=======\nYes.\n>>>>>>> other\n"
+        "\n## TBD\n\nSee [it](/there.md), [that](specs/sign-in.md#x), [this](https://example.org/no),\n"
+        "[none](no.md) and ![out](../../../../etc/passwd).\n\n```\n<<<<<<< HEAD\n[code](no.md)\n```\n",
+    )
+    change.write("tasks.md", "- [ ] Store public keys\n- [ ] TODO\n")
+    ended = change.run("validate-proposal", "feat-auth")
+    assert ended.code == 1
+    assert ended.out.splitlines() == [
+        "proposal.md:15: error: a conflict of a merge is left here: '<<<<<<<'",
+        "proposal.md:19: error: a conflict of a merge is left here: '>>>>>>>'",
+        "proposal.md:21: warning: the heading 'TBD' says nothing yet",
+        "tasks.md:2: warning: the task 'TODO' says nothing yet",
+        "proposal.md:23: warning: the link 'no.md' leads nowhere",
+        "proposal.md:23: warning: the link '../../../../etc/passwd' leads out of the workspace",
+        "2 to mend.",
+    ]
+
+
+def test_a_form_to_copy_is_no_specification(change: Change) -> None:
+    change.write("specs/_skeleton.md", "## Overview\n\nTODO\n")
+    assert change.run("validate-proposal", "feat-auth", "--strict").code == 0
+    (change.path / "specs" / "sign-in.md").unlink()
+    assert "there is no specification" in change.run("validate-proposal", "feat-auth").out
+
+
+def test_the_last_review_is_told_to_programs(change: Change) -> None:
+    none = change.run("validate-challenge", "feat-auth", "--json").json
+    assert (none["verdict"], none["counts"]) == (None, None)
+    reviewed(ChangeFolder("feat-auth", change.path), REVIEW)
+    found = change.run("validate-challenge", "feat-auth", "--json").json
+    assert found["valid"] is True
+    assert (found["verdict"], found["counts"]) == ("NEEDS_REVISION", {"high": 1, "medium": 0, "low": 0})

@@ -344,6 +344,23 @@ def test_killed_while_a_model_speaks_it_goes_on(
 
 # -- what is left by a kill at any event ---------------------------------------------------------
 
+
+def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Shop, brain: Brain) -> None:
+    brain.plan = {**DRAFT, "tasks": ["Do it"]}
+    agent = (shop.root.parent / "bin" / "agent").as_posix()
+    shop.write("check.sh", "/usr/bin/grep -q second built.txt || { echo no line says second; exit 2; }\n")
+    shop.user_says(f'[implement]\ncommand = ["{agent}"]\ntest = "/bin/sh check.sh"\n')
+    told = '/usr/bin/grep -q "no line says" order.txt && echo second >> built.txt'
+    script = f"#!/bin/sh\n/bin/cat > order.txt\n{told}\n"
+    (shop.root.parent / "bin" / "agent").write_text(f"{script}echo x >> built.txt\n", encoding="utf-8")
+    ended = shop.brainstormed("A", "A", "X")
+    assert "no line says second" in ended.err
+    again = shop.resumed("R")
+    assert again.code == 0, again.err
+    assert "no line says second" in again.err, "whoever comes back is shown it, too"
+    assert shop.workflow["phase"] == "done"
+
+
 ANSWERS = ["A", "A", "A", "A", "A", "X"]
 """Agree, approve; to the second batch, to the end, to the queued workflow; and stop there."""
 

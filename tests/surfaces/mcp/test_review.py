@@ -167,9 +167,9 @@ def test_what_a_reviewer_is_refused_it_can_correct(tmp_path: Path) -> None:
             assert await read(path="big.md") == "'big.md' is larger than 5 MB and cannot be read."
             assert await read(path="latin.md") == ("'latin.md' is no UTF-8 text and cannot be read.")
             assert (await read(path="x.md")).startswith("There is no file 'x.md'. The change has: ")
-            assert await read() == "Input not accepted: path: Field required."
+            assert await read() == "Input not accepted: path: is missing."
             assert await read(path="proposal.md", offset=0) == (
-                "Input not accepted: offset: Input should be greater than or equal to 1."
+                "Input not accepted: offset: has to be at least 1, and is 0."
             )
             assert await refused(client, "list_directory", path="proposal.md") == (
                 "path 'proposal.md' is not allowed: it is not a folder."

@@ -15,6 +15,7 @@ from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
 from tests.surfaces.web.server import BRIEF as DRAFTED
 from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.texts.test_faults import THEIRS
 
 QUESTIONS, SESSION = "/api/board/questions", "/api/board/session"
 CHALLENGE, BRIEF = "/api/board/challenge", "/api/board/brief"
@@ -79,6 +80,7 @@ def refusal(answered: httpx2.Response, status: int = 400) -> str:
     assert list(body) == ["error"]
     assert isinstance(body["error"], str)
     assert body["error"]
+    assert not THEIRS.search(body["error"]), body["error"]
     return str(body["error"])
 
 
@@ -452,7 +454,7 @@ def test_only_an_advisor_who_failed_can_be_retried(session_id: str, unmoved: Ser
     path = f"{SESSIONS}/{session_id}/retry"
     refusal(unmoved.post(path, {"personaId": "the-analyst"}), 409)
     assert refusal(unmoved.post(path, {"personaId": "the-stranger"})).startswith("personaId: ")
-    assert refusal(unmoved.post(path, {"personaId": None})).startswith("personaId: ")
+    assert refusal(unmoved.post(path, {"personaId": ""})).startswith("personaId: ")
     refusal(unmoved.post(path))
 
 

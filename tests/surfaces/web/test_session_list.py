@@ -166,3 +166,21 @@ def test_a_visit_to_another_site_starts_no_paid_work(
         told = ask(server.url, "GET", f"{SESSIONS}/{session}/events", **own)
         assert json.loads(told.body.decode().strip().rpartition("data: ")[2]) == {"type": "idle"}
         assert ask(server.url, "GET", "/", **headers).status == 200, "a link to the page is a link"
+
+
+def test_the_list_says_which_briefs_are_out_of_date(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    with serving(tmp_path, stub) as server:
+        session = server.session()[0]["sessionId"]
+        assert [one["briefStale"] for one in server.get(SESSIONS).json()["sessions"]] == [False]
+        challenge = {
+            "sessionId": session,
+            "personaId": "the-coach",
+            "decision": DECISION,
+            "initialResponse": "No.",
+            "challengeText": "Why?",
+            "priorChallenges": [],
+        }
+        with server.streaming("POST", "/api/board/challenge", json=challenge) as told:
+            assert [*told][-1]["type"] == "challenge_reply_complete"
+        assert [one["briefStale"] for one in server.get(SESSIONS).json()["sessions"]] == [True]

@@ -1,10 +1,11 @@
 import { memo, useEffect, useId, useRef, useState, type ReactNode } from "react";
-import { whole } from "../format";
+import { challengeDraft, keepChallengeDraft } from "../challenge-drafts";
 import { LIMITS } from "../wire";
+import { Room, tooLong } from "./room";
 
 interface Props {
-  /** The text of a challenge whose reply failed, given back for another try. */
-  initial: string;
+  sessionId: string;
+  personaId: string;
   onChallenge: (text: string) => void;
   onSkip: () => void;
   canSkip: boolean;
@@ -14,11 +15,11 @@ interface Props {
 
 const mac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-export const ChallengeBox = memo(function ChallengeBox({ initial, onChallenge, onSkip, canSkip, focus }: Props): ReactNode {
-  const [text, setText] = useState(initial);
+export const ChallengeBox = memo(function ChallengeBox({ sessionId, personaId, onChallenge, onSkip, canSkip, focus }: Props): ReactNode {
+  const [text, setText] = useState(() => challengeDraft(sessionId, personaId));
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
-  const ready = text.trim() !== "";
+  const ready = text.trim() !== "" && !tooLong(text, LIMITS.challenge);
   const submit = (): void => {
     if (ready) onChallenge(text.trim());
   };
@@ -40,11 +41,14 @@ export const ChallengeBox = memo(function ChallengeBox({ initial, onChallenge, o
         ref={area}
         id={id}
         rows={3}
-        maxLength={LIMITS.challenge}
         value={text}
         placeholder="Ask a follow-up question or push back on their perspective..."
         aria-describedby={`${id}-hint`}
-        onChange={(event) => setText(event.target.value)}
+        aria-invalid={tooLong(text, LIMITS.challenge)}
+        onChange={(event) => {
+          setText(event.target.value);
+          keepChallengeDraft(sessionId, personaId, event.target.value);
+        }}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.metaKey || event.ctrlKey) && !event.nativeEvent.isComposing) {
             event.preventDefault();
@@ -59,15 +63,9 @@ export const ChallengeBox = memo(function ChallengeBox({ initial, onChallenge, o
         <button type="button" className="quiet" onClick={onSkip} disabled={!canSkip}>
           Skip — nothing to challenge
         </button>
-        <span id={`${id}-hint`} className="hint">
-          {text.length > LIMITS.challenge - 300 ? (
-            `${whole(LIMITS.challenge - text.length)} characters left`
-          ) : (
-            <>
-              <kbd>{mac ? "⌘" : "Ctrl"}</kbd> <kbd>Enter</kbd> sends
-            </>
-          )}
-        </span>
+        <Room id={`${id}-hint`} text={text} most={LIMITS.challenge} near={300}>
+          <kbd>{mac ? "⌘" : "Ctrl"}</kbd> <kbd>Enter</kbd> sends
+        </Room>
       </div>
     </form>
   );

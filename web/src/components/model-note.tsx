@@ -3,6 +3,7 @@ import { api } from "../api";
 import { useFetched } from "../fetched";
 import { modelName } from "../format";
 
+export const SMALL_MODEL = "The built-in model is very small: its advice is not worth acting on.";
 const KEY = "moot.small-model-known";
 
 function known(): boolean {
@@ -21,7 +22,13 @@ export function ModelNote(): ReactNode {
   if (!model.value.tiny || hidden) {
     return (
       <p className="model-line">
-        The board speaks with {model.value.tiny ? "the built-in model" : <strong>{modelName(model.value.model)}</strong>}.
+        {model.value.tiny ? (
+          SMALL_MODEL
+        ) : (
+          <>
+            The board speaks with <strong>{modelName(model.value.model)}</strong>.
+          </>
+        )}
       </p>
     );
   }

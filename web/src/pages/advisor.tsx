@@ -10,7 +10,7 @@ import { Thread } from "../components/thread";
 import { humanise, listed, modelName, shortName, whole } from "../format";
 import { Spoken } from "../markdown";
 import { Link, navigate, paths, useLeaving, usePageHeading } from "../router";
-import { allSettled, settled, type Advisor, type SessionState } from "../session/state";
+import { allSettled, settled, sharedFailure, STOPPED, type Advisor, type SessionState } from "../session/state";
 import { useAdvisor, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
 import { useFollowing } from "../following";
 import { LIMITS, type Persona } from "../wire";
@@ -26,6 +26,7 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
     store,
     useCallback((s: SessionState) => (s.challengeError?.personaId === personaId ? s.challengeError : null), [personaId]),
   );
+  const shared = useSession(store, sharedFailure);
   const next = useNext(store, personaId);
   const asked = useRef(false);
   useLeaving(useCallback(() => store.abortChallenge(), [store]));
@@ -70,23 +71,28 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
         <div className="advisor-words" aria-busy={phase === "speaking"}>
           {phase === "failed" ? (
             <Problem
-              title={`${name} could not answer`}
-              message={advisor.error ?? "The model gave no reason."}
+              title={advisor.errorKind === STOPPED ? `${name} was stopped` : `${name} could not answer`}
+              message={shared !== null && advisor.error === shared ? "The reason is above: it is the same for several advisors." : (advisor.error ?? "The model gave no reason.")}
               action="Ask them again"
               onAction={() => void store.retry(personaId)}
             />
           ) : idle && !settled(phase) ? (
-            <Problem
-              title={`${name} has not spoken`}
-              message="The session stopped before it was their turn."
-              action="Ask them now"
-              onAction={() => void store.retry(personaId)}
-            />
+            <p className="thinking">{name} has not spoken yet.</p>
           ) : advisor.content === "" ? (
             <p className="thinking">{phase === "waiting" ? "Waiting to speak…" : "Thinking…"}</p>
           ) : (
             <Spoken text={advisor.content} growing={phase === "speaking"} />
           )}
+          {!settled(phase) && !idle ? (
+            <div className="row">
+              <button type="button" className="quiet" onClick={() => void store.stop(personaId)}>
+                Stop {shortName(name)}
+              </button>
+              <button type="button" className="quiet" onClick={() => void store.stop()}>
+                Stop all
+              </button>
+            </div>
+          ) : null}
           {phase === "done" && advisor.usage ? (
             <p className="spoken-facts">
               {modelName(advisor.usage.model)}
@@ -95,6 +101,13 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
             </p>
           ) : null}
           <Thread challenges={advisor.challenges} name={name} />
+          {streaming ? (
+            <div className="row">
+              <button type="button" className="quiet" onClick={() => store.abortChallenge()}>
+                Stop the reply
+              </button>
+            </div>
+          ) : null}
           {failure ? (
             <Problem title="The reply did not arrive" message={failure.message} onAction={() => challenge(failure.text)} />
           ) : null}
@@ -103,8 +116,8 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
               <p className="hint">You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.</p>
             ) : (
               <ChallengeBox
-                key={failure ? "again" : "new"}
-                initial={failure?.text ?? ""}
+                sessionId={store.id}
+                personaId={personaId}
                 onChallenge={challenge}
                 onSkip={go}
                 canSkip={next.enabled}
@@ -142,7 +155,7 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
 
 let people: Promise<readonly Persona[]> | null = null;
 function knownPeople(): Promise<readonly Persona[]> {
-  people ??= api.personas().catch((error: unknown) => {
+  people ??= api.everyone().catch((error: unknown) => {
     people = null;
     throw error;
   });

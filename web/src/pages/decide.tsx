@@ -1,7 +1,7 @@
 import { useId, type ReactNode } from "react";
 import { ModelNote } from "../components/model-note";
+import { Room, tooLong } from "../components/room";
 import { changeDraft, useDraft } from "../draft";
-import { whole } from "../format";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { LIMITS } from "../wire";
 
@@ -9,8 +9,7 @@ export function Decide(): ReactNode {
   const draft = useDraft();
   const heading = usePageHeading("Present a decision");
   const id = useId();
-  const ready = draft.decision.trim() !== "";
-  const left = LIMITS.decision - draft.decision.length;
+  const ready = draft.decision.trim() !== "" && !tooLong(draft.decision, LIMITS.decision);
   const submit = (): void => {
     if (ready) navigate(paths.questions);
   };
@@ -37,9 +36,9 @@ export function Decide(): ReactNode {
           id={id}
           className="decision-input"
           rows={8}
-          maxLength={LIMITS.decision}
           value={draft.decision}
           aria-describedby={`${id}-left`}
+          aria-invalid={tooLong(draft.decision, LIMITS.decision)}
           placeholder="Should we…"
           onChange={(event) => changeDraft({ decision: event.target.value })}
           onKeyDown={(event) => {
@@ -53,9 +52,9 @@ export function Decide(): ReactNode {
           <button type="submit" className="button button-accent" disabled={!ready}>
             Continue
           </button>
-          <span id={`${id}-left`} className="hint">
-            {left < 1000 ? `${whole(left)} characters left` : "A few questions come next; you may leave them all."}
-          </span>
+          <Room id={`${id}-left`} text={draft.decision} most={LIMITS.decision} near={1000}>
+            A few questions come next; you may leave them all.
+          </Room>
         </div>
       </form>
       <ModelNote />

@@ -12,7 +12,7 @@ import type { SessionSummary } from "../wire";
 
 export function standing(session: SessionSummary): string {
   if (session.step === "review") {
-    if (session.hasBrief) return "Brief ready";
+    if (session.hasBrief) return session.briefStale ? "Brief out of date" : "Brief ready";
     return session.completeCount === 0 ? "Nobody answered" : "No brief yet";
   }
   if (session.step === "brief") return session.live ? "Brief being written" : "Paused before the brief";
@@ -182,7 +182,7 @@ function SessionItem({ session, showsPlace, onDeleted }: SessionItemProps): Reac
               Live
             </span>
           ) : null}
-          <span className={`standing standing-${session.step}${session.hasBrief ? " has-brief" : ""}`}>{standing(session)}</span>
+          <span className={`standing standing-${session.step}${session.hasBrief ? (session.briefStale ? " has-stale-brief" : " has-brief") : ""}`}>{standing(session)}</span>
           <span>{count(session.personaCount, "advisor")}</span>
           {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
           <span>{modelName(session.model)}</span>

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState, type ReactNode } from "react"
 import { api, ApiError, isAbort, newKey, sentence } from "../api";
 import { DecisionFold } from "../components/decision-fold";
 import { Problem, Waiting } from "../components/notes";
+import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
 import { count } from "../format";
 import { Link, navigate, paths, usePageHeading } from "../router";
@@ -71,6 +72,7 @@ export function Questions(): ReactNode {
   }, []);
 
   const given = givenAnswers(draft).length;
+  const long = asked && givenAnswers(draft).some((one) => tooLong(one.answer, LIMITS.answer));
   return (
     <main className="page narrow">
       <Link to={paths.new} className="back">
@@ -100,7 +102,7 @@ export function Questions(): ReactNode {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void convene();
+          if (!long) void convene();
         }}
       >
         {asked ? (
@@ -116,18 +118,19 @@ export function Questions(): ReactNode {
                 <textarea
                   id={`answer-${question.id}`}
                   rows={2}
-                  maxLength={LIMITS.answer}
                   placeholder="Optional"
-                  aria-describedby={question.hint ? `hint-${question.id}` : undefined}
+                  aria-describedby={`${question.hint ? `hint-${question.id} ` : ""}room-${question.id}`}
+                  aria-invalid={tooLong(draft.answers[question.id] ?? "", LIMITS.answer)}
                   value={draft.answers[question.id] ?? ""}
                   onChange={(event) => changeDraft({ answers: { ...getDraft().answers, [question.id]: event.target.value } })}
                   onKeyDown={(event) => {
                     if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
                       event.preventDefault();
-                      if (!convening) void convene();
+                      if (!convening && !long) void convene();
                     }
                   }}
                 />
+                <Room id={`room-${question.id}`} text={draft.answers[question.id] ?? ""} most={LIMITS.answer} near={200} />
               </li>
             ))}
           </ol>
@@ -136,10 +139,10 @@ export function Questions(): ReactNode {
           <Problem title="The board could not be convened" message={refused.message} retryAfter={refused.retryAfter} onAction={() => void convene()} />
         ) : null}
         <div className="row row-spread convene">
-          <button type="submit" className="button button-accent button-large" disabled={convening}>
+          <button type="submit" className="button button-accent button-large" disabled={convening || long}>
             {convening ? "Convening the board…" : "Convene the Board"}
           </button>
-          <span className="hint">{asked ? (given > 0 ? `${count(given, "answer")} will go along` : "without answers") : "without questions"}</span>
+          <span className="hint">{long ? "an answer is too long" : asked ? (given > 0 ? `${count(given, "answer")} will go along` : "without answers") : "without questions"}</span>
         </div>
       </form>
     </main>

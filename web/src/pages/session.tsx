@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useMemo, type ReactNode } from "react";
 import { DecisionFold } from "../components/decision-fold";
 import { MarksRow } from "../components/marks-row";
+import { SMALL_MODEL } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Link, navigate, paths, usePageHeading, type Route } from "../router";
-import type { SessionState } from "../session/state";
+import { sharedFailure, type SessionState } from "../session/state";
 import { sessionStore, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
 import { AdvisorPage } from "./advisor";
 import { BriefPage } from "./brief";
@@ -63,6 +64,7 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
   const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
   const answers = useSession(store, useCallback((s: SessionState) => s.answers, []));
   const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+  const tiny = useSession(store, useCallback((s: SessionState) => s.tiny, []));
   const start = useSession(
     store,
     useCallback((s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null), []),
@@ -77,6 +79,7 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
       <DecisionFold decision={decision} answers={answers} />
       <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
       <ConnectionNote store={store} />
+      {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
       {route.page === "advisor" && known ? <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} /> : null}
       {route.page === "brief" ? <BriefPage store={store} /> : null}
       {!known ? (
@@ -92,6 +95,8 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
 function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
   const connection = useSlice(store, connectionOf);
   const failed = useSession(store, useCallback((s: SessionState) => s.streamError, []));
+  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
+  const shared = useSession(store, sharedFailure);
   if (connection === "reconnecting") {
     return (
       <div className="connection" role="status">
@@ -100,10 +105,25 @@ function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
     );
   }
   if (failed !== null) {
-    return <Problem title="The session stopped" message={failed} action="Go on with it" onAction={() => store.reopen()} />;
+    return <Problem title="The session stopped" message={failed} action="Go on with it" onAction={() => void store.goOn()} />;
   }
   if (connection === "unreachable") {
-    return <Problem title="No answer from moot" message="What is on the page stays as it is." onAction={() => store.reopen()} />;
+    return <Problem title="No answer from moot" message="What is on the page stays as it is." onAction={() => void store.goOn()} />;
+  }
+  if (paused) {
+    return (
+      <div className="paused" role="status">
+        <p>
+          <strong>Paused.</strong> Nothing is asked and nothing is spent until you go on. What was said to its end is kept.
+        </p>
+        <button type="button" className="button button-accent" onClick={() => void store.goOn()}>
+          Go on
+        </button>
+      </div>
+    );
+  }
+  if (shared !== null) {
+    return <Problem title="Several advisors could not answer, for the same reason" message={shared} action="Ask all again" onAction={() => void store.retryAll()} />;
   }
   return null;
 }

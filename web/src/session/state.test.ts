@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Brief, Session, SessionEvent } from "../wire";
-import { allSettled, fromSession, isNews, reduce, type Action, type SessionState } from "./state";
+import { allSettled, fromSession, isNews, reduce, sharedFailure, type Action, type SessionState } from "./state";
 
 const BRIEF: Brief = {
   consensus: { areas: ["a"], strength: "strong" },
@@ -20,12 +20,13 @@ function stored(part: Partial<Session> = {}): Session {
     tiny: false,
     step: "advisors",
     personas: ids.map((id) => ({ id, name: `The ${id}`, role: "r", contributionType: "integrator" })),
-    responses: ids.map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, challenges: [], usage: null })),
+    responses: ids.map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, errorKind: null, challenges: [], usage: null })),
     brief: null,
     briefStale: false,
     briefError: null,
     usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
     live: true,
+    paused: false,
     lastEventId: 0,
     createdAt: "2026-01-01T00:00:00Z",
     updatedAt: "2026-01-01T00:00:00Z",
@@ -83,6 +84,20 @@ describe("a session's events", () => {
     const not = run([...everybody, { type: "brief_start" }, { type: "brief_error", message: "no" }, { type: "idle" }]);
     expect(not).toMatchObject({ brief: null, briefError: "no", briefWriting: false, live: false });
     expect(run([{ type: "error", message: "broken" }])).toMatchObject({ streamError: "broken", live: false });
+  });
+});
+
+describe("a failure that several advisors share", () => {
+  const failing = (personaId: string, message: string, kind = "KeyRefused"): SessionEvent => ({ type: "persona_error", personaId, message, kind });
+
+  it("is said once for all of them", () => {
+    expect(sharedFailure(run([failing("one", "bad key")]))).toBeNull();
+    expect(sharedFailure(run([failing("one", "bad key"), failing("two", "bad key")]))).toBe("bad key");
+    expect(sharedFailure(run([failing("one", "bad key"), failing("two", "too slow")]))).toBeNull();
+  });
+
+  it("is none where the person stopped them", () => {
+    expect(sharedFailure(run([failing("one", "stopped", "Stopped"), failing("two", "stopped", "Stopped")]))).toBeNull();
   });
 });
 

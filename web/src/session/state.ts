@@ -23,6 +23,8 @@ export interface Advisor {
   readonly phase: Phase;
   readonly content: string;
   readonly error: string | null;
+  /** The name of what went wrong; `Stopped` is what the person wanted. */
+  readonly errorKind: string;
   readonly challenges: readonly ChallengeExchange[];
   readonly usage: Usage | null;
 }
@@ -46,6 +48,8 @@ export interface SessionState {
   readonly briefLoading: boolean;
   readonly usage: UsageTotal;
   readonly live: boolean;
+  /** Something is still to be said, and nobody is at work on it until the person goes on. */
+  readonly paused: boolean;
   readonly streamError: string | null;
   /** The advisor whose reply to a challenge is being streamed. */
   readonly challenging: string | null;
@@ -71,6 +75,18 @@ export function settled(phase: Phase): boolean {
   return phase === "done" || phase === "failed";
 }
 
+/** Why several advisors did not answer, where it is the same for all of them: said once, not by each. */
+export function sharedFailure(state: SessionState): string | null {
+  const failed = state.order.flatMap((id) => {
+    const advisor = state.advisors[id];
+    return advisor?.phase === "failed" && advisor.errorKind !== STOPPED ? [advisor] : [];
+  });
+  const [first] = failed;
+  return first && failed.length > 1 && failed.every((one) => one.error === first.error) ? first.error : null;
+}
+
+export const STOPPED = "Stopped";
+
 export function allSettled(state: SessionState): boolean {
   return state.order.every((id) => settled(state.advisors[id]?.phase ?? "waiting"));
 }
@@ -95,6 +111,7 @@ export function fromSession(session: Session): SessionState {
       phase: phaseOf(response),
       content: response.content,
       error: response.error,
+      errorKind: response.errorKind ?? "",
       challenges: response.challenges.filter((exchange) => exchange.isReplyComplete),
       usage: response.usage,
     };
@@ -111,10 +128,11 @@ export function fromSession(session: Session): SessionState {
     brief: session.brief,
     briefStale: session.briefStale,
     briefError: session.briefError,
-    briefWriting: session.step === "brief" && session.live,
+    briefWriting: session.step === "brief" && session.live && !session.paused,
     briefLoading: false,
     usage: session.usage,
-    live: session.live,
+    live: session.live && !session.paused,
+    paused: session.paused,
     streamError: null,
     challenging: null,
     challengeError: null,
@@ -170,8 +188,8 @@ export function reduce(state: SessionState, action: Action): SessionState {
 
     case "persona_start": {
       const known = state.advisors[action.personaId];
-      const begun = { phase: "speaking" as const, content: "", error: null, usage: null };
-      if (known) return change({ ...state, live: true, step: "advisors" }, action.personaId, begun);
+      const begun = { phase: "speaking" as const, content: "", error: null, errorKind: "", usage: null };
+      if (known) return change({ ...state, live: true, paused: false, step: "advisors" }, action.personaId, begun);
       const fresh: Advisor = {
         id: action.personaId,
         name: action.personaName,
@@ -209,10 +227,10 @@ export function reduce(state: SessionState, action: Action): SessionState {
     }
 
     case "persona_error":
-      return change(state, action.personaId, { phase: "failed", error: action.message, content: "" });
+      return change(state, action.personaId, { phase: "failed", error: action.message, errorKind: action.kind ?? "", content: "" });
 
     case "brief_start":
-      return { ...state, step: "brief", briefWriting: true, briefError: null };
+      return { ...state, step: "brief", briefWriting: true, paused: false, briefError: null };
 
     case "brief_complete":
       return { ...state, brief: action.brief, briefStale: false, briefWriting: false, briefError: null };
@@ -222,16 +240,16 @@ export function reduce(state: SessionState, action: Action): SessionState {
 
     case "session_complete":
     case "idle":
-      return { ...state, live: false, briefWriting: false, step: allSettled(state) ? "review" : state.step };
+      return { ...state, live: false, briefWriting: false, step: allSettled(state) && !state.paused ? "review" : state.step };
 
     case "error":
       return { ...state, live: false, briefWriting: false, streamError: action.message };
 
     case "resumed":
-      return { ...state, streamError: null, live: true };
+      return { ...state, streamError: null, paused: false, live: true };
 
     case "retry":
-      return change({ ...state, live: true }, action.personaId, { phase: "waiting", content: "", error: null });
+      return change({ ...state, live: true, paused: false }, action.personaId, { phase: "waiting", content: "", error: null, errorKind: "" });
 
     case "challenge_start": {
       const clean = withoutIncomplete(state);

@@ -21,12 +21,13 @@ function session(part: Partial<Session> = {}): Session {
     tiny: false,
     step: "advisors",
     personas: ["one", "two"].map((id) => ({ id, name: `The ${id}`, role: "", contributionType: "challenger" })),
-    responses: ["one", "two"].map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, challenges: [], usage: null })),
+    responses: ["one", "two"].map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, errorKind: null, challenges: [], usage: null })),
     brief: null,
     briefStale: false,
     briefError: null,
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
     live: true,
+    paused: false,
     lastEventId: 0,
     createdAt: "",
     updatedAt: "",
@@ -87,7 +88,7 @@ describe("SessionStore", () => {
     await store.open();
     expect(seen).toEqual(["loading", "live", "reconnecting", "live", "idle"]);
     expect([...texts]).toEqual(["", "one in ", "one in full"]);
-    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0", "GET /api/board/sessions/s1/events?after=3"]);
+    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0&goOn=false", "GET /api/board/sessions/s1/events?after=3"]);
   });
 
   it("asks ever less often where a server says both that it goes on and that nothing more is to come", async () => {

@@ -2,6 +2,7 @@
 
 import { useCallback, useSyncExternalStore } from "react";
 import { api, ApiError, isAbort, sentence, type SessionStream } from "../api";
+import { keepChallengeDraft } from "../challenge-drafts";
 import { TokenBatcher, type FrameScheduler } from "../batch";
 import type { Received } from "../sse";
 import type { Session, SessionEvent } from "../wire";
@@ -80,12 +81,12 @@ export class SessionStore {
         // the beginning, and `isNews` leaves out what the snapshot already has.
         const unfinished = stored.responses.some((one) => !one.isComplete && one.error === null);
         this.#last = unfinished ? 0 : stored.lastEventId;
-        if (!unfinished && !stored.live && !stream) {
+        if (!stream && (stored.paused || (!unfinished && !stored.live))) {
           this.#set({ connection: "idle" });
           return;
         }
-      }
-      await this.#follow(stream);
+        await this.#follow(stream, true);
+      } else await this.#follow(stream, false);
     } catch (error) {
       const missing = error instanceof ApiError && error.status === 404;
       this.#set({ connection: missing ? "missing" : "unreachable", problem: sentence(error) });
@@ -95,12 +96,13 @@ export class SessionStore {
     if (this.#again) await this.open();
   }
 
-  async #follow(initial?: SessionStream): Promise<void> {
+  /** `looks`: what rests by the time that we ask is left resting. A connection that breaks is taken up again. */
+  async #follow(initial: SessionStream | undefined, looks: boolean): Promise<void> {
     let stream = initial;
     for (let attempt = 0; ; attempt++) {
       let finished = false;
       try {
-        stream ??= await api.events(this.id, this.#last);
+        stream ??= await api.events(this.id, this.#last, looks && attempt === 0);
         for await (const batch of stream) {
           const last = this.#last;
           if (this.#snapshot.connection !== "live") this.#set({ connection: "live", problem: null });
@@ -156,7 +158,7 @@ export class SessionStore {
       const fresh = { ...fromSession(stored), challengeError: now.challengeError, streamError: now.streamError };
       const session = { ...unchanged(now, fresh), advisors: unchanged(now.advisors, fresh.advisors) };
       if (JSON.stringify(session) !== JSON.stringify(now)) this.#set({ session });
-      if (stored.live && now.streamError === null) {
+      if (stored.live && !stored.paused && now.streamError === null) {
         // Where a server says that nothing more is to come and that it goes on, ask ever less often.
         if (this.#fruitless > 0) await pause(waitFor(this.#fruitless - 1));
         this.#fruitless++;
@@ -177,8 +179,42 @@ export class SessionStore {
     return connection === "idle" && session !== null && session.challenging === null && !session.briefLoading;
   }
 
-  reopen(): void {
+  /** Goes on with what was stopped, left or broken off. */
+  async goOn(): Promise<void> {
+    try {
+      await api.goOn(this.id);
+    } catch (error) {
+      this.#dispatch({ type: "error", message: sentence(error) });
+      return;
+    }
     this.#dispatch({ type: "resumed" });
+    void this.open();
+  }
+
+  /** Ends one advisor's words, or without one, everything that is under way. */
+  async stop(personaId?: string): Promise<void> {
+    if (personaId === undefined) this.abortChallenge();
+    try {
+      await api.stop(this.id, personaId);
+    } catch (error) {
+      // Whoever had finished by then needs no stopping: the stream tells.
+      if (!(error instanceof ApiError && error.status === 409)) this.#dispatch({ type: "error", message: sentence(error) });
+    }
+  }
+
+  async retryAll(): Promise<void> {
+    const session = this.#snapshot.session;
+    const failed = session?.order.filter((id) => session.advisors[id]?.phase === "failed") ?? [];
+    const before = new Map(failed.map((id) => [id, session?.advisors[id]]));
+    for (const personaId of failed) this.#dispatch({ type: "retry", personaId });
+    try {
+      await api.retry(this.id);
+    } catch (error) {
+      for (const personaId of failed) {
+        this.#dispatch({ type: "persona_error", personaId, message: sentence(error), kind: before.get(personaId)?.errorKind ?? "" });
+      }
+      return;
+    }
     void this.open();
   }
 
@@ -188,7 +224,7 @@ export class SessionStore {
     try {
       await api.retry(this.id, personaId);
     } catch (failure) {
-      this.#dispatch({ type: "persona_error", personaId, message: sentence(failure) || error || "" });
+      this.#dispatch({ type: "persona_error", personaId, message: sentence(failure) || error || "", kind: "" });
       return;
     }
     void this.open();
@@ -201,6 +237,8 @@ export class SessionStore {
     if (!session || !advisor || advisor.phase !== "done") return;
     const controller = new AbortController();
     this.#challenge = controller;
+    // Until its reply is whole, it can be lost: to a reload, a broken connection, a look at somebody else.
+    keepChallengeDraft(this.id, personaId, text);
     this.#dispatch({ type: "challenge_start", personaId, text });
     const mine = (): boolean => this.#challenge === controller;
     try {
@@ -223,6 +261,7 @@ export class SessionStore {
           else if (event.type === "challenge_reply_complete") {
             this.#replyTokens.flush();
             this.#challenge = null;
+            keepChallengeDraft(this.id, personaId, "");
             this.#dispatch({ type: "challenge_complete", personaId, usage: event.usage });
             return;
           } else if (event.type === "error") throw new ApiError(event.message, 200);

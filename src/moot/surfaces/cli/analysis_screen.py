@@ -168,8 +168,10 @@ class AnalysisNarrator(Narrator):
                     self._tell_said(table, said)
             self._told = len(table.transcript)
         match event:
-            case SynthesisDrafted(synthesis) if self._table is not None:
+            case SynthesisDrafted(synthesis, corrections=corrections) if self._table is not None:
                 self._line(f"\n{_rendered(self._table, synthesis)}")
+                for correction in corrections:
+                    screen.say(f"Put right in the synthesis: {correction}", "dim")
             case ArtifactsUpdated(announcements):
                 for line in announcements:
                     self._line(line)

@@ -48,8 +48,10 @@ def analyze(
         from moot.surfaces.cli.terminal import TerminalPerson
 
         narrator = AnalysisNarrator(moot.library, words_to_stdout=not as_json)
-        with answering(answers, TerminalPerson) as person:
-            analysis = await Analyses(moot).analysis(item, description, person, narrator, narrator.tell)
+        analyses = Analyses(moot)
+        held = analyses.claimed(analyses.item(item, description))
+        with held, answering(answers, TerminalPerson) as person:
+            analysis = await analyses.analysis(item, description, person, narrator, narrator.tell)
             narrator.follow(lambda: analysis.state)
             narrator.introduce(analysis.model, tiny=analysis.tiny)
             for note in analysis.notes:

@@ -69,19 +69,26 @@ class ScriptedPerson:
 
     def __init__(self, answers: list[Answer]) -> None:
         self._answers = answers
+        self.rested_at: AskPerson | None = None
+        """Where the conversation was left because there was no reply."""
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if problem is not None:
-            raise InvalidInput(f"answer at step '{ask.step}'", problem)
+            raise _refused(ask, problem)
         for place, candidate in enumerate(self._answers):
             if candidate.at is None or candidate.at == ask.step:
                 return self._answers.pop(place).reply
         if ask.optional:
+            self.rested_at = ask
             raise Left
-        raise AnswersExhausted(ask.step, ask.expects, scripted=True)
+        raise AnswersExhausted(ask.step, ask.answerable, scripted=True)
 
     def unused(self) -> int:
         return len(self._answers)
+
+
+def _refused(ask: AskPerson, problem: str) -> InvalidInput:
+    return InvalidInput(f"answer at step '{ask.step}'", f"{problem} (may be answered: {ask.answerable})")
 
 
 class NoPerson:
@@ -89,10 +96,10 @@ class NoPerson:
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if problem is not None:
-            raise InvalidInput(f"answer at step '{ask.step}'", problem)
+            raise _refused(ask, problem)
         if ask.optional:
             raise Left
-        raise AnswersExhausted(ask.step, ask.expects, scripted=False)
+        raise AnswersExhausted(ask.step, ask.answerable, scripted=False)
 
 
 class FirstSays:

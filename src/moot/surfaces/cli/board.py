@@ -89,7 +89,9 @@ def board(
                 begun = await new_board(moot, first, person, narrator, questions=questions)
             else:
                 begun = await resumed_board(moot, resume, person, narrator)
-            session = BoardSession(begun.session.id, begun.session.created_at, begun.runner, narrator)
+            session = BoardSession(
+                begun.session.id, begun.session.created_at, begun.runner, narrator, begun.tiny
+            )
             narrator.follow(begun.model, lambda: begun.runner.state)
             if begun.tiny:
                 screen.say(TINY, "dim")
@@ -122,6 +124,7 @@ class BoardSession:
     created_at: datetime
     runner: Runner[BoardState, BoardEvent]
     narrator: BoardNarrator
+    tiny: bool = False
 
     @property
     def state(self) -> BoardState:
@@ -158,7 +161,7 @@ def document(session: BoardSession, error: MootError | None = None) -> dict[str,
 
     return {
         "session": session.id,
-        **board_json(session.state, session_id=session.id, when=session.created_at),
+        **board_json(session.state, session_id=session.id, when=session.created_at, tiny=session.tiny),
         **({"error": error_document(error)} if error else {}),
     }
 
@@ -183,7 +186,7 @@ def _write_record(session: BoardSession, file: Path) -> None:
     from moot.workspace.writing import write_atomic
 
     state = session.state
-    facts: Any = {"session_id": session.id, "when": session.created_at}
+    facts: Any = {"session_id": session.id, "when": session.created_at, "tiny": session.tiny}
     match file.suffix.lower():
         case ".json":
             text = screen.json_text(records.board_json(state, **facts)) + "\n"

@@ -173,7 +173,11 @@ class BoardNarrator:
             case AdvisorSpoke() | AdvisorFailed():
                 self._tell_whole(was_heard=was_heard)
             case AdvisorRetried(persona):
-                self._told.discard(persona)
+                self._told -= (
+                    {persona}
+                    if persona
+                    else {one.member.id for one in self._state().advisors if not one.settled}
+                )
             case ChallengeReplied(persona, text, spoken):
                 if not was_heard:
                     # Another process has asked for it.

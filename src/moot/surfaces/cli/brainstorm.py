@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from moot.application import Moot
     from moot.errors import MootError
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
+    from moot.surfaces.cli.talking import Talked
     from moot.workflows import Workflow
 
 _MOST_NAMED = 5
+_LONGEST_COMMENT = 80
 
 
 def brainstorm(
@@ -42,10 +44,10 @@ def brainstorm(
 
     moot brainstorm "Let people read offline"
 
-    Without an idea, the workflow that is under way goes on.
+    Without an idea, the workflow that is under way goes on; if there is none, you are asked for an idea.
     """
     run(
-        lambda moot: carry_on(moot, idea, answers, as_json=as_json),
+        lambda moot: carry_on(moot, idea, answers, as_json=as_json, asks_idea=True),
         workspace=workspace,
         model=model,
         database=database,
@@ -53,13 +55,17 @@ def brainstorm(
     )
 
 
-async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool) -> int:
-    """Begins a workflow with an idea; without one, goes on with what is there."""
+async def carry_on(
+    moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool, asks_idea: bool = False
+) -> int:
+    """Begins a workflow with an idea; without one, goes on with what is there, or asks for one."""
     from moot.consulting import Company
+    from moot.flows.flow import AskPerson
+    from moot.runner import Left
     from moot.surfaces.cli import screen
     from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
     from moot.surfaces.cli.menu_person import MenuPerson
-    from moot.surfaces.cli.talking import answering
+    from moot.surfaces.cli.talking import Talked, answering
     from moot.workflows import Workflows
 
     with answering(answers, MenuPerson) as person:
@@ -67,6 +73,11 @@ async def carry_on(moot: Moot, idea: str | None, answers: Path | None, *, as_jso
         narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
         company = Company(person, narrator, narrator.tell, narrator.at_table)
         workflows = Workflows(moot)
+        if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
+            try:
+                idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
+            except Left as left:
+                return Talked(interrupted=left.interrupted).exit_code(failed=False)
         if idea is not None and not await workflows.under_way():
             _tell_uncommitted(workflows.uncommitted())
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
@@ -93,10 +104,13 @@ def _tell_uncommitted(names: tuple[str, ...]) -> None:
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
+    from moot.flows.workflow_state import Stage
     from moot.surfaces.cli import screen
     from moot.surfaces.cli.talking import talk
 
     talked = await talk(workflow.runner, narrator.interrupted)
+    if talked.interrupted and not talked.must_end and workflow.state.stage is Stage.BRAINSTORMING:
+        talked = await _not_answered(workflow, narrator, talked)
     state = workflow.state
     if as_json:
         screen.show_json(document(workflow, talked.error))
@@ -105,6 +119,29 @@ async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bo
     elif state.waiting:
         screen.say(f"{len(state.waiting)} waiting. Begin the next with: {called_as()} workflow resume", "dim")
     return talked.exit_code(failed=state.failure is not None)
+
+
+async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked: Talked) -> Talked:
+    """Ctrl-C while a comment was being answered: the flow offers to send it again or to withdraw it, now, and
+    after leaving here."""
+    import asyncio
+
+    from moot.flows.workflow_events import AttemptFailed
+    from moot.flows.workflow_menu import INTERRUPTED
+    from moot.surfaces.cli.talking import talk
+
+    request = workflow.state.brainstorm.request
+    if request is None:
+        return talked
+    line = " ".join(request.text.split())
+    shown = line if len(line) <= _LONGEST_COMMENT else f"{line[: _LONGEST_COMMENT - 1]}…"
+    await workflow.runner.put(AttemptFailed(INTERRUPTED, f"Interrupted before “{shown}” was answered"))
+    task = asyncio.current_task()
+    if not narrator.asks or task is None:
+        return talked
+    # It was this Ctrl-C that was meant, and not the command.
+    task.uncancel()
+    return await talk(workflow.runner, narrator.interrupted)
 
 
 def document(workflow: Workflow, error: MootError | None = None) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from moot.flows.workflow_events import (
     RestQueued,
     ScopeReassessed,
     Stopped,
+    TaskRolledBack,
+    TaskSkipped,
     WorkflowFinalized,
     WorkspaceScouted,
 )
@@ -66,7 +68,7 @@ class BrainstormNarrator(Narrator):
     def __init__(self, library: Library, *, words_to_stdout: bool, asks: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], WorkflowState] = WorkflowState
-        self._asks = asks
+        self.asks = asks
         self._shown = ""
         self._began_at = time.monotonic()
 
@@ -77,6 +79,8 @@ class BrainstormNarrator(Narrator):
         """Where it stands, for somebody who comes back."""
         for line in standing_lines(self._state()):
             screen.say(line, "dim")
+        if (told := self._state().open_tasks) and self._state().beneath is Stage.AT_OPEN_TASKS:
+            screen.say(wrapped(told, 2))
         self._present()
 
     def tell(self, what: str) -> None:
@@ -127,7 +131,7 @@ class BrainstormNarrator(Narrator):
                 if raw:
                     screen.say(raw)
                 # The menu that follows says what happened.
-                told = "" if self._asks else f"{sentence(message)} "
+                told = "" if self.asks else f"{sentence(message)} "
                 screen.say(wrapped(f"{told}{NEXT_STEPS.get(kind, '')}".rstrip()))
             case _:
                 self._tell_work(event)
@@ -155,8 +159,12 @@ class BrainstormNarrator(Narrator):
                 self._line(f"{_batch(state)}: the plan was revised")
             case BatchBuilt(complete, message, done, tasks):
                 self._line(f"{_batch(state)}: {done} of {tasks} tasks done")
-                if not complete and not self._asks:
-                    screen.say(message)
+                if not complete:
+                    screen.say(wrapped(message, 2))
+            case TaskRolledBack(files):
+                self._line(f"Rolled back: {', '.join(files) or 'nothing had changed'}")
+            case TaskSkipped():
+                self._line("Skipped: the task stays open in tasks.md")
             case ScopeReassessed(assessment):
                 self._line(f"\n{assessment}")
             case WorkflowFinalized():
@@ -187,7 +195,7 @@ class BrainstormNarrator(Narrator):
         match brainstorm.situation:
             case Situation.AT_TRIAGE:
                 return words.triage(brainstorm.triage) if brainstorm.triage else ""
-            case Situation.AT_QUESTIONS if self._asks:
+            case Situation.AT_QUESTIONS if self.asks:
                 return ""
             case Situation.AT_QUESTIONS:
                 return f"Questions from the brainstormer:\n{words.questions(brainstorm.questions)}"

@@ -5,6 +5,8 @@ Knows how a menu looks and which keys edit. What a choice means, the flow decide
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from moot.flows.flow import AskPerson, Option
 
-HELP, BACK = "?", "B"
+HELP, BACK, CTRL_D = "?", "B", "\x04"
 _LONGEST_LABEL = 300
 _KEYS = (
     "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
@@ -28,6 +30,7 @@ _KEYS = (
     "Ctrl-D leaves: everything so far is saved, and `moot workflow resume` goes on where you were.",
 )
 _STEPS = {
+    "idea": "What you have in mind. The brainstormer assesses it, and you decide how much design it needs.",
     "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
     "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
     "questions": "Answer any of them, in any order; an answer can be given anew. Done leaves what is open to "
@@ -39,8 +42,9 @@ _STEPS = {
     "comment": "Your words go where you wanted them, with the conversation so far.",
     "verdict": "The reviewer does not approve the plan. Have it revised once more, with your own wishes if "
     "you like, or stop and look at the change yourself.",
-    "open-tasks": "Not all tasks could be done. Mend what stands in the way, or do them by hand and tick "
-    "their boxes in tasks.md, then try again.",
+    "open-tasks": "A task failed, or nobody was there to do it. Retry tells the agent what failed; Comment "
+    "adds your words. Skip leaves the task open and goes on. Roll back undoes what it changed, and your "
+    "own edits since. Or do it by hand, tick its box in tasks.md, and retry.",
     "reassess": "A batch is done, and the workspace was looked at again. What is said to be left is a "
     "proposal until you go on.",
     "next": "Workflows that were split off wait in the queue, in order.",
@@ -77,7 +81,7 @@ class MenuPerson:
 
     async def _typed(self) -> str:
         try:
-            return str(await self._prompt.prompt_async())
+            return str(await self._prompt.prompt_async(pre_run=_take_what_was_typed_ahead))
         except EOFError:
             raise Left from None
         except KeyboardInterrupt:
@@ -142,6 +146,32 @@ class MenuPerson:
         if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
             return False
         return any(option.key == BACK for option in self._ask.options)
+
+
+def _take_what_was_typed_ahead() -> None:
+    """A terminal turns Enter into a line feed for as long as no prompt reads from it. What came that way is
+    taken before the prompt does, and its line feeds are Enters again, not Ctrl-J."""
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+    from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+    terminal = get_app().input
+    if not os.isatty(terminal.fileno()):
+        return
+    keys = get_typeahead(terminal)
+    parser = Vt100Parser(keys.append)
+    typed = True
+    while typed and _waits(terminal.fileno()):
+        # A line at a time; nothing at all is Ctrl-D.
+        line = os.read(terminal.fileno(), 2**16).decode("utf-8", "replace")
+        parser.feed(line.replace("\n", "\r") or CTRL_D)
+        parser.flush()
+        typed = bool(line)
+    store_typeahead(terminal, keys)
+
+
+def _waits(terminal: int) -> bool:
+    return bool(select.select([terminal], [], [], 0)[0])
 
 
 def wrapped(text: str, indent: int = 0) -> str:

@@ -37,6 +37,7 @@ def list_personas(
                         {"id": panel.id, "name": panel.name, "members": list(panel.members)}
                         for panel in library.panels
                     ],
+                    "faults": [str(fault) for fault in library.faults.values()],
                 }
             )
             return 0
@@ -48,6 +49,8 @@ def list_personas(
         screen.show()
         for panel in library.panels:
             screen.show(f"panel {panel.id}: {', '.join(panel.members)}")
+        for fault in library.faults.values():
+            screen.say(f"Left out: {fault}")
         return 0
 
     run(command, workspace=workspace, as_json=as_json)

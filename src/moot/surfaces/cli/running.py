@@ -37,6 +37,10 @@ AnswersOption = Annotated[
 ]
 
 
+SIGTERM = "SIGTERM"
+"""Why a command was cancelled, where it was not by Ctrl-C."""
+
+
 class LogFormat(StrEnum):
     text = "text"
     json = "json"
@@ -135,7 +139,7 @@ def _stop_on_sigterm(stopping: Callable[[], None]) -> None:
 
     def cancel() -> None:
         stopping()
-        task.cancel()
+        task.cancel(SIGTERM)
 
     def told(*_: object) -> None:
         # Not SIG_IGN, which a program that is started meanwhile would inherit.

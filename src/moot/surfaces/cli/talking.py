@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
 from moot.surfaces.cli import failures, screen
 from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
-from moot.surfaces.cli.running import report
+from moot.surfaces.cli.running import SIGTERM, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,8 @@ def answering(answers: Path | None, terminal: Callable[[], Person]) -> Iterator[
         return
     scripted = ScriptedPerson(read_answers(answers))
     yield scripted
+    if (rested := scripted.rested_at) is not None:
+        screen.say(f"{answers} has no reply left for step '{rested.step}' ({rested.answerable}).", "dim")
     if scripted.unused():
         screen.say(f"Replies of {answers} that were not needed: {scripted.unused()}.")
 
@@ -37,6 +39,8 @@ class Talked:
     """How a conversation came to rest: everything so far is kept, whatever it says here."""
 
     interrupted: bool = False
+    """By Ctrl-C, or by a signal that says that everything has to end."""
+    must_end: bool = False
     error: MootError | None = None
 
     def exit_code(self, *, failed: bool) -> int:
@@ -51,8 +55,8 @@ async def talk(runner: Runner[Any, Any], tidy: Callable[[], None]) -> Talked:
     """`tidy` leaves the screen as it should be when words stop in the middle."""
     try:
         await runner.run()
-    except asyncio.CancelledError:
-        return Talked(interrupted=True)
+    except asyncio.CancelledError as cancelled:
+        return Talked(interrupted=True, must_end=SIGTERM in cancelled.args)
     except (AnswersExhausted, InvalidInput) as unanswered:
         tidy()
         report(unanswered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +10,7 @@ from moot.surfaces.cli.proposal import ChangeArgument
 from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from moot.application import Moot
     from moot.texts.proposal import Finding
@@ -54,12 +54,43 @@ def validate_challenge(
         written = folder.proposal()
         missing = (Finding("proposal.md", 1, "error", "the file is missing"),)
         found = missing if written is None else (*check_reviews(written), *changes.check_made(folder))
-        return _report(change_id, found, strict=strict, as_json=as_json, fix=f"challenge {change_id}")
+        said = _last_review(written or "")
+        return _report(
+            change_id, found, strict=strict, as_json=as_json, fix=f"challenge {change_id}", more=said
+        )
 
     run(command, workspace=workspace, as_json=as_json)
 
 
-def _report(change_id: str, found: Sequence[Finding], *, strict: bool, as_json: bool, fix: str) -> int:
+def _last_review(text: str) -> dict[str, Any]:
+    """What the last complete review says; nothing where there is none, or it cannot be read."""
+    from moot.errors import InvalidInput
+    from moot.texts import review_block
+    from moot.texts.review_block import Severity
+
+    blocks = review_block.blocks(text)
+    try:
+        review = review_block.read(blocks[-1]) if blocks else None
+    except InvalidInput:
+        review = None
+    if review is None:
+        return {"verdict": None, "counts": None}
+    counts = review_block.count(review)
+    return {
+        "verdict": review.verdict,
+        "counts": {severity.lower(): counts[severity] for severity in Severity},
+    }
+
+
+def _report(
+    change_id: str,
+    found: Sequence[Finding],
+    *,
+    strict: bool,
+    as_json: bool,
+    fix: str,
+    more: Mapping[str, Any] | None = None,
+) -> int:
     from moot.surfaces.cli import screen
 
     bad = [finding for finding in found if strict or finding.level == "error"]
@@ -68,6 +99,7 @@ def _report(change_id: str, found: Sequence[Finding], *, strict: bool, as_json: 
             {
                 "change": change_id,
                 "valid": not bad,
+                **(more or {}),
                 "findings": [
                     {"file": f.file, "line": f.line, "level": f.level, "message": f.message} for f in found
                 ],

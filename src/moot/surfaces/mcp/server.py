@@ -17,6 +17,7 @@ from moot.errors import MootError
 from moot.review_tools import ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.surfaces.mcp import reviewing
+from moot.texts.faults import explain
 from moot.workspace.change_state import now
 from moot.workspace.changes import ChangeFolders
 
@@ -61,7 +62,8 @@ class Server(MCPServer[Any]):
         except ToolError as error:
             match error.__cause__:
                 case ValidationError() as invalid if not isinstance(error, UnexpectedToolError):
-                    raise ToolError(_not_accepted(invalid)) from invalid
+                    told = explain(invalid.errors(), "input")
+                    raise ToolError(f"Input not accepted: {told}.") from invalid
                 case ToolFault() as fault:
                     raise ToolError(str(fault)) from fault
                 case ToolError() as told:
@@ -96,13 +98,3 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         changing.add(server, moot)
         deliberating.add(server, moot)
     return server
-
-
-def _not_accepted(invalid: ValidationError) -> str:
-    """At most five problems, each as `field: what is wrong`."""
-    problems = [
-        f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg'].removeprefix('Value error, ')}"
-        for problem in invalid.errors(include_url=False, include_input=False, include_context=False)
-    ]
-    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-    return f"Input not accepted: {'; '.join(problems[:5])}{more}."

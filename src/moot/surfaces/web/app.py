@@ -94,10 +94,13 @@ async def _note(request: Request, action: str, session_id: str | None) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
-def _board_routes(app: FastAPI, moot: Moot) -> None:
+def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
     @app.get("/api/board/personas", responses=problems())
-    async def personas(request: Request, panel: wire.Id = "board") -> wire.PersonasOut:
-        return wire.PersonasOut(personas=[payloads.persona(p) for p in _boards(request).advisors(panel)])
+    async def personas(
+        request: Request, panel: wire.Id = "board", everyone: bool = False
+    ) -> wire.PersonasOut:
+        found = moot.library.personas if everyone else _boards(request).advisors(panel)
+        return wire.PersonasOut(personas=[payloads.persona(persona) for persona in found])
 
     @app.get("/api/model", responses=problems())
     async def model() -> wire.ModelOut:
@@ -190,9 +193,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:
         return wire.BriefOut(brief=body)
 
 
-async def _frames(boards: Boards, live: Live, after: int) -> AsyncGenerator[bytes]:
+async def _frames(boards: Boards, live: Live, after: int, *, go_on: bool = True) -> AsyncGenerator[bytes]:
     try:
-        async for batch in boards.engine.stream(live, after):
+        async for batch in boards.engine.stream(live, after, go_on=go_on):
             yield numbered(batch)
             del batch  # It would be kept until the next one comes, which may be long.
     except StoreFailed as failed:
@@ -228,7 +231,7 @@ def _session_routes(app: FastAPI) -> None:
         request: Request,
         workspace: Literal["this", "all"] = "this",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        before: Annotated[str | None, Query(pattern=r"^[0-9]{1,17}-[a-z0-9-]{1,64}$")] = None,
+        before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
     ) -> wire.SessionsOut:
         boards = _boards(request)
         listed = []
@@ -273,6 +276,28 @@ def _session_routes(app: FastAPI) -> None:
         await _note(request, "retried", session_id)
         return Response(status_code=202)
 
+    @app.post(
+        "/api/board/sessions/{session_id}/stop",
+        status_code=204,
+        responses=problems(403, 404, 409, 413),
+        response_class=Response,
+    )
+    async def stop(request: Request, session_id: wire.SessionId, asked: wire.StopRequest) -> Response:
+        await _boards(request).stop(session_id, asked.persona_id)
+        await _note(request, "stopped", session_id)
+        return Response(status_code=204)
+
+    @app.post(
+        "/api/board/sessions/{session_id}/go-on",
+        status_code=202,
+        responses=problems(403, 404, 409, 429),
+        response_class=Response,
+    )
+    async def go_on(request: Request, session_id: wire.SessionId) -> Response:
+        await _boards(request).go_on(session_id, _client(request))
+        await _note(request, "went on with", session_id)
+        return Response(status_code=202)
+
     @app.get(
         "/api/board/sessions/{session_id}/events",
         responses=problems(404, 429) | stream_of("SessionEvent"),
@@ -283,10 +308,12 @@ def _session_routes(app: FastAPI) -> None:
         session_id: wire.SessionId,
         last_event_id: Annotated[int, Header(ge=0, le=2**31 - 1)] = 0,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+        go_on: Annotated[bool, Query(alias="goOn")] = True,
     ) -> EventStream:
+        """Without `goOn`, a session that rests is only looked at."""
         boards = _boards(request)
-        live = await boards.live(session_id, _client(request))
-        return EventStream(_frames(boards, live, max(last_event_id, after)))
+        live = await boards.live(session_id, _client(request), looks=not go_on)
+        return EventStream(_frames(boards, live, max(last_event_id, after), go_on=go_on))
 
     @app.get(
         "/api/board/sessions/{session_id}/export", responses=problems(404) | EXPORT, response_class=Response
@@ -300,7 +327,11 @@ def _session_routes(app: FastAPI) -> None:
         found = await boards.session(session_id)
         state = await boards.state(found)
         await _note(request, "exported", session_id)
-        facts: dict[str, Any] = {"session_id": found.id, "when": found.created_at}
+        facts: dict[str, Any] = {
+            "session_id": found.id,
+            "when": found.created_at,
+            "tiny": boards.tiny(state.model),
+        }
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":
             return JSONResponse(records.board_json(state, **facts), headers=name)

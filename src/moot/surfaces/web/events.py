@@ -42,9 +42,12 @@ class PersonaComplete(Payload):
 
 
 class PersonaError(Payload):
+    """`kind` is the name of what went wrong, such as KeyRefused; `Stopped` is what the person wanted."""
+
     type: Literal["persona_error"]
     persona_id: str
     message: str
+    kind: str = ""
 
 
 class BriefStart(Payload):

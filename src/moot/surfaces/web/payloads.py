@@ -65,6 +65,7 @@ def response(advisor: Advisor) -> wire.ResponseOut:
         content=advisor.text or "",
         is_complete=advisor.text is not None,
         error=advisor.failure.message if advisor.failure else None,
+        error_kind=advisor.failure.kind if advisor.failure else None,
         challenges=[
             wire.ExchangeOut(challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True)
             for e in advisor.replied
@@ -129,6 +130,7 @@ def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary
         complete_count=sum(a.text is not None for a in state.advisors),
         challenge_count=sum(len(a.replied) for a in state.advisors),
         has_brief=state.brief is not None,
+        brief_stale=state.brief_stale,
         live=live,
         model=state.model,
         workspace=PurePath(kept.workspace).name,
@@ -139,6 +141,7 @@ def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary
 
 
 def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event_id: int) -> wire.SessionBody:
+    at_work = state.step in (Step.ADVISORS, Step.BRIEF)
     return wire.SessionBody(
         id=kept.id,
         decision=state.decision,
@@ -154,7 +157,8 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         brief_error=state.brief_failure.message if state.brief_failure else None,
         usage=total(state.bills),
         # What has not been told to its end is worth listening to, whoever is at work on it.
-        live=live or state.step in (Step.ADVISORS, Step.BRIEF),
+        live=live or (at_work and not state.stopped),
+        paused=at_work and (state.stopped or not live),
         last_event_id=last_event_id,
         created_at=kept.created_at.isoformat(),
         updated_at=kept.updated_at.isoformat(),

@@ -18,7 +18,9 @@ from moot.errors import (
     SessionMoved,
     UserMistake,
 )
+from moot.surfaces.web import wire
 from moot.surfaces.web.guards import HEADERS
+from moot.texts.faults import fault_of
 
 _STATUS = {
     "RateLimited": 429,
@@ -58,11 +60,9 @@ def _sentence(error: RequestValidationError) -> str:
         return "The body must be JSON and sent as application/json."
     where = [part for part in problem["loc"] if part not in ("body", "query", "path", "header")]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
-    said = str(problem["msg"])
+    said = fault_of(problem, wire.FORMS)
     if problem["type"] == "string_pattern_mismatch" and "\0" in problem["input"]:
         said = "must not contain NUL characters"
-    elif problem["type"] == "string_pattern_mismatch" or said == "String should have at least 1 character":
-        said = "must not be empty"
     return f"{name or 'The body'}: {said}."
 
 

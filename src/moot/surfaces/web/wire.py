@@ -28,6 +28,14 @@ MAX_CONTENT = 10_000
 _NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NULs, and no model wants any."""
 _NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
+PLACE = r"^[0-9]{1,17}-[a-z0-9-]{1,64}$"
+
+FORMS = {
+    _NO_NUL: "must not contain NUL characters",
+    _NOT_BLANK: "must not be empty",
+    PLACE: "has to be the place that an earlier answer gave",
+}
+"""What the patterns of texts mean."""
 
 
 class Payload(BaseModel):
@@ -107,7 +115,15 @@ class BriefRequest(Payload):
 
 
 class RetryRequest(Payload):
-    persona_id: Id
+    """Without a persona: everybody who did not answer."""
+
+    persona_id: Id | None = None
+
+
+class StopRequest(Payload):
+    """Without a persona: everybody, and the brief."""
+
+    persona_id: Id | None = None
 
 
 class SignInRequest(Payload):
@@ -228,6 +244,7 @@ class ResponseOut(Payload):
     content: str
     is_complete: bool
     error: str | None
+    error_kind: str | None
     challenges: list[ExchangeOut]
     usage: UsageOut | None
 
@@ -247,6 +264,8 @@ class SessionBody(Payload):
     brief_error: str | None
     usage: TotalOut
     live: bool
+    paused: bool
+    """Something is still to be said, and nobody is at work on it: nothing is spent until somebody goes on."""
     last_event_id: int
     created_at: str
     updated_at: str
@@ -264,6 +283,8 @@ class SessionSummary(Payload):
     complete_count: int
     challenge_count: int
     has_brief: bool
+    brief_stale: bool
+    """Somebody has spoken since the brief was written."""
     live: bool
     """Whether this process is at work on it now."""
     model: str

@@ -1,0 +1,44 @@
+"""What is seen without scrolling: the words and the recommendation, not the furniture."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.board import FIRST, SECOND, NewBoard, a_session
+from tests.stub.server import StubServer
+from tests.surfaces.web.server import Server
+
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1280, "height": 800}
+LONG = "Should we move the whole team to the new office by the river? " * 60
+
+
+def box(locator: Locator) -> dict[str, float]:
+    found = locator.bounding_box()
+    assert found is not None
+    return {"top": found["y"], "bottom": found["y"] + found["height"], "height": found["height"]}
+
+
+@pytest.mark.parametrize("persona", [FIRST, SECOND])
+def test_on_a_phone_the_bar_is_low_and_words_begin_above_the_middle(
+    persona: str, new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    board = new_board(server.url, viewport=PHONE)
+    board.open(a_session(server, stub), persona)
+    expect(board.words).to_be_visible()
+    bar = box(board.page.get_by_role("navigation", name="Steps"))
+    assert bar["height"] <= 64
+    assert bar["bottom"] <= PHONE["height"]
+    assert box(board.words)["top"] < PHONE["height"] / 2
+    expect(board.brief_note).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_the_recommendation_is_on_the_first_screen_of_the_brief(
+    size: dict[str, int], new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    board = new_board(server.url, viewport=size)
+    board.open_brief(a_session(server, stub, decision=LONG))
+    expect(board.recommendation).to_be_visible()
+    assert box(board.recommendation)["bottom"] < size["height"]
