@@ -15,7 +15,7 @@ import psycopg.sql
 from sqlalchemy.engine import make_url
 
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
+from tests.surfaces.cli.command import MOOT, await_line, environment
 from tests.surfaces.web.server import Server, serving
 
 
@@ -53,8 +53,7 @@ class Several:
         )
         assert process.stderr is not None
         try:
-            line = process.stderr.readline()
-            assert line.startswith("moot works"), line + process.stderr.read()
+            await_line(process, "moot works")
             yield process
         finally:
             process.kill()

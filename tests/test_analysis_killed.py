@@ -67,6 +67,9 @@ class Players:
         self.asked: list[tuple[str, str]] = []
         self.state: AnalysisState = ANALYSIS.initial
 
+    async def prepare(self) -> None:
+        pass
+
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         del hear
         self.calls.append(call)

@@ -28,6 +28,7 @@ from moot.errors import (
     StreamBroken,
     Unreachable,
 )
+from moot.gateway import pace
 from moot.gateway.gateway import Gateway
 from moot.gateway.metering import charging
 from moot.gateway.model import Model, Patience
@@ -81,6 +82,9 @@ class Waiting:
         self.may_end = asyncio.Event()
         self.failure: Exception | None = None
         self._asked = asyncio.Condition()
+
+    async def prepare(self) -> None:
+        pass
 
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         del hear
@@ -335,7 +339,7 @@ def test_what_an_earlier_version_had_booked_today_still_counts(tmp_path: Path) -
 def test_what_a_killed_process_had_under_way_is_settled_at_what_was_known(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meter, "NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(meter, "NOTE_SECONDS", (0.01, 0.01))
 
     async def main(store: Store) -> None:
         provider = Waiting()
@@ -498,6 +502,33 @@ def test_a_reply_that_breaks_off_costs_what_was_said_by_then(
         else:
             assert row.input_tokens > 0
         assert bool(row.estimated) is (fate.status == 200)
+
+    with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("many", [False, True])
+def test_what_came_and_was_not_looked_at_before_a_cancel_is_paid_too(
+    wire: Wire, many: bool, tmp_path: Path, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if many:
+        monkeypatch.setattr(pace, "MANY", 1)
+    stub.default = Behaviour(text=WORDS, pace=200, stall_after=100)
+
+    async def main(store: Store) -> None:
+        async with metering(store) as by, talking(wire, stub, meter=by) as talk:
+            speaking = asyncio.create_task(talk.stream())
+            while not talk.heard:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            # Nothing of this process reads meanwhile.
+            stub.wait(lambda s: s.exchanges[0].spent.output_tokens == 100)
+            heard = len(talk.heard)
+            speaking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await speaking
+            assert len(talk.heard) == heard, "who has left is told nothing more"
+        [row] = await rows(store)
+        assert (row.outcome, row.output_tokens) == ("CancelledError", 100)
 
     with_store(sqlite_url(tmp_path / "moot.db"), main)
 

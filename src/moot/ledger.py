@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import case, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from moot.gateway.metering import UNSENT
 from moot.speech import Usage
 from moot.store import Store
 from moot.tables import attempts, spending
@@ -146,7 +147,7 @@ class Ledger:
             func.sum(case((guessed, 1), else_=0)),
             func.sum(case((guessed, attempts.c.nano_usd), else_=0)),
             func.sum(case((attempts.c.nano_usd.is_(None), 1), else_=0)),
-        ).where(attempts.c.lease_until.is_(None))
+        ).where(attempts.c.lease_until.is_(None), attempts.c.outcome != UNSENT)
         if day is not None:
             query = query.where(attempts.c.day == day)
         async with self._store.reading() as connection:

@@ -24,15 +24,18 @@ from typing import Any, TypeVar
 
 from moot.config import Limits
 from moot.errors import LimitReached, MootError
-from moot.gateway.metering import charged_to, open_bill
+from moot.gateway.metering import UNSENT, charged_to, open_bill
 from moot.gateway.prices import NANO, Pricing
 from moot.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today, tokens
 from moot.speech import Usage
 from moot.store import Store
 
 TRY_AGAIN_SECONDS = 5.0
-NOTE_SECONDS = 2.0
-"""How often what is known of requests under way is written: what a kill can lose of one."""
+NOTE_SECONDS = 0.25, 2.0
+"""How often what is known of requests under way is written: what a kill can lose of one. The longer writing
+takes, the less often."""
+_NOTING_SHARE = 0.05
+"""Of the time that this may take."""
 _LOOK_AGAIN_SECONDS = 1.0
 
 T = TypeVar("T")
@@ -58,7 +61,7 @@ class Meter:
         self._swept = 0.0
 
     async def begin(
-        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage | None]
+        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage]
     ) -> _Attempt:
         attempt = _Attempt(self, model, pricing, least, used)
         try:
@@ -70,7 +73,7 @@ class Meter:
                 await self._put([attempt])
         except asyncio.CancelledError:
             # It may have been noted by now, and will not be sent.
-            attempt.end("CancelledError", Usage())
+            attempt.end(UNSENT, Usage())
             raise
         self._under_way[attempt.id] = attempt
         if self._heart is None or self._heart.done():
@@ -185,13 +188,17 @@ class Meter:
     # -- while something is under way --------------------------------------------------------
 
     async def _beat(self) -> None:
+        pause = NOTE_SECONDS[0]
         while self._under_way or self._due:
             with contextlib.suppress(MootError):
                 await self._sweep()
-            await asyncio.sleep(NOTE_SECONDS)
+            await asyncio.sleep(pause)
             for attempt in self._under_way.values():
                 attempt.note()
+            began = time.monotonic()
             await self._put(list(self._under_way.values()))
+            least, most = NOTE_SECONDS
+            pause = min(max(least, (time.monotonic() - began) / _NOTING_SHARE), most)
 
     async def _sweep(self) -> None:
         if time.monotonic() - self._swept > LEASE_SECONDS or not self._swept:
@@ -219,7 +226,7 @@ class _Attempt:
         model: str,
         pricing: Pricing,
         least: Usage,
-        used: Callable[[], Usage | None],
+        used: Callable[[], Usage],
     ) -> None:
         self.id = secrets.token_hex(12)
         self.session = charged_to()
@@ -240,9 +247,8 @@ class _Attempt:
 
     def note(self) -> None:
         """What is known by now."""
-        used = None if self._outcome else self._used()
-        if used is not None:
-            self._usage = bounded(used)
+        if not self._outcome:
+            self._usage = bounded(self._used())
 
     def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """`nano_usd` where whoever was asked says what it costs."""

@@ -57,7 +57,7 @@ async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], A
     if moot.config.user.limits.usd and name.provider != _SAYS_ITS_COST and not pricing.is_known:
         raise moot.gateway.not_priced(str(name))
     least = Usage(tokens_of(text), estimated=True)
-    attempt = await moot.meter.begin(str(name), pricing, least, least, lambda: None)
+    attempt = await moot.meter.begin(str(name), pricing, least, least, lambda: least)
     outcome, usage, nano_usd = "ok", least, None
     try:
         ended = await start()

@@ -64,10 +64,11 @@ def asked(request: Recorded) -> tuple[str, int]:
 class Cluster:
     """Server processes, each of which may be killed at any moment and is started again."""
 
-    def __init__(self, place: Path, stub: StubServer, count: int, *arguments: str) -> None:
+    def __init__(self, place: Path, stub: StubServer, count: int, *arguments: str, **env: str) -> None:
         self.urls: dict[int, str] = {}
         self.kills = 0
         self._arguments = arguments
+        self._env = env
         self._place = place
         self._stub = stub
         self._count = count
@@ -92,7 +93,7 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         self._processes[number] = subprocess.Popen(
             [*MOOT, "serve", "--port", "0", *self._arguments],
-            env=environment(folder, self._stub),
+            env=environment(folder, self._stub, **self._env),
             cwd=folder,
             stderr=subprocess.PIPE,
             text=True,

@@ -132,7 +132,8 @@ def test_a_database_file_that_may_not_be_written_for_a_while(tmp_path: Path, stu
     file = tmp_path / "kept" / "moot.sqlite3"
     with serving(tmp_path, stub, "--database", sqlite_url(file)) as server:
         session_id = server.session()[0]["sessionId"]
-    _permit(file, 0o444)
+    # Narrower than that it is made, and that is said.
+    _permit(file, 0o400)
     # What a file permits does not count for root, unless it waives that.
     through = ("setpriv", "--bounding-set", "-dac_override", "--") if os.geteuid() == 0 else ()
     with serving(tmp_path, stub, "--database", sqlite_url(file), through=through) as server:
@@ -141,7 +142,7 @@ def test_a_database_file_that_may_not_be_written_for_a_while(tmp_path: Path, stu
         assert "readonly" in said
         body = server.get(f"/api/board/sessions/{session_id}").json()["session"]
         assert all(r["isComplete"] for r in body["responses"]), "what is there can be read"
-        _permit(file, 0o644)
+        _permit(file, 0o600)
         assert server.session()[-2]["type"] == "session_complete", "without a restart"
 
 

@@ -17,7 +17,7 @@ from tests.processes.hostile import CHANGE, Hostile, Reviewer
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import DRAFT
-from tests.surfaces.cli.command import Ended, environment, path
+from tests.surfaces.cli.command import Ended, await_line, environment, path
 
 MOOT = Path(sys.executable).parent / "moot"
 SECRETS = {
@@ -143,9 +143,7 @@ def test_several_servers_are_started_inside_it_and_run_nothing_of_it(
             command, env=env, cwd=hostile.root, stderr=subprocess.PIPE, text=True, encoding="utf-8"
         ) as process:
             try:
-                assert process.stderr is not None
-                said = process.stderr.readline()
-                assert said.startswith("moot is at http://"), said + process.stderr.read()
+                await_line(process, "moot is at http://")
             finally:
                 process.terminate()
                 process.wait(60)

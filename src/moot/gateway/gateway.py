@@ -210,9 +210,7 @@ class Gateway:
         """Loads what the first word would otherwise wait for. What stands in its way is told by then."""
         with contextlib.suppress(MootError):
             name = (await self.choice(speaker)).name
-            load = getattr(self._provider(name), "warm_up", None)
-            if load is not None:
-                await asyncio.to_thread(load)
+            await self._provider(name).prepare()
             self.named(name)
             if self._prices is not None:
                 await self._prices

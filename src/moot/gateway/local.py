@@ -63,6 +63,9 @@ class LocalProvider:
         self._loading = threading.Lock()
         self._running: dict[threading.Thread, threading.Event] = {}
 
+    async def prepare(self) -> None:
+        """The weights are loaded with the first request: that may take long, and costs nothing."""
+
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         if call.schema is not None:
             return await self._draft(call, call.schema.json_schema, hear)

@@ -20,6 +20,9 @@ from moot.gateway.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
 _BYTES_PER_TOKEN = 4
 """Of English prose and of JSON; other scripts have more bytes a character, and more tokens."""
 
+UNSENT = "unsent"
+"""The outcome of a request that the server never got: it is in no account."""
+
 _charged_to: ContextVar[str] = ContextVar("charged_to", default="")
 
 
@@ -90,7 +93,7 @@ class Attempt(Protocol):
 
 class Meter(Protocol):
     async def begin(
-        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage | None]
+        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage]
     ) -> Attempt:
         """Notes a request before it is sent. `least` is what it costs if nothing comes back, `most` what it
         may cost; `used` says what is known while it is under way. Raises LimitReached where it may not be

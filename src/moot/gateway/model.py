@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.gateway import prices
-from moot.gateway.metering import UNMETERED, Meter, least_of, most_of
+from moot.gateway.metering import UNMETERED, UNSENT, Meter, least_of, most_of
 from moot.gateway.names import ModelName
 from moot.gateway.prices import UNKNOWN, Pricing
 from moot.gateway.protocol import (
@@ -204,23 +204,27 @@ class Model:
         something, too."""
         tally = Tally()
         least = least_of(call)
-        attempt = await self._meter.begin(
-            str(self.name), self._pricing, least, most_of(call, least), tally.so_far
-        )
-        outcome, usage = "ok", Usage()
+
+        def used() -> Usage:
+            return (tally.so_far() or least) if tally.is_sent else Usage()
+
+        await self._provider.prepare()
+        attempt = await self._meter.begin(str(self.name), self._pricing, least, most_of(call, least), used)
+        outcome, usage, cancelled = "ok", Usage(), False
         try:
             turn = await self._provider.exchange(replace(call, tally=tally), hear)
             usage = turn.usage
             return turn
         except BaseException as failed:
-            outcome = type(failed).__name__
+            cancelled = isinstance(failed, asyncio.CancelledError)
+            outcome = type(failed).__name__ if tally.is_sent else UNSENT
             if not tally.is_refused:
-                usage = tally.so_far() or least
+                usage = used()
             raise
         finally:
             ending = attempt.end(outcome, usage)
             # Who was cancelled lets go at once; the meter sees to the rest.
-            if outcome != "CancelledError":
+            if not cancelled:
                 cost = await ending
                 talk.usage += usage
                 talk.nano_usd = None if talk.nano_usd is None or cost is None else talk.nano_usd + cost

@@ -67,6 +67,8 @@ class Tally:
 
     used: Callable[[], Usage | None] = lambda: None
     """None while nothing has come back."""
+    is_sent: bool = True
+    """False from when a provider has it until the server has it: until then it costs nothing."""
     is_refused: bool = False
     """The server did not take the request, or never got it: it costs nothing."""
 
@@ -103,6 +105,9 @@ class Turn:
 
 class Provider(Protocol):
     """One wire format to one server. Cancelling `exchange` closes the upstream connection."""
+
+    async def prepare(self) -> None:
+        """Loads what the first request would otherwise wait for, before it is noted as under way."""
 
     async def exchange(self, call: Call, hear: Hear) -> Turn: ...
 

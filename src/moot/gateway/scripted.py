@@ -17,6 +17,9 @@ class ScriptedProvider:
         self._lines = list(lines)
         self.calls: list[Call] = []
 
+    async def prepare(self) -> None:
+        pass
+
     async def exchange(self, call: Call, hear: Hear) -> Turn:
         self.calls.append(call)
         if not self._lines:

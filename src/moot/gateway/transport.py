@@ -13,14 +13,20 @@ import asyncio
 import contextlib
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextvars import ContextVar
 from typing import cast
 
 import aiohttp
 import httpx2
 
+from moot.gateway.protocol import Tally
+
 BODY_BYTES = 256 * 1024
 """Of a body that is no stream; of a longer one, this is the beginning."""
 _PIECE_BYTES = 64 * 1024
+
+sending: ContextVar[Tally | None] = ContextVar("sending", default=None)
+"""Who is to know that a request has gone out."""
 
 REPLY = "moot.reply"
 """The extension of a response that holds the `aiohttp.ClientResponse` that it was made of."""
@@ -41,6 +47,7 @@ class Transport(httpx2.AsyncBaseTransport):
                 connector=connector,
                 auto_decompress=False,
                 trust_env=True,
+                trace_configs=[_tracing()],
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # The SDKs set every header themselves.
                 skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
@@ -78,6 +85,16 @@ class Transport(httpx2.AsyncBaseTransport):
         if self._made is not None:
             await self._made.close()
             self._made = None
+
+
+def _tracing() -> aiohttp.TraceConfig:
+    async def note(*_: object) -> None:
+        if (tally := sending.get()) is not None:
+            tally.is_sent = True
+
+    config = aiohttp.TraceConfig()
+    config.on_request_headers_sent.append(note)
+    return config
 
 
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length")

@@ -111,6 +111,14 @@ class Gathering:
             self._said.clear()
             self.begun = True
 
+    def mute(self) -> None:
+        """Whoever listened has left: what still comes is counted, and passed on to nobody."""
+        self._hear = _nobody
+
+
+def _nobody(_: str) -> None:
+    pass
+
 
 async def read_events(
     response: httpx2.Response,
@@ -159,10 +167,15 @@ async def read_events(
         unpacking = transport.unpacking(response)
         async with _no_stall(stall_seconds) as moved:
             with pace.stream(body, transport.connection(response), hand_on) as stream:
-                while chunk := await body.readany():
-                    hand_on(chunk)
-                    if said.begun:
-                        await stream.attended()
+                try:
+                    while chunk := await body.readany():
+                        hand_on(chunk)
+                        if said.begun:
+                            await stream.attended()
+                except asyncio.CancelledError:
+                    said.mute()
+                    await stream.take_the_rest()
+                    raise
     except _NotTheConnection as failed:
         raise failed.__cause__ or failed from None
     except transport.NotUnpacked as error:
@@ -303,6 +316,7 @@ class HttpProvider(ABC, Generic[Client]):
         self._api_key = api_key
         self._base_url = base_url
         self._stall_seconds = stall_seconds
+        self._loaded = False
         self._made: Client | None = None
         self._adapting = Adapting(self.parts)
         self._pace = Pace()
@@ -334,11 +348,18 @@ class HttpProvider(ABC, Generic[Client]):
             )
         return self._made
 
-    def warm_up(self) -> None:
-        """Loads the SDK, which takes a second or two of CPU, before anybody waits for a word."""
-        self._sdk()
+    async def prepare(self) -> None:
+        """Loads the SDK, which takes a second or two of CPU."""
+        if not self._loaded:
+            await asyncio.to_thread(self._sdk)
+            self._loaded = True
 
     async def exchange(self, call: Call, hear: Hear) -> Turn:
+        from moot.gateway import transport
+
+        call.tally.is_sent = False
+        transport.sending.set(call.tally)
+
         async def attempt(forms: dict[str, int]) -> Turn:
             return await self._send(call, forms, hear)
 

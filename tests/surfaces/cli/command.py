@@ -63,3 +63,14 @@ def moot(*arguments: str, env: Mapping[str, str], cwd: Path, stdin: str = "", ti
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def await_line(process: subprocess.Popen[str], beginning: str) -> str:
+    """The first line that a process says on stderr. One that says something else is ended, so that all of it
+    can be read."""
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    if not line.startswith(beginning):
+        process.kill()
+        raise AssertionError(line + process.stderr.read())
+    return line

@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, TextContent
 
 from moot.workspace.changes import ChangeFolder
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
+from tests.surfaces.cli.command import MOOT, await_line, environment
 
 PROPOSAL = """\
 # Add login
@@ -101,8 +101,7 @@ def serving(folder: Path, *arguments: str, stub: StubServer | None = None) -> It
     assert process.stderr is not None
     assert process.stdout is not None
     try:
-        line = process.stderr.readline()
-        assert line.startswith("moot's MCP server is at http://127.0.0.1:"), line + process.stderr.read()
+        line = await_line(process, "moot's MCP server is at http://127.0.0.1:")
         yield line.split()[5]
     finally:
         process.kill()

@@ -15,7 +15,7 @@ import httpx2
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
+from tests.surfaces.cli.command import MOOT, await_line, environment
 
 DECISION = "Should we rewrite our billing service this quarter?"
 BRIEF = {
@@ -88,8 +88,7 @@ def serving(
     )
     assert process.stderr is not None
     try:
-        line = process.stderr.readline()
-        assert line.startswith("moot is at http://"), line + process.stderr.read()
+        line = await_line(process, "moot is at http://")
         url = line.split()[3].rstrip("/")
         with httpx2.Client(timeout=30) as client:
             yield Server(url, process, client)
