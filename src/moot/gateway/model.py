@@ -206,7 +206,7 @@ class Model:
         least = least_of(call)
 
         def used() -> Usage:
-            return (tally.so_far() or least) if tally.is_sent else Usage()
+            return tally.so_far() or least
 
         await self._provider.prepare()
         attempt = await self._meter.begin(str(self.name), self._pricing, least, most_of(call, least), used)
@@ -218,7 +218,7 @@ class Model:
         except BaseException as failed:
             cancelled = isinstance(failed, asyncio.CancelledError)
             outcome = type(failed).__name__ if tally.is_sent else UNSENT
-            if not tally.is_refused:
+            if tally.is_sent and not tally.is_refused:
                 usage = used()
             raise
         finally:
