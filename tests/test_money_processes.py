@@ -326,8 +326,30 @@ def test_a_board_stops_at_its_session_s_limit_and_says_so(tmp_path: Path, stub: 
         assert total(rows) == spent(stub)
         most = max(row["nano_usd"] for row in rows)
         assert 20_000_000 <= total(rows) < 20_000_000 + most, "passed by one reply at most"
+        session, spoke = events[0]["sessionId"], next(e for e in events if e["type"] == "persona_complete")
+        asked = {
+            "sessionId": session,
+            "personaId": spoke["personaId"],
+            "decision": DECISION,
+            "initialResponse": WORDS,
+            "challengeText": "Really?",
+            "priorChallenges": [],
+        }
+        refused = server.post("/api/board/challenge", asked)
+        assert refused.status_code == 429
+        assert "session_usd" in refused.json()["error"]
+        assert len(stub.requests) == len(rows), "nobody was asked"
         # Another session has its own.
         assert any(e["type"] == "persona_complete" for e in server.session(mode="sequential"))
+    # With a higher limit, what was refused can be asked for again.
+    with server_of(tmp_path, stub, "[limits]\nsession_usd = 1.0") as server:
+        path = f"/api/board/sessions/{session}"
+        again = {"personaId": failed[-1]["personaId"]}
+        assert server.post(f"{path}/retry", again).status_code == 202
+        with server.streaming("GET", f"{path}/events") as heard:
+            assert any(
+                e["type"] == "persona_complete" and e["personaId"] == again["personaId"] for e in heard
+            )
 
 
 def test_a_limit_that_cannot_be_counted_is_refused_on_every_surface(tmp_path: Path, stub: StubServer) -> None:
