@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.consulting import Company
-from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound
+from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
 from moot.flows.workflow import WORKFLOW
 from moot.flows.workflow_events import Restored, Resumed, WorkflowEvent, WorkflowOpened
 from moot.flows.workflow_papers import title_of
@@ -26,7 +26,7 @@ from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.workflow_work import WorkflowWork, first_waiting
 from moot.workspace import change_state, git
-from moot.workspace.claim import claimed
+from moot.workspace.claim import claimed, enter_in_time
 from moot.workspace.workflows import Queue, SnapshotLog, entry_id, put_away
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Workflows:
             raise InvalidInput("idea", f"has {len(idea)} characters; at most {MAX_IDEA}")
         # Before anything is written: a key that is missing is no reason to leave files behind.
         name = (await self._moot.gateway.choice(Speaker("brainstormer"))).name
-        with self._held():
+        async with self._held_in_time(company):
             there = await self.state()
             under_way = there is not None and not there.finished
             if there is not None and under_way and there.brainstorm.description != idea:
@@ -115,7 +115,7 @@ class Workflows:
         """The workflow that is there; else the first that waits in the queue."""
         if not self._file.exists() and self.queue.peek() is None:
             raise NotFound("workflow", "running")
-        with self._held():
+        async with self._held_in_time(company):
             log = self._log()
             there = bool(await log.read())
             first = None if there else first_waiting(self.queue)
@@ -179,17 +179,24 @@ class Workflows:
     def _put_away(self) -> Path | None:
         return put_away(self._moot.workspace) if self._file.exists() else None
 
+    @asynccontextmanager
+    async def _held_in_time(self, company: Company) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            await enter_in_time(stack, self._held, company.tell)
+            yield
+
     @contextmanager
     def _held(self) -> Iterator[None]:
         folder = self._file.parent
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
+            name, kind = self._moot.workspace.root.name, "the workflow of"
             try:
                 stack.enter_context(claimed(folder, "carried on"))
             except Busy as busy:
-                name = self._moot.workspace.root.name
-                who = (busy.pid, busy.host, busy.since)
-                raise Busy(name, busy.doing, *who, kind="the workflow of") from None
+                raise Busy(name, busy.doing, busy.pid, busy.host, busy.since, kind=kind) from None
+            except StillEnding:
+                raise StillEnding(name, kind=kind) from None
             yield
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,10 +25,11 @@ from moot.workspace.documents import YamlDocument
 from moot.workspace.json_text import JsonText
 from moot.workspace.workflows import SnapshotLog
 from tests.changing import STAMP
+from tests.reviewers.fakes import is_running
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.brainstorming import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
-from tests.surfaces.cli.change import DRAFT
+from tests.surfaces.cli.change import DRAFT, until
 from tests.surfaces.cli.command import MOOT
 
 
@@ -311,6 +314,56 @@ def test_ctrl_c_saves_and_says_how_to_go_on(shop: Shop, stub: StubServer) -> Non
     assert running.returncode == 130
     assert "Saved. Go on with: moot workflow resume" in told
     assert shop.resumed("A", "A").code == 0
+
+
+STUBBORN = """#!{python} -IS
+import os, signal, sys, time
+from pathlib import Path
+sys.stdin.read()
+here = Path({here!r})
+started = here / "agents"
+if not started.exists():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    started.write_text(f"{{os.getpid()}} {{os.getppid()}}.")
+    time.sleep(600)
+try:
+    stat = Path(f"/proc/{{started.read_text().split()[0]}}/stat").read_text()
+    lives = stat.rpartition(")")[2].split()[0] not in "ZX"
+except OSError:
+    lives = False
+with (here / "seen").open("a") as seen:
+    seen.write("beside the first\\n" if lives else "alone\\n")
+with open("built.txt", "a") as built:
+    built.write("a task\\n")
+"""
+"""An agent that does not end when asked, the first time; later it says whether that first one still lives."""
+
+
+def test_after_a_kill_no_second_agent_works_beside_the_first(shop: Shop) -> None:
+    agent = shop.root.parent / "bin" / "agent"
+    agent.write_text(STUBBORN.format(python=sys.executable, here=str(shop.root.parent)), encoding="utf-8")
+    running = started(shop, "brainstorm", IDEA, "--answers", str(shop.answers(["A", "A"])))
+    noted = shop.root.parent / "agents"
+    until(lambda: noted.exists() and noted.read_text(encoding="utf-8").endswith("."))
+    agent_id, lifeline = map(int, noted.read_text(encoding="utf-8").rstrip(".").split())
+    # Whatever ends the agent takes as long as this test wants it to.
+    os.kill(lifeline, signal.SIGSTOP)
+    try:
+        running.kill()
+        running.communicate(timeout=30)
+        again = started(shop, "workflow", "resume", "--answers", str(shop.answers([])))
+        assert again.stderr is not None
+        said = next(iter(again.stderr))
+        assert is_running(agent_id)
+        assert "of the earlier run is still ending" in said
+        assert not (shop.root.parent / "seen").exists(), "nobody was started beside it"
+    finally:
+        os.kill(lifeline, signal.SIGCONT)
+    _, told = again.communicate(timeout=60)
+    assert again.returncode == 0, told
+    assert not is_running(agent_id)
+    assert (shop.root.parent / "seen").read_text(encoding="utf-8") == "alone\n" * 2
+    assert shop.workflow["phase"] == "done"
 
 
 def shaped(request: Recorded, field: str) -> bool:
