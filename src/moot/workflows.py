@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from moot.consulting import Company
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
 from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import Restored, Resumed, WorkflowEvent, WorkflowOpened
+from moot.flows.workflow_events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
 from moot.flows.workflow_papers import title_of
 from moot.flows.workflow_snapshot import brings, restored, snapshot
 from moot.flows.workflow_state import WorkflowState
@@ -25,7 +25,7 @@ from moot.prompting.brainstorm import DRAFTS
 from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.workflow_work import WorkflowWork, first_waiting
-from moot.workspace import change_state, git
+from moot.workspace import change_state
 from moot.workspace.claim import claimed, enter_in_time
 from moot.workspace.workflows import Queue, SnapshotLog, entry_id, put_away
 
@@ -78,12 +78,6 @@ class Workflows:
     async def under_way(self) -> bool:
         state = await self.state()
         return state is not None and not state.finished
-
-    def uncommitted(self) -> tuple[str, ...]:
-        """What in the workspace is not committed, besides what moot itself has written about it."""
-        names = git.uncommitted(self._moot.workspace.root)
-        own = ("moot/", self._file.name, self._moot.workspace.queue_file.name)
-        return tuple(name for name in names if not name.startswith(own))
 
     # -- beginning and taking up -------------------------------------------------------------
 
@@ -139,7 +133,10 @@ class Workflows:
             listener=company.listener,
             work=on_account(account, work.carry_out),
         )
-        if (await runner.resume()).stopped:
+        there = await runner.resume()
+        if resumed and not there.finished:
+            await runner.put(Reopened())
+        if there.stopped:
             await runner.put(Resumed())
         yield Workflow(runner, str(name), self._moot.gateway.named(name).small, resumed)
 

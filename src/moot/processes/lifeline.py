@@ -3,8 +3,9 @@
 A script of its own, started as `python -I -S lifeline.py HANDLES SECONDS COMMAND…`: it imports nothing of
 moot, and little else. The first handle is a socket, the others are locks. It leads the process group that
 the command is in. The other end of the socket is held by moot alone; that it closes says that moot wants this
-to end, or has ended itself, however that was. Then the group is asked to end, and after so many seconds made to, together with descendants that have left
-the group, where the system lists processes in /proc. Elsewhere those are left alone.
+to end, or has ended itself, however that was. Then the group is asked to end, and after so many seconds made
+to, together with descendants that have left the group, where the system lists processes in /proc. Elsewhere
+those are left alone.
 
 The locks are held until the end, and are not for the command: they say that it is still there. It ends as
 the command ends, with the same code or signal. A command that cannot be started is told on the socket.

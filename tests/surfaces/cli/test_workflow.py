@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from moot.flows.flow import AskPerson
+from moot.processes import git_settings
 from moot.surfaces.cli.answers import ScriptedPerson
 from moot.surfaces.cli.main import app
 from moot.workspace import change_state, writing
@@ -58,6 +59,8 @@ def test_a_broad_idea_in_two_batches_and_an_independent_split(shop: Shop, brain:
         {"at": "reassess", "reply": "A"},
         {"at": "reassess", "reply": "A"},
         {"at": "next", "reply": "A"},
+        # What was built is not committed.
+        {"at": "uncommitted", "reply": "G"},
         # The queued one is brainstormed, too; it is straightforward and in one piece.
         {"at": "triage", "reply": "K"},
         {"at": "triage", "reply": "A"},
@@ -406,7 +409,7 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     told = '/usr/bin/grep -q "no line says" order.txt && echo second >> built.txt'
     script = f"#!/bin/sh\n/bin/cat > order.txt\n{told}\n"
     (shop.root.parent / "bin" / "agent").write_text(f"{script}echo x >> built.txt\n", encoding="utf-8")
-    ended = shop.brainstormed("A", "A", "X")
+    ended = shop.brainstormed("G", "A", "A", "X")
     assert "no line says second" in ended.err
     again = shop.resumed("R")
     assert again.code == 0, again.err
@@ -414,8 +417,9 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     assert shop.workflow["phase"] == "done"
 
 
-ANSWERS = ["A", "A", "A", "A", "A", "X"]
-"""Agree, approve; to the second batch, to the end, to the queued workflow; and stop there."""
+ANSWERS = ["Z", "A", "A", "A", "A", "A", "G", "X"]
+"""Stash what is not committed; agree, approve; to the second batch, to the end, to the queued workflow;
+go on with what was built; and stop there."""
 
 
 @dataclass(frozen=True)
@@ -470,21 +474,27 @@ class Kept:
 
 
 def files(root: Path) -> dict[str, str]:
-    """All that the workspace holds, but for times: of a change's STATE.yaml only the phase."""
+    """All that the workspace holds, but for times: of a change's STATE.yaml only the phase. In JSON, fields
+    that come and go may stand in another order."""
     texts = {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(root.rglob("*"))
         if path.is_file() and ".git" not in path.parts and not path.name.startswith(".")
     }
-    return {
-        name: str(json.loads(text)["phase"]) if name.endswith("STATE.yaml") else text
-        for name, text in texts.items()
-    }
+
+    def told(name: str, text: str) -> str:
+        if name.endswith("STATE.yaml"):
+            return str(json.loads(text)["phase"])
+        return json.dumps(json.loads(text), sort_keys=True) if name.endswith(".json") else text
+
+    return {name: told(name, text) for name, text in texts.items()}
 
 
 def hurried(patch: pytest.MonkeyPatch) -> None:
-    """Most of the time would go into keeping the comments of YAML, of which JSON is a part without any, and
-    into waiting for the disk: what a killed process has written, the system still has."""
+    """Most of the time would go into keeping the comments of YAML, of which JSON is a part without any, into
+    asking git which programs the repository names, and into waiting for the disk: what a killed process has
+    written, the system still has."""
+    patch.setattr(git_settings, "harmless", lambda *_: {})
     patch.setattr(YamlDocument, "_parse", JsonText)
     patch.setattr(writing.Disk, "fsync", lambda *_: None)
     patch.setattr(writing.Disk, "fsync_dir", lambda *_: None)
@@ -508,6 +518,7 @@ def test_whatever_a_kill_leaves_is_resumed_identically_and_not_paid_twice(
     monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
     (tmp_path / "whole").mkdir()
     shop = Shop(tmp_path / "whole", stub)
+    shop.write("half.py", "unfinished\n")
     kept = Kept(shop, tmp_path, lambda: len(brain.asked))
     answers = str(shop.answers(ANSWERS))
     with monkeypatch.context() as watched:
