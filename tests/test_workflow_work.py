@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from moot.application import Moot
 from moot.consulting import Company
 from moot.flows.brainstorm_state import BrainstormState, Step
 from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut
-from moot.flows.workflow_events import Batch
+from moot.flows.workflow_events import Batch, Uncommitted
 from moot.flows.workflow_state import Phase, WorkflowState
 from moot.gateway.names import ModelName
 from moot.review_shapes import IssueGiven
@@ -191,6 +192,7 @@ def test_what_is_built_is_not_built_again(
         "tasks": 2,
         "failed_task": 0,
         "before_task": "",
+        "tree": "",
         "cost_usd": 1.0,
     }
     assert done(root, "execute", state, occasion="3") == first
@@ -285,6 +287,49 @@ def test_rolling_back_undoes_the_failed_task_and_nothing_else(
     assert {path: path.read_bytes() for path in kept} == kept
     assert (root / ".git" / "index").read_bytes() == index
     assert done(root, "roll-back", back, occasion="5")["files"] == []
+
+
+# -- uncommitted work ----------------------------------------------------------------------------
+
+
+def test_uncommitted_work_is_set_aside_once_however_often_it_is_asked_for(root: Path) -> None:
+    git(root, "init", "-q", "-b", "main")
+    (root / "app.py").write_text("good\n", encoding="utf-8")
+    git(root, "add", "app.py")
+    git(root, "commit", "-qm", "Begin")
+    (root / "moot").mkdir()
+    (root / "moot" / "workflow.json").write_text("{}", encoding="utf-8")
+    strange = root / os.fsdecode(b"\xff.py")
+    strange.write_text("mine\n", encoding="utf-8")
+    found = done(root, "check", PLANNING)
+    assert found["files"] == ["\\xff.py"]
+    shown = Uncommitted(tuple(found["files"]), 1, found["tree"])
+    first = done(root, "branch", replace(PLANNING, uncommitted=shown))
+    mark = first["name"].removeprefix("moot-passkeys-")
+    assert (len(mark), first["before"]) == (8, "main")
+    assert done(root, "branch", replace(PLANNING, uncommitted=shown)) == first
+    stash = done(root, "stash", replace(PLANNING, uncommitted=shown))
+    assert stash == {"name": f"moot: before 'passkeys' ({mark})", "files": ["\\xff.py"]}
+    assert not strange.exists()
+    assert done(root, "stash", replace(PLANNING, uncommitted=shown)) == stash
+    assert done(root, "check", PLANNING)["files"] == []
+    git(root, "stash", "pop", "-q")
+    assert strange.read_text(encoding="utf-8") == "mine\n"
+    assert (root / "moot" / "workflow.json").read_text(encoding="utf-8") == "{}"
+
+
+def test_the_places_of_moot_are_no_uncommitted_work_wherever_they_are(root: Path) -> None:
+    git(root, "init", "-q")
+    for name in ("kept/workflow.json", "agentd/changes/x/STATE.yaml", "docs/requirements/x/meta.json"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("{}", encoding="utf-8")
+    (root / "moot").symlink_to("kept")
+    for name in ("moot.toml", ".superteam-workflow.json", ".claim.json"):
+        (root / name).write_text("", encoding="utf-8")
+    assert done(root, "check", PLANNING)["files"] == [".superteam-workflow.json"], "moot's own is used here"
+    (root / "moot").unlink()
+    (root / "kept" / "workflow.json").unlink()
+    assert done(root, "check", PLANNING)["files"] == []
 
 
 # -- the rest ------------------------------------------------------------------------------------

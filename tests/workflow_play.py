@@ -83,6 +83,9 @@ def _changed(state: WorkflowState) -> Value:
 
 
 REPLIES: Replies = {
+    "workflow/check": {"files": [], "tree": "1111"},
+    "workflow/stash": {"name": "moot: before 'x' (1234)", "files": ["half.py"]},
+    "workflow/branch": {"name": "moot-x-1234", "before": "main"},
     "workflow/scout": lambda state: {"output": f"Looked {state.happened} times.", "read": ["README.md"]},
     "brainstorm/triage": triage(),
     "brainstorm/questions": _questions,

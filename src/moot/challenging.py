@@ -44,7 +44,7 @@ from moot.texts.review_block import Review, Severity, Verdict
 from moot.workspace import change_state, survey
 from moot.workspace.change_state import Call, ChangeState, Data, SessionTokens
 from moot.workspace.changes import ChangeFolder
-from moot.workspace.claim import claimed
+from moot.workspace.claim import claimed_in_time
 
 if TYPE_CHECKING:
     from moot.config import Settings
@@ -98,24 +98,28 @@ class Challenging:
 
     async def challenge(self, change_id: str, engine: str, tell: Tell) -> Challenged:
         folder = self._changes.folders.open(change_id)
-        with claimed(folder.path, "challenged"), charging(self._changes.account(change_id)):
-            settled = self._changes.settle(folder, tell)
-            if settled is not None and settled.changed is None:
-                return _challenged(folder, settled, _before(folder), taken_up=True)
-            _may_be_challenged(folder)
-            self._changes.valid(folder)
-            earlier = self._changes.last_review(folder)
-            self._write_agents_file(folder)
-            level = self._complexity(folder)
-            reviewer, job = await self._reviewer(folder, engine, level, tell)
-            tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
-            run = folder.begin_run(reviewer.name, job.model or "")
-            job = replace(job, run=run, mcp_command=(*job.mcp_command, "--run", run))
-            try:
-                outcome = await self._attempted(folder, reviewer, job, tell)
-                return self._recorded(folder, reviewer, job, outcome, earlier)
-            finally:
-                folder.end_run(run)
+        async with claimed_in_time(folder.path, "challenged", tell):
+            with charging(self._changes.account(change_id)):
+                return await self._challenged(folder, engine, tell)
+
+    async def _challenged(self, folder: ChangeFolder, engine: str, tell: Tell) -> Challenged:
+        settled = self._changes.settle(folder, tell)
+        if settled is not None and settled.changed is None:
+            return _challenged(folder, settled, _before(folder), taken_up=True)
+        _may_be_challenged(folder)
+        self._changes.valid(folder)
+        earlier = self._changes.last_review(folder)
+        self._write_agents_file(folder)
+        level = self._complexity(folder)
+        reviewer, job = await self._reviewer(folder, engine, level, tell)
+        tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
+        run = folder.begin_run(reviewer.name, job.model or "")
+        job = replace(job, run=run, mcp_command=(*job.mcp_command, "--run", run))
+        try:
+            outcome = await self._attempted(folder, reviewer, job, tell)
+            return self._recorded(folder, reviewer, job, outcome, earlier)
+        finally:
+            folder.end_run(run)
 
     async def _attempted(
         self, folder: ChangeFolder, reviewer: Reviewer, job: Job, tell: Tell

@@ -45,6 +45,7 @@
         ├── DefinitionInvalid      a persona, panel or step file with a bad field
         ├── LockTimeout            another process holds the file
         ├── Busy                   another process works on the change or workflow (says which)
+        ├── StillEnding            what a killed process had started for it has not ended yet
         ├── GitRefused             git would not commit
         └── StoreFailed            the database of sessions cannot be read or written
 
@@ -401,3 +402,12 @@ class Busy(WorkspaceDamaged):
         self.pid = pid
         self.host = host
         self.since = since
+
+
+class StillEnding(WorkspaceDamaged):
+    def __init__(self, name: str, *, kind: str = "change") -> None:
+        super().__init__(
+            f"What an earlier run on {kind} '{name}' had started has not ended yet: it was killed"
+        )
+        self.name = name
+        self.kind = kind

@@ -31,7 +31,7 @@ from moot.texts.tasks import Task
 from moot.workspace import git, survey
 from moot.workspace.change_state import Call
 from moot.workspace.changes import TASKS, ChangeFolder
-from moot.workspace.claim import claimed
+from moot.workspace.claim import claimed_in_time
 from moot.workspace.frozen import MARKS
 
 if TYPE_CHECKING:
@@ -85,24 +85,28 @@ class Implementing:
 
     async def implement(self, change_id: str, tell: Tell) -> Built:
         folder = self._changes.folders.open(change_id)
-        with claimed(folder.path, "implemented"), charging(self._changes.account(change_id)):
-            self._changes.settle(folder, tell)
-            phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
-            self._check(folder)
-            if not _tasks(folder):
-                raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
-            if not _open(folder):
-                return self._finished(folder)
-            if self._next(folder) is None:
-                return Built(Phase(folder.state().phase), left=_open(folder))
-            coder = await self._coder(tell)
-            if coder is None:
-                text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
-                return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
-            if self._commit:
-                await self._can_commit(folder)
-            folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
-            return await self._carried_out(folder, coder, tell)
+        async with claimed_in_time(folder.path, "implemented", tell):
+            with charging(self._changes.account(change_id)):
+                return await self._implemented(folder, tell)
+
+    async def _implemented(self, folder: ChangeFolder, tell: Tell) -> Built:
+        self._changes.settle(folder, tell)
+        phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
+        self._check(folder)
+        if not _tasks(folder):
+            raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
+        if not _open(folder):
+            return self._finished(folder)
+        if self._next(folder) is None:
+            return Built(Phase(folder.state().phase), left=_open(folder))
+        coder = await self._coder(tell)
+        if coder is None:
+            text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
+            return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
+        if self._commit:
+            await self._can_commit(folder)
+        folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
+        return await self._carried_out(folder, coder, tell)
 
     def _check(self, folder: ChangeFolder) -> None:
         """Raises what is wrong: nobody has approved these very texts, or they could not have been."""

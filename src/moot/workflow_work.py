@@ -40,7 +40,7 @@ from moot.implementing import Built, Implementing, Retry
 from moot.scouting import scout
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Severity
-from moot.workspace import change_state, git
+from moot.workspace import change_state, git, uncommitted
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.designs import Designs
 from moot.workspace.workflows import Queue, entry_id, put_away
@@ -67,6 +67,9 @@ class WorkflowWork:
 
     async def carry_out(self, effect: CarryOut, state: WorkflowState) -> Outcome:
         doing: dict[str, Callable[[WorkflowState, CarryOut], Awaitable[Value]]] = {
+            "workflow/check": self._check,
+            "workflow/stash": self._stash,
+            "workflow/branch": self._branch,
             "workflow/scout": self._scout,
             "brainstorm/board": self._board,
             "brainstorm/roundtable": self._roundtable,
@@ -89,6 +92,31 @@ class WorkflowWork:
             if raw := getattr(error, "raw", ""):
                 self._company.tell(shortened(raw))
             return NotCarriedOut(type(error).__name__, shortened(str(error)))
+
+    # -- uncommitted work --------------------------------------------------------------------
+
+    async def _check(self, state: WorkflowState, _: CarryOut) -> Value:
+        workspace = self._moot.workspace
+        files, tree = await asyncio.to_thread(
+            uncommitted.find, workspace.root, state.known_tree, workspace.own
+        )
+        return {"files": [_spelled(file) for file in files], "tree": tree}
+
+    async def _stash(self, state: WorkflowState, _: CarryOut) -> Value:
+        assert state.uncommitted is not None
+        workspace, name = self._moot.workspace, papers.stash_name(state)
+        shown = (state.known_tree, state.uncommitted.tree)
+        files = await asyncio.to_thread(uncommitted.stash, workspace.root, *shown, name, workspace.own)
+        return {"name": name, "files": [_spelled(file) for file in files]}
+
+    async def _branch(self, state: WorkflowState, _: CarryOut) -> Value:
+        assert state.uncommitted is not None
+        workspace, name = self._moot.workspace, papers.branch_name(state)
+        shown = state.uncommitted.tree
+        before = await asyncio.to_thread(
+            uncommitted.create_branch, workspace.root, shown, name, workspace.own
+        )
+        return {"name": name, "before": before}
 
     # -- looking, and asking others ----------------------------------------------------------
 
@@ -219,6 +247,8 @@ class WorkflowWork:
                 self._company.tell(built.handover)
                 message = _NO_AGENT
         boxes = tasks.tasks(folder.tasks() or "")
+        workspace = self._moot.workspace
+        tree = await asyncio.to_thread(git.snapshot, workspace.root, workspace.own)
         return {
             # What is left open then was skipped.
             "complete": not message,
@@ -227,14 +257,14 @@ class WorkflowWork:
             "tasks": len(boxes),
             "failed_task": built.failed_task,
             "before_task": built.before_task,
+            "tree": tree or "",
             "cost_usd": _cost(folder, first),
         }
 
     async def _roll_back(self, state: WorkflowState, _: CarryOut) -> Value:
         """The change's own files say what has been done and paid: they stay."""
         workspace = self._moot.workspace
-        own = ("moot/", "agentd/", workspace.workflow_file.name, workspace.queue_file.name)
-        files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, own)
+        files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, workspace.own)
         for name in files:
             self._company.tell(f"rolled back: {name}")
         return {"files": files}
@@ -244,6 +274,11 @@ def first_waiting(queue: Queue) -> Value | None:
     """Left in the queue. One that another tool has put there gets an id, by which it leaves the queue."""
     first = queue.peek()
     return None if first is None else {**first, "id": entry_id(first)}
+
+
+def _spelled(name: str) -> str:
+    """A name that is no text, in letters that can be written down."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _consulted(consultation: Consultation) -> Value:

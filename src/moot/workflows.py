@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.consulting import Company
-from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound
+from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
 from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import Restored, Resumed, WorkflowEvent, WorkflowOpened
+from moot.flows.workflow_events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
 from moot.flows.workflow_papers import title_of
 from moot.flows.workflow_snapshot import brings, restored, snapshot
 from moot.flows.workflow_state import WorkflowState
@@ -25,8 +25,8 @@ from moot.prompting.brainstorm import DRAFTS
 from moot.runner import Runner
 from moot.speaking import Prompts, on_account
 from moot.workflow_work import WorkflowWork, first_waiting
-from moot.workspace import change_state, git
-from moot.workspace.claim import claimed
+from moot.workspace import change_state
+from moot.workspace.claim import claimed, enter_in_time
 from moot.workspace.workflows import Queue, SnapshotLog, entry_id, put_away
 
 if TYPE_CHECKING:
@@ -79,12 +79,6 @@ class Workflows:
         state = await self.state()
         return state is not None and not state.finished
 
-    def uncommitted(self) -> tuple[str, ...]:
-        """What in the workspace is not committed, besides what moot itself has written about it."""
-        names = git.uncommitted(self._moot.workspace.root)
-        own = ("moot/", self._file.name, self._moot.workspace.queue_file.name)
-        return tuple(name for name in names if not name.startswith(own))
-
     # -- beginning and taking up -------------------------------------------------------------
 
     @asynccontextmanager
@@ -97,7 +91,7 @@ class Workflows:
             raise InvalidInput("idea", f"has {len(idea)} characters; at most {MAX_IDEA}")
         # Before anything is written: a key that is missing is no reason to leave files behind.
         name = (await self._moot.gateway.choice(Speaker("brainstormer"))).name
-        with self._held():
+        async with self._held_in_time(company):
             there = await self.state()
             under_way = there is not None and not there.finished
             if there is not None and under_way and there.brainstorm.description != idea:
@@ -115,7 +109,7 @@ class Workflows:
         """The workflow that is there; else the first that waits in the queue."""
         if not self._file.exists() and self.queue.peek() is None:
             raise NotFound("workflow", "running")
-        with self._held():
+        async with self._held_in_time(company):
             log = self._log()
             there = bool(await log.read())
             first = None if there else first_waiting(self.queue)
@@ -139,7 +133,10 @@ class Workflows:
             listener=company.listener,
             work=on_account(account, work.carry_out),
         )
-        if (await runner.resume()).stopped:
+        there = await runner.resume()
+        if resumed and not there.finished:
+            await runner.put(Reopened())
+        if there.stopped:
             await runner.put(Resumed())
         yield Workflow(runner, str(name), self._moot.gateway.named(name).small, resumed)
 
@@ -179,17 +176,24 @@ class Workflows:
     def _put_away(self) -> Path | None:
         return put_away(self._moot.workspace) if self._file.exists() else None
 
+    @asynccontextmanager
+    async def _held_in_time(self, company: Company) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            await enter_in_time(stack, self._held, company.tell)
+            yield
+
     @contextmanager
     def _held(self) -> Iterator[None]:
         folder = self._file.parent
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
+            name, kind = self._moot.workspace.root.name, "the workflow of"
             try:
                 stack.enter_context(claimed(folder, "carried on"))
             except Busy as busy:
-                name = self._moot.workspace.root.name
-                who = (busy.pid, busy.host, busy.since)
-                raise Busy(name, busy.doing, *who, kind="the workflow of") from None
+                raise Busy(name, busy.doing, busy.pid, busy.host, busy.since, kind=kind) from None
+            except StillEnding:
+                raise StillEnding(name, kind=kind) from None
             yield
 
 

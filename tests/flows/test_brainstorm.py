@@ -129,7 +129,7 @@ def test_the_person_can_override_the_level_either_way() -> None:
 def test_skipping_to_planning_needs_nothing_more() -> None:
     play = at(Step.TRIAGE).say("s")
     assert play.talk.finished
-    assert play.done[2:4] == ["workflow/design", "workflow/plan"]
+    assert play.done[3:5] == ["workflow/design", "workflow/plan"]
 
 
 # -- questions -----------------------------------------------------------------------------------
@@ -649,7 +649,7 @@ def test_what_does_not_fit_what_is_going_on_is_refused(
 
 
 def test_a_draft_that_failed_is_shown_raw_and_can_be_retried() -> None:
-    play = Play().put(at(Step.TRIAGE).events[0]).perform().fail()
+    play = Play().put(at(Step.TRIAGE).events[0]).perform().perform().fail()
     assert play.state.failure is not None
     assert play.state.failure.raw == "Well, …"
     assert (play.asked.step, play.keys) == ("failed", ("R", "X"))

@@ -24,6 +24,8 @@ from moot.flows.workflow_events import (
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
+    BranchCreated,
+    BranchWanted,
     BuildResumed,
     CommentBegun,
     CommentDropped,
@@ -32,10 +34,12 @@ from moot.flows.workflow_events import (
     EndedHere,
     NextBegun,
     NextChosen,
+    NotSetAside,
     PlanKept,
     QueueFoundEmpty,
     QueueLeft,
     ReassessmentPassed,
+    Reopened,
     Restored,
     RestQueued,
     Resumed,
@@ -43,14 +47,19 @@ from moot.flows.workflow_events import (
     RollBackDropped,
     RollBackWanted,
     ScopeReassessed,
+    Stash,
+    StashWanted,
     Stopped,
     TaskRolledBack,
     TaskSkipped,
     TriedAgain,
+    UncommittedAccepted,
     WorkflowEvent,
     WorkflowFinalized,
     WorkflowOpened,
+    WorkspaceChecked,
     WorkspaceScouted,
+    WorkStashed,
 )
 from moot.flows.workflow_papers import change_id, design_document, planner_brief, slug, title_of
 from moot.flows.workflow_snapshot import brings, queue_change, restored, snapshot
@@ -71,7 +80,9 @@ def in_batches(**replies: Any) -> Play:
 
 
 def work(play: Play) -> list[str]:
-    return [name.removeprefix("workflow/") for name in play.done if name.startswith("workflow/")]
+    """Without the looks at what is not committed."""
+    names = [name.removeprefix("workflow/") for name in play.done if name.startswith("workflow/")]
+    return [name for name in names if name != "check"]
 
 
 # -- batches -------------------------------------------------------------------------------------
@@ -268,6 +279,141 @@ def test_rolling_back_goes_to_before_the_first_attempt_at_the_task_and_asks_agai
     assert failing.say("b").asked.step == "open-tasks"
 
 
+# -- uncommitted work ----------------------------------------------------------------------------
+
+DIRTY = {"files": ["half.py", "notes.md"], "tree": "2222"}
+CLEAN = {"files": [], "tree": "1111"}
+
+
+def dirty(**replies: Any) -> Play:
+    """Opened where two files are not committed; once they are stashed, none."""
+
+    def check(state: WorkflowState) -> Any:
+        return CLEAN if state.stashes or state.known_tree else DIRTY
+
+    return Play({"workflow/check": check, **replies}).open()
+
+
+def test_uncommitted_work_is_the_first_thing_that_is_asked_about() -> None:
+    play = dirty()
+    assert play.done == ["workflow/check"]
+    assert play.asked.step == "uncommitted"
+    assert play.asked.expects == "The workspace has uncommitted work (half.py, notes.md). What now?"
+    assert [option.label.split(" – ")[0] for option in play.asked.options] == [
+        "Go on",
+        "Stash",
+        "New branch",
+        "Stop",
+    ]
+
+
+def test_a_clean_workspace_is_not_asked_about() -> None:
+    assert at(Step.TRIAGE).asked.step == "triage"
+
+
+def test_going_on_accepts_what_was_shown() -> None:
+    play = dirty().say("g")
+    assert (play.asked.step, play.state.known_tree) == ("triage", "2222")
+    assert play.state.uncommitted is None
+
+
+def test_what_is_stashed_is_named_and_the_workspace_is_checked_again() -> None:
+    play = dirty().say("stash")
+    assert play.done[:3] == ["workflow/check", "workflow/stash", "workflow/check"]
+    assert play.state.stashes == (Stash("moot: before 'x' (1234)", ("half.py",), 1),)
+    assert play.asked.step == "triage"
+    more = dirty(**{"workflow/check": DIRTY}).say("z")
+    assert more.asked.step == "uncommitted", "somebody has written more"
+
+
+def test_a_new_branch_takes_along_what_was_shown() -> None:
+    play = dirty().say("n")
+    assert (play.asked.step, play.state.branch, play.state.known_tree) == ("triage", "moot-x-1234", "2222")
+
+
+def test_what_cannot_be_stashed_is_asked_about_again_with_the_reason() -> None:
+    for key in ("z", "n"):
+        play = dirty()
+        play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(key))).fail()
+        assert play.asked.expects.startswith("it is gone. The workspace has uncommitted work (half.py")
+        assert play.state.set_aside == ""
+        assert play.say("g").asked.step == "triage"
+
+
+def test_a_reply_for_another_step_decides_nothing_about_uncommitted_work() -> None:
+    """Replies that are written beforehand are taken in their order."""
+    elsewhere = {option.key for state in STAGES.values() for option in _options_of(state)} - set("X")
+    play = dirty()
+    for key in {*elsewhere, "A", "S", "1", "yes"} - {option.key for option in play.asked.options}:
+        with pytest.raises(InvalidInput):
+            WORKFLOW.record(play.state, play.asked, PersonAnswered(key))
+    assert not set("GZN") & elsewhere
+
+
+def _options_of(state: WorkflowState) -> tuple[Option, ...]:
+    asked = [effect for effect in WORKFLOW.pending(state) if isinstance(effect, AskPerson)]
+    return tuple(option for ask in asked if ask.step != "uncommitted" for option in ask.options)
+
+
+def test_whoever_comes_back_is_asked_about_what_is_new_and_nothing_else() -> None:
+    play = in_batches()
+    play.replies["workflow/check"] = lambda state: CLEAN if state.known_tree == "3333" else DIRTY
+    play.put(Reopened()).settle()
+    assert play.asked.step == "uncommitted"
+    before = play.state
+    play.say("g")
+    assert play.asked.step == "reassess"
+    assert (before.happened, before.total_cost) == (play.state.happened, play.state.total_cost)
+
+
+def test_what_was_built_is_known() -> None:
+    built = {"complete": True, "tree": "3333"}
+    play = in_batches(**{"workflow/execute": built})
+    assert play.state.known_tree == "3333"
+
+
+def test_a_batch_that_is_being_built_is_not_asked_about() -> None:
+    """What is not committed then is the agent's, or was done by hand."""
+    play = at_failed_task(**{"workflow/check": lambda state: CLEAN if state.happened < 2 else DIRTY})
+    assert play.put(Reopened()).asked.step == "open-tasks"
+
+
+def test_the_next_of_the_queue_is_asked_about_uncommitted_work_as_well() -> None:
+    waiting = queue_change(split().put(LevelConfirmed("complex")).state).add[0]
+    queue = {"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
+    play = planned(**queue)
+    play.replies["workflow/check"] = DIRTY
+    play.say("a")
+    assert (play.state.id, play.asked.step) == (waiting["id"], "uncommitted")
+    assert play.say("g").asked.step == "triage"
+    first = Play({"workflow/check": DIRTY}).put(Restored({**waiting, "fromQueue": True})).settle()
+    assert (first.done, first.asked.step) == (["workflow/leave-queue", "workflow/check"], "uncommitted")
+
+
+def test_a_stash_that_was_interrupted_is_finished_before_anything_is_asked() -> None:
+    play = dirty().put(StashWanted())
+    killed = Play(play.replies, WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state))))
+    assert killed.put(Reopened()).state.stage is Stage.STASHING
+    assert killed.settle().asked.step == "triage"
+
+
+def test_a_file_of_an_earlier_version_is_asked_about_once_it_is_taken_up() -> None:
+    saved = dict(snapshot(in_batches().state))
+    for field in ("workspaceChecked", "knownTree"):
+        del saved[field]
+    play = Play({"workflow/check": DIRTY}).put(restored(saved)).put(Reopened()).settle()
+    assert play.asked.step == "uncommitted"
+    assert play.say("g").asked.step == "reassess"
+
+
+def test_many_files_are_counted_and_some_are_named() -> None:
+    names = [f"file-{number:03}" for number in range(250)]
+    play = dirty(**{"workflow/check": {"files": names, "tree": "2222"}})
+    assert "(file-000, file-001, file-002, file-003, file-004 and 245 more)" in play.asked.expects
+    assert play.state.uncommitted is not None
+    assert (len(play.state.uncommitted.files), play.state.uncommitted.count) == (100, 250)
+
+
 # -- splits and the queue ------------------------------------------------------------------------
 
 
@@ -363,7 +509,9 @@ def every_stage() -> dict[Stage, WorkflowState]:
                 "workflow/next": {"workflow": snapshot(split().state)},
             }
         ).say("a"),
-        Play().put(OPENED).fail(),
+        Play().put(OPENED).perform().fail(),
+        dirty().say("z"),
+        dirty().say("n"),
     ):
         state = WORKFLOW.initial
         found.setdefault(state.stage, state)
@@ -422,6 +570,14 @@ EVENTS: dict[type, WorkflowEvent] = {
     RevisionWanted: RevisionWanted(),
     BatchRevised: BatchRevised(),
     BatchBuilt: BatchBuilt(complete=True),
+    Reopened: Reopened(),
+    WorkspaceChecked: WorkspaceChecked(),
+    UncommittedAccepted: UncommittedAccepted(),
+    StashWanted: StashWanted(),
+    BranchWanted: BranchWanted(),
+    WorkStashed: WorkStashed("moot: x", ("half.py",)),
+    BranchCreated: BranchCreated("moot-x"),
+    NotSetAside: NotSetAside("no commit yet"),
     BuildResumed: BuildResumed(),
     TaskSkipped: TaskSkipped(),
     CommentBegun: CommentBegun(),
@@ -467,9 +623,9 @@ def test_what_the_table_does_not_allow_raises_and_names_what_it_does(stage: Stag
 
 def test_building_comes_after_an_approving_review_and_after_nothing_else() -> None:
     into = {(stage, kind) for (stage, kind), targets in TRANSITIONS.items() if Stage.BUILDING in targets}
-    by_restoring = {
-        (stage, kind) for stage, kind in into if kind in (Restored, Resumed, QueueLeft, TriedAgain)
-    }
+    looked = (Reopened, WorkspaceChecked, UncommittedAccepted, BranchCreated)
+    returning = (Restored, Resumed, QueueLeft, TriedAgain, *looked)
+    by_restoring = {(stage, kind) for stage, kind in into if kind in returning}
     assert into - by_restoring == {
         (Stage.REVIEWING, BatchReviewed),
         (Stage.AT_OPEN_TASKS, BuildResumed),
@@ -488,6 +644,7 @@ SCOPES = st.sampled_from(
 )
 OUTCOMES: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
+        "workflow/check": st.sampled_from([CLEAN, DIRTY]),
         "workflow/review": st.sampled_from([{"verdict": "APPROVED"}, NEEDS_REVISION, REJECTED]),
         "workflow/execute": st.sampled_from([{"complete": True}, {"complete": False}, FAILED_TASK]),
         "workflow/finalize": st.sampled_from([{"waiting": []}, {"waiting": ["One"]}]),
@@ -617,7 +774,7 @@ def test_an_outcome_that_makes_no_sense_is_a_mistake_of_ours() -> None:
 
 @given(raw=st.text(min_size=1).map(lambda text: text * 9000), message=st.text(max_size=3))
 def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
-    play = Play().put(OPENED).perform()
+    play = Play().put(OPENED).perform().perform()
     (effect,) = play.effects
     event = WORKFLOW.record(play.state, effect, DraftFailed("DraftInvalid", message + raw, raw))
     assert isinstance(event, AttemptFailed)

@@ -81,14 +81,14 @@ def test_the_file_has_the_fields_that_it_promises() -> None:
 
 
 def test_what_says_nothing_is_left_out() -> None:
-    assert set(snapshot(Play().open().state)) - {"id", "happened"} == {
+    assert set(snapshot(Play().open().state)) - {"id", "happened", "workspaceChecked", "knownTree"} == {
         "phase", "userDescription", "config", "brainstorm", "designPath", "batches", "currentBatchIndex",
         "totalCostUsd", "startedAt", "error",
     }  # fmt: skip
 
 
 def test_a_failure_is_told_in_the_file() -> None:
-    play = Play().put(OPENED).fail()
+    play = Play().put(OPENED).perform().fail()
     assert snapshot(play.state)["error"] == "it is gone"
     assert killed(play.state) == play.state
 
@@ -118,8 +118,9 @@ def foreign(**changes: Any) -> dict[str, Any]:
 
 def test_a_file_of_another_program_is_taken_up_where_it_is() -> None:
     state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(theirs=1)))
-    assert (state.brainstorm.complexity_level, state.stage) == ("exploration", Stage.BRAINSTORMING)
-    play = Play(state=state)
+    assert (state.brainstorm.complexity_level, state.beneath) == ("exploration", Stage.BRAINSTORMING)
+    play = Play(state=state).settle()
+    assert play.done == ["workflow/check"], "nobody has looked for uncommitted work yet"
     assert play.keys[:2] == ("1", "2")
     assert play.say("2 because", "s").step is Step.APPROACHES
     assert killed(state) == state
@@ -127,7 +128,7 @@ def test_a_file_of_another_program_is_taken_up_where_it_is() -> None:
 
 def test_an_error_that_another_program_left_is_shown() -> None:
     state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(error="it broke")))
-    assert Play(state=state).asked.expects == "it broke. What now?"
+    assert Play(state=state).settle().asked.expects == "it broke. What now?"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +282,7 @@ CONFIGURED = {
 def test_a_workflow_that_was_being_configured_is_reviewed_before_it_is_built() -> None:
     state = state_of({**CONFIGURED, "batches": [{"title": "A", "description": "B", "changeId": "c"}]})
     assert (state.phase, state.verdict) == (Phase.REVIEW, None)
-    assert state_of(CONFIGURED).stage is Stage.PLANNING
+    assert state_of(CONFIGURED).beneath is Stage.PLANNING
 
 
 def test_a_design_that_was_approved_elsewhere_reaches_the_planner() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -39,23 +38,22 @@ ROOT = Path(__file__).parents[2]
         pytest.param(Behaviour(text="word " * 1000, pace=20), 1, id="streaming"),
     ],
 )
-def test_a_client_that_leaves_is_noticed_within_100_ms(
+def test_a_client_that_leaves_is_noticed_while_the_reply_is_under_way(
     stub: StubServer, wire: str, behaviour: Behaviour, words_first: int
 ) -> None:
     stub.script(behaviour)
 
-    async def leave() -> float:
+    async def leave() -> None:
         heard = Heard()
         asking = asyncio.ensure_future(ASK[wire](stub, heard))
         await stub.wait_for(lambda s: s.open_streams == 1 and len(heard.pieces) >= words_first)
-        cancelled_at = time.monotonic()
+        assert stub.clients_left == 0, "nobody has left before"
         asking.cancel()
         await asyncio.wait([asking])
-        await stub.wait_for(lambda s: s.clients_left == 1)
-        return cancelled_at
+        # None of these replies comes to its end by itself as long as this waits.
+        await stub.wait_for(lambda s: s.clients_left == 1, timeout=30)
 
-    cancelled_at = asyncio.run(leave())
-    assert 0 <= stub.left_at[0] - cancelled_at < 0.1
+    asyncio.run(leave())
     assert (stub.open_streams, stub.completed, stub.faulted) == (0, 0, 0)
 
 
@@ -87,7 +85,6 @@ def test_matchers_come_before_the_queue_and_the_queue_before_the_default(stub: S
 
 
 def test_requests_are_recorded_as_they_came(stub: StubServer) -> None:
-    before = time.monotonic()
     hear(stub, "anthropic", system=[{"type": "text", "text": "Be brief."}], extra_body={"temperature": 0.5})
     hear(stub, "openai", model="other")
     first, second = stub.requests
@@ -103,7 +100,7 @@ def test_requests_are_recorded_as_they_came(stub: StubServer) -> None:
         "2026-10-21",
     )
     assert (first.body["temperature"], first.stream) == (0.5, True)
-    assert before < first.time < second.time < time.monotonic()
+    assert first.time < second.time
     assert (second.wire, second.path, second.model) == ("openai", "/v1/chat/completions", "other")
     assert (second.system, second.messages) == ("Be brief.", ({"role": "user", "content": "Why so?"},))
 
@@ -178,19 +175,18 @@ def test_it_runs_on_the_loop_of_a_coroutine() -> None:
 
 
 def test_closing_does_not_wait_for_stalled_streams() -> None:
-    async def close_while_stalled() -> tuple[float, int]:
+    """The stream would stay open for as long as its client does, who waits for its end."""
+
+    async def close_while_stalled() -> int:
         async with StubServer(default=Behaviour(stall_after=0)) as stub:
             asking = asyncio.ensure_future(ask_anthropic(stub, Heard()))
             await stub.wait_for(lambda s: s.open_streams == 1)
-            started = time.monotonic()
-        took = time.monotonic() - started
+            assert not asking.done()
         await asyncio.wait([asking])
         assert asking.exception() is not None
-        return took, stub.clients_left
+        return stub.clients_left
 
-    took, left = asyncio.run(close_while_stalled())
-    assert took < 1
-    assert left == 0
+    assert asyncio.run(asyncio.wait_for(close_while_stalled(), 50)) == 0
 
 
 def test_it_runs_alone_and_shows_its_state() -> None:

@@ -16,12 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from moot.errors import Busy, NotFound
-from moot.workspace import change_state, writing
+from moot.errors import Busy, NotFound, StillEnding
+from moot.processes import inherited
+from moot.reviewers.process import run
+from moot.workspace import change_state, claim, writing
 from moot.workspace.changes import ChangeFolders
-from moot.workspace.claim import claimed
+from moot.workspace.claim import claimed, claimed_in_time
 from moot.workspace.layout import Workspace
+from tests.reviewers.fakes import is_running
+from tests.surfaces.cli.change import until
 
+HELD = [".claim.children.moot-lock", ".claim.json", ".claim.moot-lock"]
 HOLDER = """
 import sys
 from pathlib import Path
@@ -63,7 +68,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_claim_says_who_holds_it_and_leaves_nothing(folder: Path) -> None:
     with claimed(folder, "challenged"):
-        assert names(folder) == [".claim.json", ".claim.moot-lock"]
+        assert names(folder) == HELD
         said = json.loads((folder / ".claim.json").read_text(encoding="utf-8"))
         assert (said["doing"], said["pid"], said["host"]) == ("challenged", os.getpid(), socket.gethostname())
     assert names(folder) == []
@@ -91,7 +96,7 @@ def test_the_claim_of_a_killed_process_is_taken_over_at_once(folder: Path) -> No
     with holder(folder) as process:
         process.send_signal(signal.SIGKILL)
         assert process.wait(30) == -signal.SIGKILL
-        assert names(folder) == [".claim.json", ".claim.moot-lock"]
+        assert names(folder) == HELD
         with claimed(folder, "implemented"):
             said = json.loads((folder / ".claim.json").read_text(encoding="utf-8"))
             assert (said["doing"], said["pid"]) == ("implemented", os.getpid())
@@ -118,6 +123,112 @@ def test_the_child_of_a_killed_holder_does_not_hold_on(folder: Path) -> None:
     finally:
         os.kill(child, signal.SIGKILL)
         process.communicate(timeout=30)
+
+
+WITH_A_PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from moot.reviewers.process import run
+from moot.workspace.claim import claimed
+
+with claimed(Path(sys.argv[1]), "implemented"):
+    command = [sys.executable, "-ISc", sys.argv[2]]
+    asyncio.run(run("agent", command, text="", cwd=Path("/"), env={}, timeout=60, hear=lambda _: None))
+"""
+STUBBORN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(NOTED, "w").write(f"{os.getpid()} {os.getppid()}.")
+time.sleep(600)
+"""
+
+
+@contextmanager
+def left_behind(folder: Path) -> Iterator[tuple[int, int]]:
+    """The holder is killed, and a program that it has started does not end when it is asked to. Gives that
+    program, and what is to end it and is kept from doing so until SIGCONT."""
+    noted = folder.parent / "agent"
+    program = STUBBORN.replace("NOTED", repr(str(noted)))
+    with subprocess.Popen([sys.executable, "-c", WITH_A_PROGRAM, str(folder), program]) as process:
+        until(lambda: noted.exists() and noted.read_text(encoding="utf-8").endswith("."))
+        agent, lifeline = map(int, noted.read_text(encoding="utf-8").rstrip(".").split())
+        os.kill(lifeline, signal.SIGSTOP)
+        process.kill()
+    try:
+        yield agent, lifeline
+    finally:
+        for one in (agent, lifeline):
+            if is_running(one):
+                os.kill(one, signal.SIGKILL)
+
+
+def test_what_a_killed_holder_had_started_holds_on_until_it_has_ended(folder: Path) -> None:
+    with left_behind(folder) as (agent, lifeline):
+        with pytest.raises(StillEnding) as caught, claimed(folder, "implemented"):
+            pass
+        assert is_running(agent)
+        assert str(caught.value) == (
+            "What an earlier run on change 'add-login' had started has not ended yet: it was killed"
+        )
+        with pytest.raises(StillEnding), claimed(folder, "challenged"):
+            pytest.fail("being told so once does not free it")
+
+        async def patiently() -> list[str]:
+            told: list[str] = []
+
+            def tell(said: str) -> None:
+                told.append(said)
+                os.kill(lifeline, signal.SIGCONT)
+
+            async with claimed_in_time(folder, "implemented", tell):
+                assert not is_running(agent)
+            return told
+
+        [said] = asyncio.run(patiently())
+        assert "still ending" in said
+    assert names(folder) == []
+
+
+def test_waiting_for_an_earlier_run_has_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claim, "_LONGEST_END_SECONDS", 0.1)
+
+    async def impatiently() -> None:
+        async with claimed_in_time(folder, "implemented", lambda _: None):
+            pytest.fail("it is not free")
+
+    with left_behind(folder) as (agent, _):
+        with pytest.raises(StillEnding):
+            asyncio.run(impatiently())
+        assert is_running(agent)
+
+
+def test_a_holder_that_gives_up_on_its_program_leaves_the_claim_to_it(folder: Path) -> None:
+    """As after a second Ctrl-C: moot ends in good order, and what it had started has not yet."""
+    with claimed(folder, "implemented"):
+        (lock,) = inherited()
+        child = subprocess.Popen(["sleep", "600"], pass_fds=(lock,))
+    try:
+        with pytest.raises(StillEnding), claimed(folder, "implemented"):
+            pass
+    finally:
+        child.kill()
+        child.wait(30)
+    with claimed(folder, "implemented"):
+        pass
+    assert names(folder) == []
+
+
+def test_a_program_does_not_hold_the_claim_itself(folder: Path) -> None:
+    """Only what ends it does: a server that it leaves running on purpose must not keep the change from us."""
+    listing = "import os; print(sorted(os.listdir('/proc/self/fd')))"
+
+    async def listed() -> str:
+        command = (sys.executable, "-ISc", listing)
+        ended = await run("fds", command, text="", cwd=folder, env={}, timeout=60, hear=lambda _: None)
+        return ended.last_words
+
+    with claimed(folder, "implemented"):
+        assert asyncio.run(listed()) == "['0', '1', '2', '3']", "the last is the listing itself"
 
 
 def test_of_many_processes_one_holds_at_a_time(folder: Path) -> None:
@@ -168,7 +279,7 @@ def test_a_process_does_not_hold_a_change_twice(folder: Path, elsewhere: str) ->
                 thread.join()
             case _:
                 asyncio.run(in_a_task())
-        assert names(folder) == [".claim.json", ".claim.moot-lock"]
+        assert names(folder) == HELD
     assert refused == [os.getpid()]
     assert names(folder) == []
 

@@ -34,7 +34,11 @@ def test_everything_that_is_not_committed_is_named(project: Path) -> None:
     (project / "gone.py").unlink()
     (project / "new\nline.py").write_text("x\n", encoding="utf-8")
     run_git(project, "mv", "renamed.py", "other name.py")
-    assert set(git.uncommitted(project)) == {"changed.py", "gone.py", "new\nline.py", "other name.py"}
+    named = {"changed.py", "gone.py", "new\nline.py", "other name.py", "renamed.py"}
+    assert set(git.uncommitted(project)) == named
+    (project / "folder").mkdir()
+    (project / "folder" / "inner.py").write_text("x\n", encoding="utf-8")
+    assert git.uncommitted(project / "folder") == ("inner.py",)
 
 
 def test_without_a_repository_there_is_nothing_to_commit(tmp_path: Path) -> None:

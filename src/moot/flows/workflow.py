@@ -3,6 +3,9 @@
 Everything that is asked of the world, for those who perform it (the state that they get is a WorkflowState):
 
     CarryOut.what              gives back (CarriedOut.value)                   done twice = done once, because
+    workflow/check             files[], tree            what is not committed, but for state.known_tree
+    workflow/stash             name, files[]            papers.stash_name(state); of state.uncommitted
+    workflow/branch            name, before             papers.branch_name(state)
     workflow/scout             output, read[], cost_usd?                       it only looks
     brainstorm/board           text, cost_usd?          (state.brainstorm.request.text is the question)
     brainstorm/roundtable      text, cost_usd?          (likewise)
@@ -12,7 +15,7 @@ Everything that is asked of the world, for those who perform it (the state that 
     workflow/plan              change_id, cost_usd?     papers.change_id(state), papers.planner_brief(state)
     workflow/review            verdict, summary, high, medium, cost_usd?     challenges state.batch.change_id
     workflow/revise            cost_usd?                a reproposal, with state.wishes
-    workflow/execute           complete, message, tasks_done, tasks, failed_task, before_task, cost_usd?
+    workflow/execute           complete, message, tasks_done, tasks, failed_task, before_task, tree, cost_usd?
                                without state.skipped; the agent is told state.failed_with
     workflow/roll-back         files[]                  the workspace as it was at state.before_task
     workflow/finalize          waiting[]                titles of what is in the queue
@@ -23,6 +26,7 @@ Everything that is asked of the world, for those who perform it (the state that 
                                workflow/reassess: all in prompting.brainstorm.DRAFTS
 
     AskPerson.step             keys (letters in either case; or the first word of the option's label)
+    uncommitted                G go on, Z stash, N new branch, X stop
     triage                     A agree, Q/E/C override with straightforward/exploration/complex, K keep whole,
                                D discuss, O Board, T roundtable, S skip to planning, X stop
     questions                  1… (`1 TEXT` answers at once), D, B back, O, T, S done, X
@@ -37,7 +41,8 @@ Everything that is asked of the world, for those who perform it (the state that 
     next                       A begin the next of the queue; optional: leaving it ends the run
     failed                     R retry, B without it (where that can be), X abort: saved and stopped
 
-Events for commands to put: WorkflowOpened to begin, NextBegun to begin what waits, Resumed after Stopped.
+Events for commands to put: WorkflowOpened to begin, NextBegun to begin what waits, Reopened when another
+process goes on, Resumed after Stopped.
 """
 
 from __future__ import annotations
@@ -86,6 +91,8 @@ from moot.flows.workflow_events import (
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
+    BranchCreated,
+    BranchWanted,
     BuildResumed,
     CommentBegun,
     CommentDropped,
@@ -94,10 +101,12 @@ from moot.flows.workflow_events import (
     EndedHere,
     NextBegun,
     NextChosen,
+    NotSetAside,
     PlanKept,
     QueueFoundEmpty,
     QueueLeft,
     ReassessmentPassed,
+    Reopened,
     Restored,
     RestQueued,
     Resumed,
@@ -105,14 +114,20 @@ from moot.flows.workflow_events import (
     RollBackDropped,
     RollBackWanted,
     ScopeReassessed,
+    Stash,
+    StashWanted,
     Stopped,
     TaskRolledBack,
     TaskSkipped,
     TriedAgain,
+    Uncommitted,
+    UncommittedAccepted,
     WorkflowEvent,
     WorkflowFinalized,
     WorkflowOpened,
+    WorkspaceChecked,
     WorkspaceScouted,
+    WorkStashed,
 )
 from moot.flows.workflow_snapshot import state_of
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
@@ -120,16 +135,19 @@ from moot.flows.workflow_state import Phase, Stage, WorkflowState
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
 SCOUT = brainstorm.SCOUT
-QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
+CHECK, STASH, BRANCH, QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
     f"workflow/{what}"
     for what in (
-        "queue", "leave-queue", "design", "plan", "review", "revise", "execute", "roll-back", "finalize",
-        "next",
+        "check", "stash", "branch", "queue", "leave-queue", "design", "plan", "review", "revise", "execute",
+        "roll-back", "finalize", "next",
     )
 )  # fmt: skip
 """What the program is asked to do."""
 
 _WORK = {
+    Stage.CHECKING: CHECK,
+    Stage.STASHING: STASH,
+    Stage.BRANCHING: BRANCH,
     Stage.LEAVING_QUEUE: LEAVE_QUEUE,
     Stage.QUEUING: QUEUE,
     Stage.DOCUMENTING: DESIGN,
@@ -142,16 +160,34 @@ _WORK = {
     Stage.FINALIZING: FINALIZE,
     Stage.TAKING_NEXT: NEXT,
 }
-_CAN_FAIL = (*_WORK, Stage.BRAINSTORMING, Stage.REASSESSING)
+_ABOUT_WORKSPACE = (Stage.CHECKING, Stage.AT_UNCOMMITTED, Stage.STASHING, Stage.BRANCHING)
+_CAN_FAIL = (
+    *(stage for stage in _WORK if stage not in _ABOUT_WORKSPACE),
+    Stage.BRAINSTORMING,
+    Stage.REASSESSING,
+)
 _NOTHING_TO_STOP = (Stage.UNOPENED, Stage.STOPPED, Stage.FINISHED, Stage.TAKING_NEXT)
 _BRAINSTORM_EVENTS: tuple[type[Event], ...] = get_args(BrainstormEvent)
 _ANYWHERE = tuple(stage for stage in Stage if stage is not Stage.UNOPENED)
+_NOT_REOPENED = (Stage.UNOPENED, Stage.FINISHED, Stage.TAKING_NEXT)
+_IN_THE_MIDDLE = (Phase.EXECUTE, Phase.FINALIZE)
+"""While a batch is being built, what is not committed is of that batch: the agent's, or done by hand."""
+_MOST_FILES = 100
 _AFTER_BRAINSTORM = (Stage.BRAINSTORMING, Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING)
 
 TRANSITIONS: dict[tuple[Stage, type[Event]], tuple[Stage, ...]] = {
-    (Stage.UNOPENED, WorkflowOpened): (Stage.BRAINSTORMING,),
+    (Stage.UNOPENED, WorkflowOpened): (Stage.CHECKING,),
     (Stage.UNOPENED, Restored): _ANYWHERE,
     (Stage.UNOPENED, NextBegun): (Stage.LEAVING_QUEUE,),
+    **{(stage, Reopened): (stage, Stage.CHECKING) for stage in Stage if stage not in _NOT_REOPENED},
+    (Stage.CHECKING, WorkspaceChecked): _ANYWHERE,
+    (Stage.AT_UNCOMMITTED, UncommittedAccepted): _ANYWHERE,
+    (Stage.AT_UNCOMMITTED, StashWanted): (Stage.STASHING,),
+    (Stage.AT_UNCOMMITTED, BranchWanted): (Stage.BRANCHING,),
+    (Stage.STASHING, WorkStashed): (Stage.CHECKING,),
+    (Stage.STASHING, NotSetAside): (Stage.AT_UNCOMMITTED,),
+    (Stage.BRANCHING, BranchCreated): _ANYWHERE,
+    (Stage.BRANCHING, NotSetAside): (Stage.AT_UNCOMMITTED,),
     **{(Stage.BRAINSTORMING, kind): _AFTER_BRAINSTORM for kind in _BRAINSTORM_EVENTS},
     (Stage.LEAVING_QUEUE, QueueLeft): _ANYWHERE,
     (Stage.QUEUING, RestQueued): _AFTER_BRAINSTORM,
@@ -205,7 +241,9 @@ def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
         return state_of(event.saved)
     advanced = _advanced(state, event)
     cost = _cost(event) + advanced.total_cost
-    return replace(advanced, happened=advanced.happened + 1, total_cost=cost)
+    # What was under way is the same after a look at the workspace: it must not be billed as something new.
+    aside = isinstance(event, Reopened) or state.stage in _ABOUT_WORKSPACE
+    return replace(advanced, happened=advanced.happened + (not aside), total_cost=cost)
 
 
 def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
@@ -216,6 +254,11 @@ def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
             return WorkflowState(Phase.BRAINSTORM, given_id, config, started_at, begun)
         case AttemptFailed() | TriedAgain() | Stopped() | Resumed():
             return _halted(state, event)
+        case (
+            Reopened() | WorkspaceChecked() | UncommittedAccepted() | StashWanted() | BranchWanted()
+            | WorkStashed() | BranchCreated() | NotSetAside()
+        ):  # fmt: skip
+            return _about_workspace(state, event)
         case RestQueued() | QueueLeft() | NextChosen() | NextBegun() | QueueFoundEmpty():
             return _at_queue(state, event)
         case DesignWritten(path):
@@ -268,6 +311,47 @@ def _halted(state: WorkflowState, event: AttemptFailed | TriedAgain | Stopped | 
             return replace(state, stopped=False, failure=None)
 
 
+def _about_workspace(
+    state: WorkflowState,
+    event: Reopened
+    | WorkspaceChecked
+    | UncommittedAccepted
+    | StashWanted
+    | BranchWanted
+    | WorkStashed
+    | BranchCreated
+    | NotSetAside,
+) -> WorkflowState:
+    accepted = state.uncommitted.tree if state.uncommitted else ""
+    match event:
+        case Reopened() if state.set_aside or state.phase in _IN_THE_MIDDLE:
+            return state
+        case Reopened():
+            return replace(state, checked=False, uncommitted=None, set_aside_problem="")
+        case WorkspaceChecked((), tree):
+            return replace(state, checked=True, known_tree=tree)
+        case WorkspaceChecked(files, tree):
+            return replace(
+                state, checked=True, uncommitted=Uncommitted(files[:_MOST_FILES], len(files), tree)
+            )
+        case StashWanted():
+            return replace(state, set_aside="stash", set_aside_problem="")
+        case BranchWanted():
+            return replace(state, set_aside="branch", set_aside_problem="")
+        case NotSetAside(message):
+            return replace(state, set_aside="", set_aside_problem=message)
+        case WorkStashed(name, files):
+            stash = Stash(name, files[:_MOST_FILES], len(files))
+            # Is that all?
+            return replace(
+                state, set_aside="", uncommitted=None, checked=False, stashes=(*state.stashes, stash)
+            )
+        case BranchCreated(name):
+            return replace(state, set_aside="", uncommitted=None, known_tree=accepted, branch=name)
+        case UncommittedAccepted():
+            return replace(state, uncommitted=None, set_aside_problem="", known_tree=accepted)
+
+
 def _at_queue(
     state: WorkflowState, event: RestQueued | QueueLeft | NextChosen | NextBegun | QueueFoundEmpty
 ) -> WorkflowState:
@@ -310,6 +394,11 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return workflow_menu.answered(state, text.strip())
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, words.shortened(message), words.shortened(raw))
+        case CarryOut("workflow/stash" | "workflow/branch"), NotCarriedOut(_, message):
+            return NotSetAside(words.shortened(message))
+        case CarryOut("workflow/check"), NotCarriedOut():
+            # Where git has no answer, there is nothing to decide about.
+            return WorkspaceChecked()
         case _, NotCarriedOut(kind, message):
             return AttemptFailed(kind, words.shortened(message))
         case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
@@ -328,6 +417,12 @@ def _carried_out(  # noqa: PLR0912 - one line for each piece of work
 ) -> WorkflowEvent:
     cost = value.get("cost_usd")
     match what:
+        case "workflow/check":
+            return WorkspaceChecked(tuple(value["files"]), value["tree"])
+        case "workflow/stash":
+            return WorkStashed(value["name"], tuple(value["files"]))
+        case "workflow/branch":
+            return BranchCreated(value["name"], value["before"])
         case "workflow/scout":
             kind = ScoutReported if state.phase is Phase.BRAINSTORM else WorkspaceScouted
             return kind(value["output"], tuple(value.get("read", ())), cost)

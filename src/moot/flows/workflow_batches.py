@@ -162,6 +162,7 @@ def _check_failed(state: WorkflowState, event: TaskSkipped | CommentBegun) -> No
 
 
 def _attempted(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
+    state = replace(state, known_tree=event.tree or state.known_tree)
     match event:
         case BatchBuilt(True):
             complete = _with_batch(state, status="complete")

@@ -43,6 +43,64 @@ class WorkflowOpened(Event, frozen=True):
     config: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class Uncommitted(msgspec.Struct, frozen=True, rename="camel"):
+    """Work that is not committed and not of this workflow. Of very many files only some are named. `tree` is
+    what git calls the whole workspace with it."""
+
+    files: tuple[str, ...]
+    count: int
+    tree: str = ""
+
+
+class Stash(msgspec.Struct, frozen=True, rename="camel"):
+    """`name` is what `git stash list` calls it."""
+
+    name: str
+    files: tuple[str, ...]
+    count: int
+
+
+class Reopened(Event, frozen=True):
+    """Another process goes on with it; the workspace may have changed meanwhile."""
+
+
+class WorkspaceChecked(Event, frozen=True):
+    """`files` are not committed and not of this workflow; `tree` is what git calls the workspace as it is."""
+
+    files: tuple[str, ...] = ()
+    tree: str = ""
+
+
+class UncommittedAccepted(Event, frozen=True):
+    """The person goes on with uncommitted work in the workspace."""
+
+
+class StashWanted(Event, frozen=True):
+    pass
+
+
+class BranchWanted(Event, frozen=True):
+    pass
+
+
+class WorkStashed(Event, frozen=True):
+    name: str
+    files: tuple[str, ...]
+
+
+class BranchCreated(Event, frozen=True):
+    """The workspace is on this branch now, with the uncommitted work. `before` is the branch it was on."""
+
+    name: str
+    before: str = ""
+
+
+class NotSetAside(Event, frozen=True):
+    """There is neither a stash nor a new branch, and the person is asked again."""
+
+    message: str
+
+
 class RestQueued(Event, frozen=True):
     """The queue holds these workflows, which this one was split into, and no others of its making."""
 
@@ -81,7 +139,7 @@ class BatchRevised(Event, frozen=True):
 class BatchBuilt(Event, frozen=True):
     """`complete` is false where tasks are open still: `message` says why, and what to do. `failed_task` is
     the number of the one that was tried in vain, if any was; `before_task` is what git calls the workspace as
-    it was before that, if git was there to keep it."""
+    it was before that, if git was there to keep it, and `tree` as it is now."""
 
     complete: bool
     message: str = ""
@@ -89,6 +147,7 @@ class BatchBuilt(Event, frozen=True):
     tasks: int = 0
     failed_task: int = 0
     before_task: str = ""
+    tree: str = ""
     cost_usd: float | None = None
 
 
@@ -214,6 +273,14 @@ WorkflowEvent = (
     BrainstormEvent
     | Restored
     | WorkflowOpened
+    | Reopened
+    | WorkspaceChecked
+    | UncommittedAccepted
+    | StashWanted
+    | BranchWanted
+    | WorkStashed
+    | BranchCreated
+    | NotSetAside
     | RestQueued
     | DesignWritten
     | BatchPlanned

@@ -5,12 +5,12 @@ What a program other than ours has written may lack fields, or have null in them
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from moot.flows.brainstorm_events import Approach, Level, Part, Request, Triage, Wish
-from moot.flows.workflow_events import Batch, Verdict
+from moot.flows.workflow_events import Batch, Stash, Uncommitted, Verdict
 
 
 class SavedFields(msgspec.Struct, rename="camel", kw_only=True):
@@ -86,6 +86,13 @@ class SavedWorkflow(SavedFields):
     error: str | None = None
     # What resuming needs besides.
     id: str = ""
+    workspace_checked: bool = False
+    uncommitted: Uncommitted | None = None
+    set_aside: Literal["", "stash", "branch"] = ""
+    set_aside_problem: str = ""
+    known_tree: str = ""
+    stashes: tuple[Stash, ...] = ()
+    created_branch: str = ""
     verdict: Verdict | None = None
     review_summary: str = ""
     revisions: int = 0

@@ -13,6 +13,7 @@ from moot.flows.workflow_events import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
+    BranchWanted,
     BuildResumed,
     CommentBegun,
     CommentDropped,
@@ -24,9 +25,13 @@ from moot.flows.workflow_events import (
     RevisionWanted,
     RollBackDropped,
     RollBackWanted,
+    Stash,
+    StashWanted,
     Stopped,
     TaskSkipped,
     TriedAgain,
+    Uncommitted,
+    UncommittedAccepted,
     WorkflowEvent,
 )
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
@@ -34,6 +39,7 @@ from moot.flows.workflow_state import Phase, Stage, WorkflowState
 INTERRUPTED = "Interrupted"
 """The kind of a failure that was the person's own wish."""
 STOP = Option("X", "Stop – everything is saved, and can be resumed")
+_MOST_NAMED = 5
 
 
 def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
@@ -42,6 +48,8 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
         case Stage.BRAINSTORMING:
             asked = brainstorm_menu.ask(state.brainstorm, occasion)
             return None if asked is None else replace(asked, options=(*asked.options, STOP))
+        case Stage.AT_UNCOMMITTED:
+            return AskPerson("uncommitted", _at_uncommitted(state), occasion, options(state))
         case Stage.FAILED:
             assert state.failure is not None
             return AskPerson("failed", _what_now(state.failure.message), occasion, options(state))
@@ -62,9 +70,26 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
             return None
 
 
+def _at_uncommitted(state: WorkflowState) -> str:
+    assert state.uncommitted is not None
+    problem = f"{_first_line(state.set_aside_problem)}. " if state.set_aside_problem else ""
+    return f"{problem}The workspace has uncommitted work ({named(state.uncommitted)}). What now?"
+
+
+def named(work: Uncommitted | Stash) -> str:
+    """Which files, in a line."""
+    some = ", ".join(" ".join(file.split()) for file in work.files[:_MOST_NAMED])
+    more = work.count - min(len(work.files), _MOST_NAMED)
+    return f"{some} and {more} more" if more > 0 else some
+
+
 def _what_now(happened: str) -> str:
     """Asked after the first line of what happened: the whole of it may be long, and is shown elsewhere."""
-    return f"{happened.strip().partition(chr(10))[0].rstrip(' .:')}. What now?"
+    return f"{_first_line(happened)}. What now?"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip(" .:")
 
 
 def progress(state: WorkflowState) -> str:
@@ -77,6 +102,14 @@ def progress(state: WorkflowState) -> str:
 def options(state: WorkflowState) -> tuple[Option, ...]:
     """At the workflow's own menus."""
     match state.stage:
+        case Stage.AT_UNCOMMITTED:
+            # No letter that means something elsewhere: a reply for another step must not stash anything.
+            return (
+                Option("G", "Go on – what is built is mixed with it"),
+                Option("Z", "Stash – git sets it aside; `git stash pop` brings it back when you want it"),
+                Option("N", "New branch – take it along; the branch you are on stays as it is"),
+                STOP,
+            )
         case Stage.FAILED:
             return (Option("R", "Retry"), *_without_it(state), Option("X", "Abort – saved and stopped"))
         case Stage.AT_VERDICT:
@@ -144,10 +177,10 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
     match stage, key:
         case _, "X":
             return Stopped()
-        case Stage.FAILED, "R":
-            return TriedAgain()
+        case Stage.AT_UNCOMMITTED, _:
+            return _for_uncommitted(key)
         case Stage.FAILED, _:
-            return _back(state)
+            return TriedAgain() if key == "R" else _back(state)
         case Stage.AT_VERDICT, _:
             return RevisionWanted(rest)
         case Stage.AT_OPEN_TASKS, _:
@@ -167,6 +200,16 @@ def _written(stage: Stage, text: str) -> WorkflowEvent:
     if stage is Stage.ADJUSTING:
         return AdjustmentDropped() if dropped else AdjustmentAsked(text)
     return CommentDropped() if dropped else BuildResumed(text)
+
+
+def _for_uncommitted(key: str) -> WorkflowEvent:
+    match key:
+        case "Z":
+            return StashWanted()
+        case "N":
+            return BranchWanted()
+        case _:
+            return UncommittedAccepted()
 
 
 def _for_open_tasks(key: str, rest: str) -> WorkflowEvent:

@@ -42,6 +42,21 @@ def change_id(state: WorkflowState) -> str:
     return f"{slug(state.batch.title)}-{mark}"
 
 
+def stash_name(state: WorkflowState) -> str:
+    """Of the work that the person decides about: the same whenever it is asked for."""
+    return f"moot: before '{slug(title(state))}' ({_decision(state)})"
+
+
+def branch_name(state: WorkflowState) -> str:
+    return f"moot-{slug(title(state))}-{_decision(state)}"
+
+
+def _decision(state: WorkflowState) -> str:
+    assert state.uncommitted is not None
+    told = f"{state.id}\n{state.uncommitted.tree}"
+    return hashlib.blake2s(told.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
 # -- the design document -------------------------------------------------------------------------
 
 

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from moot.flows.brainstorm_events import Part
 from moot.flows.brainstorm_state import BrainstormState
-from moot.flows.workflow_events import MAX_REVISIONS, AttemptFailed, Batch, Verdict
+from moot.flows.workflow_events import MAX_REVISIONS, AttemptFailed, Batch, Stash, Uncommitted, Verdict
 
 REASSESS_STEP = "reassess"
 """Where in the conversation a reassessment is talked about."""
@@ -36,6 +36,10 @@ class Stage(StrEnum):
     UNOPENED = "unopened"
     STOPPED = "stopped"
     FAILED = "failed"
+    CHECKING = "checking-the-workspace"
+    AT_UNCOMMITTED = "at-uncommitted-work"
+    STASHING = "stashing"
+    BRANCHING = "branching"
     LEAVING_QUEUE = "leaving-the-queue"
     QUEUING = "queuing"
     BRAINSTORMING = "brainstorming"
@@ -64,6 +68,20 @@ class WorkflowState:
     config: Mapping[str, Any] = field(default_factory=dict)
     started_at: str | float = ""
     brainstorm: BrainstormState = field(default_factory=BrainstormState)
+    checked: bool = False
+    """Whether it is known what is not committed in the workspace."""
+    uncommitted: Uncommitted | None = None
+    """What the person has to decide about first."""
+    set_aside: Literal["", "stash", "branch"] = ""
+    """What they have decided, until it is done."""
+    set_aside_problem: str = ""
+    """Why it could not be done."""
+    known_tree: str = ""
+    """What git calls the workspace as it was when the person accepted it, or the last batch was built. What
+    is different since, and not committed, is asked about."""
+    stashes: tuple[Stash, ...] = ()
+    branch: str = ""
+    """The one that was created for this workflow."""
     design_path: str = ""
     batches: tuple[Batch, ...] = ()
     current_batch: int = 0
@@ -119,7 +137,19 @@ class WorkflowState:
             return Stage.UNOPENED
         if self.stopped:
             return Stage.STOPPED
+        if (about_workspace := self._stage_of_workspace()) is not None:
+            return about_workspace
         return Stage.FAILED if self.failure is not None else self.beneath
+
+    def _stage_of_workspace(self) -> Stage | None:
+        """Before anything else: nothing is built on work that the person has not decided about."""
+        if self.finished or self.from_queue:
+            return None
+        if self.set_aside:
+            return Stage.STASHING if self.set_aside == "stash" else Stage.BRANCHING
+        if not self.checked:
+            return Stage.CHECKING
+        return None if self.uncommitted is None else Stage.AT_UNCOMMITTED
 
     @property
     def beneath(self) -> Stage:

@@ -5,7 +5,8 @@
 - **What it is told.** Its environment is made by `environment`, from a list of what this kind of child needs.
 - **Whose settings count.** The person's, never the repository's: for git, `git_settings` sees to that; for
   Codex and Claude Code, their own options do.
-- **When it ends.** With moot: `lifeline`, also where moot is killed.
+- **When it ends.** With moot: `lifeline`, also where moot is killed. What moot has locked for it stays locked
+  until then: `inheriting`.
 
 Knows nothing of what the programs are for.
 """
@@ -15,10 +16,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 _LIFELINE = Path(__file__).with_name("lifeline.py")
+_inherited: ContextVar[tuple[int, ...]] = ContextVar("inherited", default=())
 
 
 def moot_command(*arguments: str) -> tuple[str, ...]:
@@ -35,11 +39,28 @@ def only_with(variables: Mapping[str, str], command: tuple[str, ...]) -> tuple[s
     return (env, "-i", *(f"{name}={value}" for name, value in variables.items()), *command)
 
 
-def tied_command(line: int, polite: float, command: Sequence[str]) -> tuple[str, ...]:
-    """The command, such that it and all that it starts end when nobody holds the other end of `line`, a
-    socket, any more; so many seconds are left to whoever does not end when asked. It has to lead a process
-    group of its own, and to inherit the socket."""
-    return (sys.executable, "-I", "-S", str(_LIFELINE), str(line), str(polite), *command)
+def tied_command(handles: Sequence[int], polite: float, command: Sequence[str]) -> tuple[str, ...]:
+    """The command, such that it and all that it starts end when nobody holds the other end of a socket, the
+    first of `handles`, any more; so many seconds are left to whoever does not end when asked. It has to lead
+    a process group of its own, and to inherit the handles, none of which the command itself gets."""
+    numbers = ",".join(map(str, handles))
+    return (sys.executable, "-I", "-S", str(_LIFELINE), numbers, str(polite), *command)
+
+
+@contextmanager
+def inheriting(handle: int) -> Iterator[None]:
+    """What is started meanwhile keeps this file open until all of it has ended, so that a lock on the file
+    outlives a moot that is killed for just as long."""
+    _inherited.set((*_inherited.get(), handle))
+    try:
+        yield
+    finally:
+        _inherited.set(tuple(one for one in _inherited.get() if one != handle))
+
+
+def inherited() -> tuple[int, ...]:
+    """What a child has to be given."""
+    return _inherited.get()
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str | None:

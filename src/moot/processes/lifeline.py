@@ -1,13 +1,14 @@
 """Runs one command, and ends it and all that it has started when whoever started this is gone.
 
-A script of its own, started as `python -I -S lifeline.py SOCKET SECONDS COMMAND…`: it imports nothing of
-moot, and little else. It leads the process group that the command is in. The other end of the socket is
-held by moot alone; that it closes says that moot wants this to end, or has ended itself, however that was.
-Then the group is asked to end, and after so many seconds made to, together with descendants that have left
-the group, where the system lists processes in /proc. Elsewhere those are left alone.
+A script of its own, started as `python -I -S lifeline.py HANDLES SECONDS COMMAND…`: it imports nothing of
+moot, and little else. The first handle is a socket, the others are locks. It leads the process group that
+the command is in. The other end of the socket is held by moot alone; that it closes says that moot wants this
+to end, or has ended itself, however that was. Then the group is asked to end, and after so many seconds made
+to, together with descendants that have left the group, where the system lists processes in /proc. Elsewhere
+those are left alone.
 
-It ends as the command ends, with the same code or signal. A command that cannot be started is told on the
-socket.
+The locks are held until the end, and are not for the command: they say that it is still there. It ends as
+the command ends, with the same code or signal. A command that cannot be started is told on the socket.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import time
 from typing import NoReturn
 
 
-def main(line: int, polite: float, command: list[str]) -> NoReturn:
-    os.set_inheritable(line, False)
+def main(handles: list[int], polite: float, command: list[str]) -> NoReturn:
+    line = handles[0]
+    for handle in handles:
+        os.set_inheritable(handle, False)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -124,4 +127,4 @@ def _stat(pid: int) -> list[str] | None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:])
+    main([int(handle) for handle in sys.argv[1].split(",")], float(sys.argv[2]), sys.argv[3:])

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
-from moot.processes import tied_command
+from moot.processes import inherited, tied_command
 from moot.reviewers.protocol import Event
 
 _CHUNK = 2**16
@@ -134,15 +134,16 @@ async def _start(
     with tempfile.TemporaryFile() as stdin, out_end, err_end, line:
         stdin.write(text.encode())
         stdin.seek(0)
+        handles = (line.fileno(), *inherited())
         try:
             return await asyncio.create_subprocess_exec(
-                *tied_command(line.fileno(), _POLITE, command),
+                *tied_command(handles, _POLITE, command),
                 stdin=stdin,
                 stdout=out_end,
                 stderr=err_end,
                 cwd=cwd,
                 env=env,
-                pass_fds=(line.fileno(),),
+                pass_fds=handles,
                 start_new_session=True,
             )
         except OSError as problem:

@@ -1,37 +1,48 @@
 """One process at a time works on a change or an item, and another that wants to is told who does.
 
 Knows an OS lock, which ends with the process that holds it however that ends, and a text beside it that says
-who that is. The lock alone decides; the text is only for people, and may be missing or stale. Refuses to
-know what is being done.
+who that is. The lock alone decides; the text is only for people, and may be missing or stale. A second lock
+is inherited by the programs that the holder starts (`processes.inheriting`): after the holder was killed, it
+says whether any of them is still there, and until they have ended nobody gets the claim. Refuses to know what
+is being done.
 
 A second claim is refused within one process too, also within one thread: two tasks of a server are two.
 """
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from moot.errors import Busy, MootError, NotFound
+from moot.errors import Busy, MootError, NotFound, StillEnding
+from moot.processes import inheriting
 from moot.workspace import change_state, writing
 from moot.workspace.paths import Root
 
 _LOCK = ".claim.moot-lock"
+_CHILDREN = ".claim.children.moot-lock"
 _HOLDER = ".claim.json"
 _LARGEST_HOLDER = 4096
 # Long enough for a holder that is just leaving to be gone, or that has just come to have written its name.
 _PATIENCE_SECONDS = 0.25
+# Programs get a few seconds to end before they are made to; this is for a machine that is very busy.
+_LONGEST_END_SECONDS = 30.0
+_STILL_ENDING = "The agent or test of the earlier run is still ending; waiting for it"
 
 
 @contextmanager
 def claimed(folder: Path, doing: str, kind: str = "change") -> Iterator[None]:
-    """Holds the change, or raises Busy. `doing` completes "it is being …": challenged, implemented."""
+    """Holds the change, or raises Busy, or StillEnding where a holder was killed and programs that it had
+    started have not ended. `doing` completes "it is being …": challenged, implemented."""
     try:
         # By descriptor: the folder may be moved meanwhile, and what was put into it is removed all the same.
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -44,8 +55,9 @@ def claimed(folder: Path, doing: str, kind: str = "change") -> Iterator[None]:
         except Timeout:
             raise _busy(folder, kind) from None
         try:
-            _say_who(folder, doing)
-            yield
+            with _children(inside, folder.name, kind):
+                _say_who(folder, doing)
+                yield
         finally:
             for name in (_HOLDER, _LOCK):
                 with suppress(OSError):
@@ -53,6 +65,74 @@ def claimed(folder: Path, doing: str, kind: str = "change") -> Iterator[None]:
             lock.release()
     finally:
         os.close(inside)
+
+
+@asynccontextmanager
+async def claimed_in_time(
+    folder: Path, doing: str, tell: Callable[[str], None], kind: str = "change"
+) -> AsyncIterator[None]:
+    """As `claimed`; what a killed holder has left is waited for, and that is told."""
+    with ExitStack() as stack:
+        await enter_in_time(stack, lambda: claimed(folder, doing, kind), tell)
+        yield
+
+
+async def enter_in_time(
+    stack: ExitStack, claim: Callable[[], AbstractContextManager[None]], tell: Callable[[str], None]
+) -> None:
+    """Enters the claim as soon as what a killed holder has left is gone. Raises StillEnding if that takes too
+    long."""
+    clock = asyncio.get_running_loop().time
+    latest = clock() + _LONGEST_END_SECONDS
+    told = False
+    while True:
+        try:
+            return stack.enter_context(claim())
+        except StillEnding:
+            if clock() > latest:
+                raise
+        if not told:
+            tell(_STILL_ENDING)
+            told = True
+        await asyncio.sleep(0.05)
+
+
+@contextmanager
+def _children(inside: int, name: str, kind: str) -> Iterator[None]:
+    """The lock that programs inherit. It is made and removed by whoever holds the other one, so that two
+    never have a file of this name each."""
+    with ExitStack() as stack:
+        handle = _lock(inside, stack)
+        if handle is None:
+            raise StillEnding(name, kind=kind)
+        try:
+            with inheriting(handle):
+                yield
+        finally:
+            # Given up, not released: who inherited it and has not ended still has it.
+            stack.close()
+            with suppress(OSError):
+                if _lock(inside, stack) is not None:
+                    os.unlink(_CHILDREN, dir_fd=inside)
+
+
+def _lock(inside: int, stack: ExitStack) -> int | None:
+    """None: somebody else has it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(_CHILDREN, flags, 0o600, dir_fd=inside)
+    except OSError as problem:
+        if problem.errno != errno.ELOOP:
+            raise
+        # A link that lies in wait.
+        os.unlink(_CHILDREN, dir_fd=inside)
+        handle = os.open(_CHILDREN, flags, 0o600, dir_fd=inside)
+    stack.callback(os.close, handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return handle
 
 
 def _say_who(folder: Path, doing: str) -> None:

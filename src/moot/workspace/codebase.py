@@ -94,7 +94,7 @@ def fingerprint(root: Path) -> str:
     What is not committed yet makes no difference to the first.
     """
     seen = look(root)
-    commit = git._output(root, "rev-parse", "--verify", "HEAD") if seen.in_git else None
+    commit = git.output(root, "rev-parse", "--verify", "HEAD") if seen.in_git else None
     if commit is not None:
         return commit.decode("ascii", "replace").strip()
     digest = hashlib.sha256()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from moot.errors import GitRefused
 from moot.processes import environment, find_program, git_settings
+from moot.workspace.frozen import MARKS
 
 _MOST_BYTES = 64_000_000
 _SECONDS = 20
@@ -29,7 +30,7 @@ def files(root: Path) -> tuple[list[str], bool] | None:
 
     A name that is no text has surrogates in it. Deleted files, links and submodules are among them.
     """
-    listed = _output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed is None:
         return None
     if not listed and _is_ignored_from_outside(root):
@@ -41,7 +42,7 @@ def files(root: Path) -> tuple[list[str], bool] | None:
 
 def subjects(root: Path, count: int) -> tuple[str, ...]:
     """The first lines of the latest commits, the last one first."""
-    listed = _output(root, "log", f"--max-count={count}", "--no-show-signature", "--format=%s") or b""
+    listed = output(root, "log", f"--max-count={count}", "--no-show-signature", "--format=%s") or b""
     return tuple(line for line in listed.decode("utf-8", "replace").split("\n") if line.strip())
 
 
@@ -51,16 +52,11 @@ def changed(root: Path) -> bool:
 
 
 def uncommitted(root: Path) -> tuple[str, ...]:
-    """The names of what is not committed, relative to the repository's top. Without a repository, none."""
-    entries = iter(os.fsdecode(_status(root)).split("\0"))
-    names = []
-    for entry in entries:
-        if entry:
-            names.append(entry[3:])
-        if entry[:1] in ("R", "C"):
-            # What it was called before.
-            next(entries, None)
-    return tuple(names)
+    """The names of all files below a folder that are not committed. Without a repository, none."""
+    every = ("--untracked-files=all", "--no-renames", "--", ".")
+    prefix = os.fsdecode(output(root, "rev-parse", "--show-prefix") or b"").removesuffix("\n")
+    entries = os.fsdecode(_status(root, *every)).split("\0")
+    return tuple(entry[3:].removeprefix(prefix) for entry in entries if entry)
 
 
 def commit(root: Path, message: str) -> None:
@@ -80,10 +76,11 @@ def commit(root: Path, message: str) -> None:
             raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
 
 
-def snapshot(root: Path) -> str | None:
+def snapshot(root: Path, without: tuple[str, ...] = ()) -> str | None:
     """What git calls the folder as it is now, ignored files left out: a tree, beside the person's index and
-    branches. None where git cannot keep one."""
-    index = _output(root, "rev-parse", "--path-format=absolute", "--git-path", "index")
+    branches. None where git cannot keep one. What begins with one of `without`, and the marks of work that is
+    under way, are as in the index."""
+    index = output(root, "rev-parse", "--path-format=absolute", "--git-path", "index")
     if index is None:
         return None
     with tempfile.TemporaryDirectory() as place:
@@ -95,23 +92,31 @@ def snapshot(root: Path) -> str | None:
         except OSError:
             return None
         more = {"GIT_INDEX_FILE": str(own)}
-        if _output(root, "add", "--all", "--", ".", more=more) is None:
+        left_out = [f":(exclude,literal){name.rstrip('/')}" for name in without]
+        left_out += [f":(exclude,glob)**/{mark}" for mark in MARKS] if without else []
+        if output(root, "add", "--all", "--", ".", *left_out, more=more) is None:
             return None
-        tree = _output(root, "write-tree", more=more)
+        tree = output(root, "write-tree", more=more)
     return tree.decode().strip() if tree else None
 
 
 def bring_back(root: Path, tree: str, kept: tuple[str, ...]) -> list[str]:
     """Makes the folder what it was at a snapshot, and says which files that changed. What begins with one of
     `kept` stays as it is."""
-    now, prefix = snapshot(root), _output(root, "rev-parse", "--show-prefix")
+    now, prefix = snapshot(root), output(root, "rev-parse", "--show-prefix")
     if now is None or prefix is None or not re.fullmatch("[0-9a-f]{4,64}", tree):
         raise GitRefused("git cannot say what has changed since")
-    listed = _output(root, "diff-tree", "-r", "-z", "--no-renames", "--name-status", "--relative", tree, now)
+    listed = output(root, "diff-tree", "-r", "-z", "--no-renames", "--name-status", "--relative", tree, now)
     if listed is None:
         raise GitRefused("git no longer has what was there before")
     fields = iter(os.fsdecode(listed).split("\0")[:-1])
     changed = {name: how for how, name in zip(fields, fields, strict=True) if not name.startswith(kept)}
+    write(root, tree, changed)
+    return sorted(changed)
+
+
+def write(root: Path, tree: str, changed: Mapping[str, str]) -> None:
+    """Makes files what they are in a tree. By name: how each differs from it now; "A", it is not in it."""
     for name in (name for name, how in changed.items() if how == "A"):
         path = root / name
         path.unlink(missing_ok=True)
@@ -120,29 +125,35 @@ def bring_back(root: Path, tree: str, kept: tuple[str, ...]) -> list[str]:
                 break
             folder.rmdir()
     back = [name for name, how in changed.items() if how != "A"]
+    for name in back:
+        if (root / name).is_dir() and not (root / name).is_symlink():
+            # Git would remove it with all that is in it: only what it ignores is left there.
+            raise GitRefused(f"{name} is a folder now, with files in it that git ignores")
     with tempfile.TemporaryDirectory() as place:
         more = {"GIT_INDEX_FILE": str(Path(place) / "index")}
-        if _output(root, "read-tree", tree, more=more) is None:
+        if output(root, "read-tree", tree, more=more) is None:
             raise GitRefused("git no longer has what was there before")
         for at in range(0, len(back), _NAMES_AT_ONCE):
             some = back[at : at + _NAMES_AT_ONCE]
-            if _output(root, "checkout-index", "--force", "--", *some, more=more) is None:
+            if output(root, "checkout-index", "--force", "--", *some, more=more) is None:
                 raise GitRefused("git could not write what was there before")
-    return sorted(changed)
 
 
-def _status(root: Path) -> bytes:
+def _status(root: Path, *more: str) -> bytes:
     # Not into submodules: git would look there with their own settings.
-    return _output(root, "status", "--porcelain", "-z", "--ignore-submodules=dirty") or b""
+    return output(root, "status", "--porcelain", "-z", "--ignore-submodules=dirty", *more) or b""
 
 
 def _is_ignored_from_outside(root: Path) -> bool:
     """Whether the repository is that of a folder further up, which wants nothing to do with this one."""
-    below_its_top = bool((_output(root, "rev-parse", "--show-prefix") or b"").strip())
-    return below_its_top and _output(root, "check-ignore", "-q", ".") is not None
+    below_its_top = bool((output(root, "rev-parse", "--show-prefix") or b"").strip())
+    return below_its_top and output(root, "check-ignore", "-q", ".") is not None
 
 
-def _output(root: Path, *arguments: str, more: Mapping[str, str] | None = None) -> bytes | None:
+def output(
+    root: Path, *arguments: str, more: Mapping[str, str] | None = None, given: bytes = b""
+) -> bytes | None:
+    """What git says to `given`, run in the folder by the rule for all programs. None where it fails."""
     program = find_program("git", os.environ)
     if program is None:
         return None
@@ -151,17 +162,17 @@ def _output(root: Path, *arguments: str, more: Mapping[str, str] | None = None) 
     try:
         env |= git_settings.harmless(root, env, program) | dict(more or {})
         # Through a file, so that no more than the limit is ever in memory.
-        with tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile() as said:
             subprocess.run(
                 command,
                 check=True,
                 env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
+                input=given,
+                stdout=said,
                 stderr=subprocess.DEVNULL,
                 timeout=_SECONDS,
             )
-            output.seek(0)
-            return output.read(_MOST_BYTES)
+            said.seek(0)
+            return said.read(_MOST_BYTES)
     except (OSError, subprocess.SubprocessError):
         return None

@@ -94,6 +94,17 @@ class Workspace:
     def archive(self) -> Path:
         return self._place(self.root / "moot" / "archive")
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The beginnings of the names, below the root, of what moot keeps here."""
+        moot = self.root / "moot"
+        folders = (moot, self._place(moot), self.changes, self.items)
+        files = (self.config_file, self.workflow_file, self.queue_file)
+        return (
+            *(f"{folder.relative_to(self.root).as_posix()}/" for folder in folders),
+            *(file.relative_to(self.root).as_posix() for file in files),
+        )
+
     def change_dir(self, change_id: str) -> Path:
         return self._below(self.changes, valid_id(change_id, "change id"))
 

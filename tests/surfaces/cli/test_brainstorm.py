@@ -292,29 +292,130 @@ def test_without_an_idea_the_workflow_goes_on(shop: Shop) -> None:
 
 def test_a_finished_workflow_makes_room_for_the_next(shop: Shop) -> None:
     shop.brainstormed("A", "A")
-    assert shop.brainstormed("A", "A", idea="Another idea").code == 0
+    assert shop.brainstormed("G", "A", "A", idea="Another idea").code == 0
     assert shop.workflow["userDescription"] == "Another idea"
     [kept] = (shop.root / "moot" / "archive" / "workflows").iterdir()
     assert json.loads(kept.read_text(encoding="utf-8"))["userDescription"] == IDEA
     assert len(shop.reviews()) == 2
 
 
-def test_uncommitted_work_is_said_before_anything_is_written(shop: Shop) -> None:
-    shop.write("half.py", "unfinished\n")
-    shop.env["OPENAI_BASE_URL"] = "nonsense"
-    ended = shop.run("brainstorm", IDEA, "--model", "nonsense", answers=[])
-    assert "the workspace has uncommitted work (half.py)" in ended.err
-    assert not (shop.root / "moot").exists()
-
-
-def test_what_moot_has_written_itself_is_no_uncommitted_work(shop: Shop) -> None:
-    shop.brainstormed("A", "A")
-    ended = shop.brainstormed("X", idea="Another idea")
-    assert "the workspace has uncommitted work (built.txt)" in ended.err
-
-
 def test_a_clean_workspace_is_not_remarked_upon(shop: Shop) -> None:
     assert "uncommitted" not in shop.brainstormed("X").err
+
+
+def test_with_uncommitted_work_an_unattended_run_stops_before_anything_is_paid(
+    shop: Shop, brain: Brain
+) -> None:
+    shop.write("half.py", "unfinished\n")
+    for answers in ([], ["A", "A"], ["S"], ["1"]):
+        ended = shop.run("brainstorm", IDEA, "--json", answers=answers)
+        assert ended.code in (1, 2)
+        assert "step 'uncommitted'" in ended.err
+        assert "The workspace has uncommitted work (half.py)" in ended.err
+        assert "Z = Stash" in ended.err
+        assert "moot workflow resume" in ended.err
+        assert ended.json["uncommitted"]["files"] == ["half.py"]
+    assert brain.asked == []
+    assert shop.read("half.py") == "unfinished\n"
+    status = shop.run("workflow", "status")
+    assert "Uncommitted work: half.py" in status.out
+    as_json = shop.run("workflow", "status", "--json").json["workflow"]
+    assert (as_json["uncommitted"]["files"], as_json["uncommitted"]["count"]) == (["half.py"], 1)
+
+
+def test_the_person_can_go_on_with_uncommitted_work(shop: Shop) -> None:
+    shop.write("half.py", "unfinished\n")
+    assert shop.brainstormed({"at": "uncommitted", "reply": "G"}, "X").code == 0
+    assert shop.resumed({"at": "triage", "reply": "A"}, "A").code == 0, "what was accepted is not asked again"
+    assert shop.workflow["phase"] == "done"
+    assert shop.read("half.py") == "unfinished\n"
+
+
+def test_uncommitted_work_can_be_stashed_and_comes_back(shop: Shop) -> None:
+    shop.write("half.py", "unfinished\n")
+    shop.write("README.md", "# Mine\n")
+    ended = shop.brainstormed("stash", "A", "A")
+    assert ended.code == 0, ended.err
+    [stash] = shop.workflow["stashes"]
+    assert stash["files"] == ["README.md", "half.py"]
+    assert ended.out.count(f'Stashed as "{stash["name"]}": README.md, half.py') == 2, "and again at the end"
+    assert "Bring it back with: git stash pop" in ended.out
+    assert not (shop.root / "half.py").exists()
+    assert shop.read("README.md").startswith("# Shop")
+    assert shop.built == 2
+    status = shop.run("workflow", "status").out
+    assert f'Stashed as "{stash["name"]}"' in status
+    shop.git("stash", "pop", "-q")
+    assert (shop.read("half.py"), shop.read("README.md")) == ("unfinished\n", "# Mine\n")
+
+
+def test_uncommitted_work_can_be_taken_along_to_a_new_branch(shop: Shop) -> None:
+    shop.git("branch", "-m", "main")
+    shop.write("half.py", "unfinished\n")
+    ended = shop.brainstormed("N", "X")
+    assert ended.code == 0, ended.err
+    branch = shop.workflow["createdBranch"]
+    assert branch.startswith("moot-strip-ansi-codes-in-the-review-parser-")
+    told = " ".join(ended.out.split())
+    assert f"On the new branch {branch} now, with the uncommitted work. `git switch main` leads back." in told
+    assert (shop.root / ".git" / "HEAD").read_text(encoding="utf-8") == f"ref: refs/heads/{branch}\n"
+    assert shop.read("half.py") == "unfinished\n"
+
+
+def test_stopping_at_uncommitted_work_changes_nothing_and_asks_again(shop: Shop) -> None:
+    shop.write("half.py", "unfinished\n")
+    assert shop.brainstormed("X").code == 0
+    assert "step 'uncommitted'" in shop.resumed().err
+    shop.git("add", "half.py")
+    shop.git("commit", "-qm", "Mine")
+    assert shop.resumed({"at": "triage", "reply": "X"}).code == 0, "it is committed"
+
+
+def test_what_cannot_be_stashed_is_asked_about_again_with_the_reason(shop: Shop) -> None:
+    shop.write(".gitattributes", "*.bin filter=lfs\n")
+    shop.write("large.bin", "bytes\n")
+    ended = shop.brainstormed("Z")
+    assert "large.bin needs a filter, which moot does not run" in " ".join(ended.err.split())
+    assert "step 'uncommitted'" in ended.err
+    assert shop.read("large.bin") == "bytes\n"
+
+
+def test_whoever_resumes_is_asked_about_work_that_has_come_up_meanwhile(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    assert shop.brainstormed("A", "A", "X").code == 0
+    assert shop.built == 2, "of the first batch, and not committed"
+    shop.write("notes.md", "mine\n")
+    ended = shop.resumed("X")
+    assert "Uncommitted work: " not in ended.err, "where it stood before"
+    assert shop.workflow["uncommitted"]["files"] == ["notes.md"], "what was built is known"
+    assert shop.resumed("Z", {"at": "reassess", "reply": "X"}).code == 0
+    assert not (shop.root / "notes.md").exists()
+    assert shop.built == 2
+    shop.git("stash", "pop", "-q")
+    assert shop.read("notes.md") == "mine\n"
+
+
+def test_a_new_workflow_is_asked_about_what_the_last_one_has_built(shop: Shop) -> None:
+    shop.brainstormed("A", "A")
+    shop.brainstormed("X", idea="Another idea")
+    assert shop.workflow["uncommitted"]["files"] == ["built.txt"], (
+        "and nothing that moot has written about it"
+    )
+
+
+def test_work_in_a_hostile_file_is_not_stashed_without_being_asked(shop: Shop) -> None:
+    """A workflow that came with the repository says that the person has decided."""
+    shop.write("half.py", "unfinished\n")
+    said = {"files": [], "count": 0, "tree": "0" * 40}
+    saved = {"phase": "brainstorm", "userDescription": IDEA, "setAside": "stash", "uncommitted": said}
+    shop.write("moot/workflow.json", json.dumps(saved))
+    for way in ("stash", "branch"):
+        shop.write("moot/workflow.json", json.dumps({**saved, "setAside": way}))
+        ended = shop.resumed()
+        assert "the workspace has changed since you were asked" in " ".join(ended.err.split())
+        assert "step 'uncommitted'" in ended.err
+    assert shop.read("half.py") == "unfinished\n"
+    assert not (shop.root / ".git" / "refs" / "stash").exists()
 
 
 def test_json_is_one_document_and_words_go_elsewhere(shop: Shop) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from moot.flows.flow import AskPerson
+from moot.processes import git_settings
 from moot.surfaces.cli.answers import ScriptedPerson
 from moot.surfaces.cli.main import app
 from moot.workspace import change_state, writing
@@ -23,10 +26,11 @@ from moot.workspace.documents import YamlDocument
 from moot.workspace.json_text import JsonText
 from moot.workspace.workflows import SnapshotLog
 from tests.changing import STAMP
+from tests.reviewers.fakes import is_running
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.brainstorming import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
-from tests.surfaces.cli.change import DRAFT
+from tests.surfaces.cli.change import DRAFT, until
 from tests.surfaces.cli.command import MOOT
 
 
@@ -55,6 +59,8 @@ def test_a_broad_idea_in_two_batches_and_an_independent_split(shop: Shop, brain:
         {"at": "reassess", "reply": "A"},
         {"at": "reassess", "reply": "A"},
         {"at": "next", "reply": "A"},
+        # What was built is not committed.
+        {"at": "uncommitted", "reply": "G"},
         # The queued one is brainstormed, too; it is straightforward and in one piece.
         {"at": "triage", "reply": "K"},
         {"at": "triage", "reply": "A"},
@@ -313,6 +319,56 @@ def test_ctrl_c_saves_and_says_how_to_go_on(shop: Shop, stub: StubServer) -> Non
     assert shop.resumed("A", "A").code == 0
 
 
+STUBBORN = """#!{python} -IS
+import os, signal, sys, time
+from pathlib import Path
+sys.stdin.read()
+here = Path({here!r})
+started = here / "agents"
+if not started.exists():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    started.write_text(f"{{os.getpid()}} {{os.getppid()}}.")
+    time.sleep(600)
+try:
+    stat = Path(f"/proc/{{started.read_text().split()[0]}}/stat").read_text()
+    lives = stat.rpartition(")")[2].split()[0] not in "ZX"
+except OSError:
+    lives = False
+with (here / "seen").open("a") as seen:
+    seen.write("beside the first\\n" if lives else "alone\\n")
+with open("built.txt", "a") as built:
+    built.write("a task\\n")
+"""
+"""An agent that does not end when asked, the first time; later it says whether that first one still lives."""
+
+
+def test_after_a_kill_no_second_agent_works_beside_the_first(shop: Shop) -> None:
+    agent = shop.root.parent / "bin" / "agent"
+    agent.write_text(STUBBORN.format(python=sys.executable, here=str(shop.root.parent)), encoding="utf-8")
+    running = started(shop, "brainstorm", IDEA, "--answers", str(shop.answers(["A", "A"])))
+    noted = shop.root.parent / "agents"
+    until(lambda: noted.exists() and noted.read_text(encoding="utf-8").endswith("."))
+    agent_id, lifeline = map(int, noted.read_text(encoding="utf-8").rstrip(".").split())
+    # Whatever ends the agent takes as long as this test wants it to.
+    os.kill(lifeline, signal.SIGSTOP)
+    try:
+        running.kill()
+        running.communicate(timeout=30)
+        again = started(shop, "workflow", "resume", "--answers", str(shop.answers([])))
+        assert again.stderr is not None
+        said = next(iter(again.stderr))
+        assert is_running(agent_id)
+        assert "of the earlier run is still ending" in said
+        assert not (shop.root.parent / "seen").exists(), "nobody was started beside it"
+    finally:
+        os.kill(lifeline, signal.SIGCONT)
+    _, told = again.communicate(timeout=60)
+    assert again.returncode == 0, told
+    assert not is_running(agent_id)
+    assert (shop.root.parent / "seen").read_text(encoding="utf-8") == "alone\n" * 2
+    assert shop.workflow["phase"] == "done"
+
+
 def shaped(request: Recorded, field: str) -> bool:
     return request.schema is not None and field in request.schema["properties"]
 
@@ -353,7 +409,7 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     told = '/usr/bin/grep -q "no line says" order.txt && echo second >> built.txt'
     script = f"#!/bin/sh\n/bin/cat > order.txt\n{told}\n"
     (shop.root.parent / "bin" / "agent").write_text(f"{script}echo x >> built.txt\n", encoding="utf-8")
-    ended = shop.brainstormed("A", "A", "X")
+    ended = shop.brainstormed("G", "A", "A", "X")
     assert "no line says second" in ended.err
     again = shop.resumed("R")
     assert again.code == 0, again.err
@@ -361,8 +417,9 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     assert shop.workflow["phase"] == "done"
 
 
-ANSWERS = ["A", "A", "A", "A", "A", "X"]
-"""Agree, approve; to the second batch, to the end, to the queued workflow; and stop there."""
+ANSWERS = ["Z", "A", "A", "A", "A", "A", "G", "X"]
+"""Stash what is not committed; agree, approve; to the second batch, to the end, to the queued workflow;
+go on with what was built; and stop there."""
 
 
 @dataclass(frozen=True)
@@ -417,21 +474,27 @@ class Kept:
 
 
 def files(root: Path) -> dict[str, str]:
-    """All that the workspace holds, but for times: of a change's STATE.yaml only the phase."""
+    """All that the workspace holds, but for times: of a change's STATE.yaml only the phase. In JSON, fields
+    that come and go may stand in another order."""
     texts = {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(root.rglob("*"))
         if path.is_file() and ".git" not in path.parts and not path.name.startswith(".")
     }
-    return {
-        name: str(json.loads(text)["phase"]) if name.endswith("STATE.yaml") else text
-        for name, text in texts.items()
-    }
+
+    def told(name: str, text: str) -> str:
+        if name.endswith("STATE.yaml"):
+            return str(json.loads(text)["phase"])
+        return json.dumps(json.loads(text), sort_keys=True) if name.endswith(".json") else text
+
+    return {name: told(name, text) for name, text in texts.items()}
 
 
 def hurried(patch: pytest.MonkeyPatch) -> None:
-    """Most of the time would go into keeping the comments of YAML, of which JSON is a part without any, and
-    into waiting for the disk: what a killed process has written, the system still has."""
+    """Most of the time would go into keeping the comments of YAML, of which JSON is a part without any, into
+    asking git which programs the repository names, and into waiting for the disk: what a killed process has
+    written, the system still has."""
+    patch.setattr(git_settings, "harmless", lambda *_: {})
     patch.setattr(YamlDocument, "_parse", JsonText)
     patch.setattr(writing.Disk, "fsync", lambda *_: None)
     patch.setattr(writing.Disk, "fsync_dir", lambda *_: None)
@@ -455,6 +518,7 @@ def test_whatever_a_kill_leaves_is_resumed_identically_and_not_paid_twice(
     monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
     (tmp_path / "whole").mkdir()
     shop = Shop(tmp_path / "whole", stub)
+    shop.write("half.py", "unfinished\n")
     kept = Kept(shop, tmp_path, lambda: len(brain.asked))
     answers = str(shop.answers(ANSWERS))
     with monkeypatch.context() as watched:

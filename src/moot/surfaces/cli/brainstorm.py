@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from moot.surfaces.cli.talking import Talked
     from moot.workflows import Workflow
 
-_MOST_NAMED = 5
 _LONGEST_COMMENT = 80
 
 
@@ -78,8 +77,6 @@ async def carry_on(
                 idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
             except Left as left:
                 return Talked(interrupted=left.interrupted).exit_code(failed=False)
-        if idea is not None and not await workflows.under_way():
-            _tell_uncommitted(workflows.uncommitted())
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
         async with opening as workflow:
             narrator.follow(lambda: workflow.state)
@@ -88,19 +85,6 @@ async def carry_on(
                 screen.say("Taking up the workflow that is under way.", "dim")
                 narrator.take_up()
             return await _talk(workflow, narrator, as_json=as_json)
-
-
-def _tell_uncommitted(names: tuple[str, ...]) -> None:
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.menu_person import wrapped
-
-    if not names:
-        return
-    some = ", ".join(names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    screen.say(wrapped(f"Note: the workspace has uncommitted work ({some}{more})."))
-    advice = "What is built will be mixed with it. To keep them apart, leave with Ctrl-D and commit it first."
-    screen.say(wrapped(advice))
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:

@@ -30,16 +30,20 @@ from moot.flows.workflow_events import (
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
+    BranchCreated,
     DesignWritten,
     NextBegun,
     RestQueued,
     ScopeReassessed,
+    Stash,
     Stopped,
     TaskRolledBack,
     TaskSkipped,
     WorkflowFinalized,
     WorkspaceScouted,
+    WorkStashed,
 )
+from moot.flows.workflow_menu import named
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
@@ -125,6 +129,8 @@ class BrainstormNarrator(Narrator):
                 self._line(f"\nThe brainstormer: {reply}")
             case Consulted(_, text):
                 self._line(f"\n{text}")
+            case WorkStashed() | BranchCreated():
+                self._tell_set_aside(event)
             case NextBegun():
                 self._line(f"\nNext workflow: {self._state().brainstorm.description}", "bold")
             case AttemptFailed(kind, message, raw):
@@ -141,6 +147,13 @@ class BrainstormNarrator(Narrator):
         more = f" and {len(read) - 6} more" if len(read) > 6 else ""
         found = f"read {some}{more}" if read else "found nothing to read"
         screen.say(wrapped(f"Looked at the workspace: {found}."), "dim")
+
+    def _tell_set_aside(self, event: WorkStashed | BranchCreated) -> None:
+        if isinstance(event, WorkStashed):
+            self._line(_stashed(self._state().stashes[-1]))
+            return
+        back = f" `git switch {event.before}` leads back." if event.before else ""
+        self._line(f"On the new branch {event.name} now, with the uncommitted work.{back}")
 
     def _tell_work(self, event: Event) -> None:
         state = self._state()
@@ -168,7 +181,8 @@ class BrainstormNarrator(Narrator):
             case ScopeReassessed(assessment):
                 self._line(f"\n{assessment}")
             case WorkflowFinalized():
-                self._line(f"\nDone: {_progress(state)}{self._so_far()}", "bold")
+                stashed = "".join(f"\n{_stashed(stash)}" for stash in state.stashes)
+                self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", "bold")
             case Stopped():
                 self._line("Stopped. Everything is saved, and nothing more is asked of anybody.")
 
@@ -261,6 +275,11 @@ def standing_lines(state: WorkflowState) -> list[str]:
     lines.append(f"Phase: {state.phase}{stopped} ({where})")
     if state.brainstorm.complexity_level:
         lines.append(f"Level: {state.brainstorm.complexity_level}")
+    if state.uncommitted is not None:
+        lines.append(f"Uncommitted work: {named(state.uncommitted)}; you are asked what to do with it")
+    lines.extend(_stashed(stash) for stash in state.stashes)
+    if state.branch:
+        lines.append(f"Branch: {state.branch}")
     if state.design_path:
         lines.append(f"Design: {state.design_path}")
     for number, batch in enumerate(state.batches, start=1):
@@ -271,6 +290,10 @@ def standing_lines(state: WorkflowState) -> list[str]:
     if state.total_cost:
         lines.append(f"Cost so far: ${state.total_cost:.4f}")
     return lines
+
+
+def _stashed(stash: Stash) -> str:
+    return f'Stashed as "{stash.name}": {named(stash)}. Bring it back with: git stash pop'
 
 
 def _progress(state: WorkflowState) -> str:

@@ -43,6 +43,7 @@ NEXT_STEPS = {
     "larger model with --model; `moot doctor` says what is there.",
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
+    "StillEnding": "Wait until that agent or test has ended, or end it yourself; then try again.",
     "GitRefused": "Mend that, commit what is there, then go on with the same command.",
     "AgentMissing": "Install or configure it, or choose another with --agent; auto takes what is there.",
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",

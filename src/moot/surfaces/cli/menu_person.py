@@ -31,6 +31,9 @@ _KEYS = (
 )
 _STEPS = {
     "idea": "What you have in mind. The brainstormer assesses it, and you decide how much design it needs.",
+    "uncommitted": "These files have changes that are not committed, and that are not of this workflow. To "
+    "keep them apart from what is built, have them stashed, or stop and commit them. A new branch takes them "
+    "along.",
     "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
     "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
     "questions": "Answer any of them, in any order; an answer can be given anew. Done leaves what is open to "
