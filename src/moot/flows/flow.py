@@ -51,7 +51,8 @@ class Option:
 class AskPerson:
     """Ask the person. `expects` says in a few words what may be answered. An `optional` question may be
     left unanswered: then the flow rests where it is and can be taken up again. `hint` is what else may be
-    typed, shown below the options."""
+    typed, shown below the options. An `interrupting` one is put while others speak: nobody has to answer it,
+    and whoever does interrupts them."""
 
     step: str
     expects: str
@@ -59,6 +60,7 @@ class AskPerson:
     options: tuple[Option, ...] = ()
     optional: bool = False
     hint: str = ""
+    interrupting: bool = False
 
     @property
     def answerable(self) -> str:

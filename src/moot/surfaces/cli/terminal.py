@@ -11,6 +11,7 @@ from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
+from moot.surfaces.cli.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
     from moot.errors import MootError
@@ -30,6 +31,12 @@ class TerminalPerson:
 
     def __init__(self) -> None:
         self._prompt: Any = None
+        self._typed_ahead = TypedAhead()
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        if problem:
+            screen.say(sentence(problem))
+        return await self._typed_ahead.line(ask)
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if self._prompt is None:
@@ -48,9 +55,13 @@ class TerminalPerson:
         screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
         if ask.hint:
             screen.say(f"  {ask.hint}", "dim")
+
+        def ahead() -> None:
+            self._typed_ahead.hand_over(ask)
+
         while True:
             try:
-                typed = str(await self._prompt.prompt_async("> "))
+                typed = str(await self._prompt.prompt_async("> ", pre_run=ahead))
             except EOFError:
                 raise Left from None
             except KeyboardInterrupt:
