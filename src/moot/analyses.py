@@ -17,7 +17,7 @@ import msgspec
 from moot.analysis_work import Work
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
 from moot.flows.analysis import ANALYSIS
-from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
+from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN, READ
 from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef, Voice
 from moot.flows.analysis_state import AnalysisState
 from moot.gateway.names import Speaker, parse
@@ -200,6 +200,7 @@ class Analyses:
                 "roundtable/again": roundtable_prompts.again,
             },
             drafts={
+                READ: own.read,
                 ASSESS: own.assess,
                 FEEDBACK: own.feedback,
                 "roundtable/framing": roundtable_prompts.framing,

@@ -18,6 +18,7 @@ from moot.flows.analysis_events import (
     AnalysisEvent,
     AnalysisOpened,
     AnswerGiven,
+    AnswerRead,
     BoardAnswered,
     BoardCalled,
     FeedbackGiven,
@@ -37,7 +38,7 @@ from moot.flows.analysis_events import (
     Withdrawn,
     WorkspaceScanned,
 )
-from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.analysis_state import AnalysisState, AskedBack, Step
 from moot.flows.flow import (
     AskPerson,
     AskPersona,
@@ -119,6 +120,10 @@ def assessed(follow_up: str = "") -> Drafted:
 
 def interrupts(effect: Effect) -> bool:
     return isinstance(effect, AskPerson) and effect.interrupting
+
+
+def read(reply: str, *, answers: bool = False) -> Drafted:
+    return Drafted({"reply": reply, "answers": answers}, BILL)
 
 
 class Play:
@@ -244,6 +249,75 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused_and_asked_for_again(
     with pytest.raises(InvalidInput):
         play.says(answer)
     assert play.state.step is Step.ANSWERING
+
+
+def test_a_question_back_is_answered_and_what_was_asked_stays_asked() -> None:
+    play = Play().opens()
+    open_question = play.state.question
+    for number in (1, 2):
+        given_ = play.says("What do you mean by throughput?")
+        assert given_ == AnswerGiven("00-01", "What do you mean by throughput?", "unchanged", may_ask=True)
+        asked = play.asked()
+        assert isinstance(asked, DraftReply)
+        assert asked.prompt == "analysis/read"
+        assert play.settle(read("How many.")) == AnswerRead("00-01", "How many.", False, BILL)
+        assert (play.state.step, play.state.question) == (Step.ANSWERING, open_question)
+        current = play.state.current
+        assert current is not None
+        assert current.exchanges == ()
+        assert current.asked_back == (AskedBack(0, "What do you mean by throughput?", "How many."),) * number
+    play.says("Thirty.")
+    play.settle(assessed())
+    play.settle(CarriedOut({"files": []}))
+    assert play.state.done[0].exchanges == ((open_question, "Thirty."),)
+
+
+def test_a_question_back_takes_no_follow_up_away() -> None:
+    play = Play(scan="standard").opens()
+    play.says("Why?")
+    play.settle(read("Because."))
+    play.says("Thirty.")
+    play.settle(assessed("And who else?"))
+    play.says("Who would that be?")
+    play.settle(read("Anybody."))
+    assert (play.state.step, play.state.question) == (Step.ANSWERING, "And who else?")
+
+
+def test_words_that_ask_and_answer_are_answered_and_assessed() -> None:
+    play = Play().opens()
+    play.says("Thirty. Why do you ask?")
+    play.settle(read("To size it.", answers=True))
+    assert play.state.step is Step.ASSESSING
+    current = play.state.current
+    assert current is not None
+    assert [answer for _, answer in current.exchanges] == ["Thirty. Why do you ask?"]
+    assert current.asked_back == (AskedBack(0, "Thirty. Why do you ask?", "To size it."),)
+
+
+def test_a_guess_with_a_question_mark_is_an_answer() -> None:
+    for answers in (True, False):
+        play = Play().opens()
+        play.says("Maybe 300?")
+        play.settle(read("", answers=answers))
+        assert play.state.step is Step.ASSESSING
+        assert play.state.current is not None
+        assert play.state.current.asked_back == ()
+
+
+def test_an_answer_of_an_earlier_version_is_assessed_at_once() -> None:
+    play = Play().opens()
+    old = b'{"type": "AnswerGiven", "step": "00-01", "text": "Thirty. Why?", "wish": "unchanged"}'
+    play.put(ANALYSIS.decode(old))
+    assert play.state.step is Step.ASSESSING
+
+
+def test_whoever_only_asks_at_the_menu_has_nothing_written_down() -> None:
+    for changes in (True, False):
+        play = Play().step()
+        play.says("Why tunnels?")
+        drafted = {"reply": "They are dark.", "changes": changes, "contents": {"quick-scan.md": "Tunnels."}}
+        written = {"quick-scan.md": "Tunnels."} if changes else {}
+        assert play.settle(Drafted(drafted, BILL)) == FeedbackTaken("They are dark.", written, BILL)
 
 
 def test_an_event_of_another_step_is_refused() -> None:
@@ -544,8 +618,8 @@ def failing(at: Step) -> Play:
     play = Play()
     if at is Step.OPENING:
         return play
-    if at is Step.ASSESSING:
-        play.opens().says("Twenty.")
+    if at in (Step.READING, Step.ASSESSING):
+        play.opens().says("Why?" if at is Step.READING else "Twenty.")
         return play
     play.step()
     if at is Step.FEEDBACK:
@@ -561,6 +635,7 @@ def failing(at: Step) -> Play:
 
 FAILURES: dict[Step, Outcome] = {
     Step.OPENING: PersonaFailed("ProviderDown", "529"),
+    Step.READING: DraftFailed("ProviderDown", "529"),
     Step.ASSESSING: DraftFailed("DraftInvalid", "no JSON", "Well, …"),
     Step.FEEDBACK: DraftFailed("ProviderDown", "529"),
     Step.CALLING: NotCarriedOut("StoreFailed", "no database"),
@@ -593,7 +668,7 @@ def test_what_failed_is_said_and_can_be_tried_again_where_it_was(at: Step) -> No
 def test_what_a_step_can_do_without_can_be_given_up(at: Step) -> None:
     play = failing(at)
     play.settle(FAILURES[at])
-    if at in (Step.OPENING, Step.ASSESSING):
+    if at in (Step.OPENING, Step.READING, Step.ASSESSING):
         assert list(play.options()) == ["r"]
         with pytest.raises(InvalidInput):
             play.says("m")
@@ -707,6 +782,7 @@ EVENTS: dict[type, AnalysisEvent] = {
     ImpactLooked: ImpactLooked("x"),
     StepOpened: StepOpened("00-01", "Who?", BILL),
     AnswerGiven: AnswerGiven("00-01", "Twenty."),
+    AnswerRead: AnswerRead("00-01", "How many.", False, BILL),
     StepAssessed: StepAssessed("00-01", "Settled.", {}),
     StepCompleted: StepCompleted("00-01", ()),
     MenuChosen: MenuChosen("C"),
@@ -758,6 +834,7 @@ PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
     "looking": (lambda: Play(completed=("00-01", "00-02", "01-01", "01-02")).state, {ImpactLooked}),
     "opening": (lambda: Play().state, {StepOpened, ModelFailed}),
     "answering": (lambda: Play().opens().state, {AnswerGiven}),
+    "reading": (lambda: failing(Step.READING).state, {AnswerRead, ModelFailed}),
     "assessing": (lambda: failing(Step.ASSESSING).state, {StepAssessed, ModelFailed}),
     "writing": (lambda: _written().state, {StepCompleted}),
     "menu": (lambda: Play().step().state, {MenuChosen, FeedbackGiven}),
@@ -805,7 +882,13 @@ def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
 
 WORDS = [
     *("", "C", "c", "E", "S", "B", "1", "2", "t", "r", "m", "done", "Twenty people.", "go deep"),
-    *("Alex, why?", "just the highlights", "You forgot the tunnels.", "x" * (MAX_ANSWER + 1)),
+    *(
+        "What do you mean?",
+        "Alex, why?",
+        "just the highlights",
+        "You forgot the tunnels.",
+        "x" * (MAX_ANSWER + 1),
+    ),
 ]
 
 
@@ -822,6 +905,8 @@ def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
             return PersonaSpoke("Who needs it?", BILL)
         case DraftReply("analysis/assess"):
             return assessed("And who else?" if choice % 2 else "")
+        case DraftReply("analysis/read"):
+            return read("How many." if choice % 3 else "", answers=choice % 2 == 0)
         case DraftReply():
             return Drafted({"reply": "Yes.", "contents": {}}, BILL)
         case CarryOut("analysis/scan"):
@@ -860,6 +945,13 @@ def test_whatever_happens_the_promises_hold(choices: list[int], at: int) -> None
         assert len(set(state.completed)) == len(state.completed)
         assert set(before.completed) <= set(state.completed)
         assert [record.ref.id for record in state.done] == list(state.completed)
+        if isinstance(event, AnswerRead) and event.reply and not event.answers:
+            assert before.current is not None
+            assert state.current is not None
+            *kept, (question, asked_back) = before.current.exchanges
+            assert (state.step, state.question) == (Step.ANSWERING, question)
+            assert state.current.exchanges == tuple(kept)
+            assert state.current.asked_back[-1].text == asked_back
         if state.step is Step.MENU:
             assert state.current is not None
             assert state.current.ref.id == state.completed[-1]

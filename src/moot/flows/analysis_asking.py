@@ -10,6 +10,7 @@ from typing import Any
 from moot.flows import analysis_menu, roundtable_asking
 from moot.flows.analysis_events import (
     AnalysisEvent,
+    AnswerRead,
     BoardAnswered,
     BoardCalled,
     FeedbackTaken,
@@ -38,12 +39,14 @@ from moot.flows.flow import (
     PersonaSpoke,
 )
 
-OPEN, ASSESS, FEEDBACK = "analysis/open", "analysis/assess", "analysis/feedback"
+OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
 SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
     f"analysis/{what}" for what in ("scan", "impact", "write", "amend", "call", "board")
 )
 """What the program is asked to do."""
+
+ASK_BACK = "Ask back if something is unclear."
 
 _CARRIED_OUT = {
     Step.SCANNING: SCAN,
@@ -53,7 +56,7 @@ _CARRIED_OUT = {
     Step.CALLING: CALL,
     Step.BOARD: BOARD,
 }
-_DRAFTED = {Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
+_DRAFTED = {Step.READING: READ, Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
 
 
 def pending(state: AnalysisState) -> tuple[Effect, ...]:
@@ -77,7 +80,7 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
             return AskPersona(state.current.ref.persona, OPEN, occasion)
         case Step.ANSWERING:
             assert state.current is not None
-            return AskPerson(state.current.ref.id, "your answer", occasion)
+            return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK)
         case Step.MENU:
             return analysis_menu.ask_at_menu(state)
         case Step.CHOOSING:
@@ -112,7 +115,11 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
                     str(value.get("follow_up", "")),
                     spoken,
                 )
-            return FeedbackTaken(str(value["reply"]), dict(value["contents"]), spoken)
+            if prompt == READ:
+                return AnswerRead(at, str(value["reply"]), bool(value["answers"]), spoken)
+            # Whoever only asks something has said nothing that could be written down.
+            contents = dict(value["contents"]) if value.get("changes", True) else {}
+            return FeedbackTaken(str(value["reply"]), contents, spoken)
         case CarryOut(what), CarriedOut(value):
             return _carried_out(state, what, value, at)
         case _:

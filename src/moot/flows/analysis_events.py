@@ -75,11 +75,23 @@ class StepOpened(Event, frozen=True):
 
 
 class AnswerGiven(Event, frozen=True):
-    """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way."""
+    """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way.
+    `may_ask`: it may be a question, or have one in it."""
 
     step: str
     text: str
     wish: Wish | None = None
+    may_ask: bool = False
+
+
+class AnswerRead(Event, frozen=True):
+    """`reply` is what the person is told who asked something; empty if they did not. Unless what they said
+    `answers` as well, the step's own question is still open."""
+
+    step: str
+    reply: str
+    answers: bool
+    spoken: Spoken
 
 
 class StepAssessed(Event, frozen=True):
@@ -173,6 +185,7 @@ AnalysisEvent = (
     | ImpactLooked
     | StepOpened
     | AnswerGiven
+    | AnswerRead
     | StepAssessed
     | StepCompleted
     | MenuChosen

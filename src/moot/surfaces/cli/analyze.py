@@ -99,6 +99,7 @@ def document(analysis: Analysis, error: MootError | None = None) -> dict[str, An
                 "depth": record.depth,
                 "opening": record.opening,
                 "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
+                "asked_back": [{"asked": one.text, "replied": one.reply} for one in record.asked_back],
                 "summary": record.summary,
                 "feedback": [{"said": said, "reply": reply} for said, reply, _ in record.feedback],
             }
