@@ -202,7 +202,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     # One of each phase, and those whose artifacts are no Markdown.
     steps = load_steps()
     chosen = tuple(replace(step, depends_on=()) for step in steps.steps if step.id in ONE_PER_PHASE)
-    monkeypatch.setattr(analyses, "load_steps", lambda *_, **__: replace(steps, steps=chosen))
+    monkeypatch.setattr("moot.steps.load_steps", lambda *_, **__: replace(steps, steps=chosen))
     world = World(tmp_path, monkeypatch)
     yield world
     world.close()

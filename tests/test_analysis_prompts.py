@@ -19,7 +19,7 @@ from moot.steps import load_steps
 from tests.flows.test_analysis import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
 
 LIBRARY = load_library()
-PROMPTS = AnalysisPrompts({step.id: step for step in load_steps().steps})
+PROMPTS = AnalysisPrompts(load_steps)
 PERSONAS = [LIBRARY.persona(persona) for persona in (MAYA, ALEX, JORDAN)]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ from moot.flows.analysis_events import (
     StepCompleted,
     StepOpened,
     StepRef,
+    StepsRead,
     TriedAgain,
     Voice,
     Withdrawn,
@@ -127,7 +129,10 @@ def read(reply: str, *, answers: bool = False) -> Drafted:
 
 
 class Play:
-    """An analysis under test: answers what is pending, keeps the events."""
+    """An analysis under test: answers what is pending, keeps the events. `files` is what is found when the
+    step files are looked at."""
+
+    files: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *steps: StepRef, scan: str = "standard", **opening: Any) -> None:
         self.events: list[AnalysisEvent] = []
@@ -139,6 +144,8 @@ class Play:
     def put(self, event: AnalysisEvent) -> None:
         self.state = ANALYSIS.advance(self.state, event)
         self.events.append(event)
+        if ANALYSIS.pending(self.state) == (CarryOut("analysis/steps", str(self.state.happened)),):
+            self.settle(CarriedOut(self.files))
 
     def asked(self) -> Effect:
         (effect,) = (effect for effect in ANALYSIS.pending(self.state) if not interrupts(effect))
@@ -208,7 +215,8 @@ def test_the_workspace_is_looked_at_before_the_first_step() -> None:
     play = Play()
     assert isinstance(play.events[1], WorkspaceScanned)
     assert (play.state.scan, play.state.active_depth) == ("3 files", "standard")
-    assert play.asked() == AskPersona(MAYA, "analysis/open", "2")
+    assert isinstance(play.events[2], StepsRead)
+    assert play.asked() == AskPersona(MAYA, "analysis/open", "3")
 
 
 def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_menu() -> None:
@@ -218,9 +226,9 @@ def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_men
     assert isinstance(asked, AskPerson)
     assert (asked.step, asked.optional) == ("00-01", False)
     assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.", "unchanged")
-    assert play.asked() == DraftReply("analysis/assess", "4")
+    assert play.asked() == DraftReply("analysis/assess", "5")
     play.settle(assessed())
-    assert play.asked() == CarryOut("analysis/write", "5")
+    assert play.asked() == CarryOut("analysis/write", "6")
     assert play.state.completed == ()
     play.settle(CarriedOut({"files": ["quick-scan.md"]}))
     after = play.state
@@ -691,6 +699,59 @@ def test_nothing_else_happens_while_a_failure_waits() -> None:
         Play().put(TriedAgain())
 
 
+# -- step files ----------------------------------------------------------------------------------
+
+OWN = StepRef("01-01b", "Tunnels", "01-requirements", "the-digger", "brief", ("spec.md",))
+
+
+def changed(*steps: StepRef) -> Mapping[str, Any]:
+    voices = (*VOICES, Voice("the-digger", "The Digger", "Digger"))
+    return {"steps": msgspec.to_builtins(steps), "voices": msgspec.to_builtins(voices)}
+
+
+def test_a_step_that_was_added_is_taken_in_its_place() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    assert play.at == "01-01"
+    play.files = changed(*STEPS[:3], OWN, *STEPS[3:])
+    play.says("C")
+    assert (play.at, play.state.step) == ("01-01b", Step.OPENING)
+    assert play.asked() == AskPersona("the-digger", "analysis/open", str(play.state.happened))
+    assert play.state.voice("the-digger").name == "The Digger"
+    play.step().says("C")
+    assert play.at == "01-02"
+
+
+def test_a_step_whose_file_is_gone_is_not_opened_and_what_was_completed_stays_so() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    play.files = changed(*STEPS[:2], *STEPS[4:])
+    play.says("C")
+    assert play.state.step is Step.LOOKING, "the next is of another phase"
+    play.step()
+    assert (play.at, play.state.completed) == ("02-01", ("00-01", "00-02", "01-01", "02-01"))
+    assert "01-02" not in [ref.id for ref in play.state.steps]
+
+
+def test_a_finished_analysis_goes_on_with_a_step_that_was_added() -> None:
+    play = Play(completed=tuple(step.id for step in STEPS))
+    play.put(StepsRead((*STEPS[:3], OWN, *STEPS[3:]), VOICES))
+    assert (play.state.step, play.at) == (Step.OPENING, "01-01b")
+    assert play.state.status == "partial"
+
+
+def test_steps_are_read_once_before_each_is_opened() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    play.says("C")
+    play.step()
+    reads = [number for number, event in enumerate(play.events) if isinstance(event, StepsRead)]
+    opens = [number for number, event in enumerate(play.events) if isinstance(event, StepOpened)]
+    assert reads == [number - 1 for number in opens]
+
+
+def test_a_log_of_an_earlier_version_opens_steps_without_reading_them() -> None:
+    state = ANALYSIS.advance(_unread(), StepOpened("00-01", "Who?", BILL))
+    assert state.step is Step.ANSWERING
+
+
 # -- roundtables ---------------------------------------------------------------------------------
 
 
@@ -778,6 +839,7 @@ def test_only_open_questions_are_put() -> None:
 
 EVENTS: dict[type, AnalysisEvent] = {
     AnalysisOpened: AnalysisOpened("x", "X", "local", STEPS, VOICES),
+    StepsRead: StepsRead(STEPS, VOICES),
     WorkspaceScanned: WorkspaceScanned("x", "brief"),
     ImpactLooked: ImpactLooked("x"),
     StepOpened: StepOpened("00-01", "Who?", BILL),
@@ -822,6 +884,10 @@ def _unscanned() -> AnalysisState:
     return ANALYSIS.advance(ANALYSIS.initial, EVENTS[AnalysisOpened])
 
 
+def _unread() -> AnalysisState:
+    return ANALYSIS.advance(_unscanned(), EVENTS[WorkspaceScanned])
+
+
 def _failed(at: Step) -> AnalysisState:
     play = failing(at)
     play.settle(FAILURES[at])
@@ -832,6 +898,7 @@ PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
     "unopened": (lambda: ANALYSIS.initial, {AnalysisOpened}),
     "scanning": (_unscanned, {WorkspaceScanned}),
     "looking": (lambda: Play(completed=("00-01", "00-02", "01-01", "01-02")).state, {ImpactLooked}),
+    "steps unread": (_unread, {StepsRead, StepOpened, ModelFailed}),
     "opening": (lambda: Play().state, {StepOpened, ModelFailed}),
     "answering": (lambda: Play().opens().state, {AnswerGiven}),
     "reading": (lambda: failing(Step.READING).state, {AnswerRead, ModelFailed}),
@@ -845,8 +912,8 @@ PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
     "board": (lambda: failing(Step.BOARD).state, {BoardAnswered, ModelFailed}),
     "opening failed": (lambda: _failed(Step.OPENING), {TriedAgain}),
     "board failed": (lambda: _failed(Step.BOARD), {TriedAgain, Withdrawn}),
-    "skipped": (lambda: skipped_to_the_end().state, {SkippedTakenUp}),
-    "finished": (lambda: Play(completed=tuple(step.id for step in STEPS)).state, set()),
+    "skipped": (lambda: skipped_to_the_end().state, {SkippedTakenUp, StepsRead}),
+    "finished": (lambda: Play(completed=tuple(step.id for step in STEPS)).state, {StepsRead}),
 }
 
 
@@ -916,11 +983,20 @@ def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
             return CarriedOut(value)
 
 
+FOUND: tuple[Mapping[str, Any], ...] = (
+    {},
+    changed(*STEPS[:3], OWN, *STEPS[3:]),
+    changed(*STEPS[:1], *STEPS[2:]),
+    changed(*STEPS),
+)
+
+
 def played(choices: Iterable[int], steps: tuple[StepRef, ...] = STEPS) -> Play:
     play = Play.__new__(Play)
     play.events, play.state = [], ANALYSIS.initial
     play.put(AnalysisOpened("offline-mode", "Offline mode", "local", steps, VOICES))
     for choice in choices:
+        play.files = FOUND[choice % len(FOUND)]
         pending = ANALYSIS.pending(play.state)
         if not pending:
             break

@@ -32,6 +32,7 @@ from moot.flows.analysis_events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepsRead,
     TriedAgain,
     Wish,
     Withdrawn,
@@ -70,6 +71,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.UNOPENED, AnalysisOpened): _FOLLOWING,
     (Step.SCANNING, WorkspaceScanned): _FOLLOWING,
     (Step.LOOKING, ImpactLooked): _FOLLOWING,
+    (Step.OPENING, StepsRead): _FOLLOWING,
     (Step.OPENING, StepOpened): (Step.ANSWERING,),
     (Step.ANSWERING, AnswerGiven): (Step.READING, Step.ASSESSING),
     (Step.READING, AnswerRead): (Step.ANSWERING, Step.ASSESSING),
@@ -87,6 +89,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     **{(step, TriedAgain): (step,) for step in _WHERE_MODELS_ARE_ASKED},
     **{(step, Withdrawn): (Step.MENU,) for step in WITHDRAWABLE},
     (Step.FINISHED, SkippedTakenUp): _FOLLOWING,
+    (Step.FINISHED, StepsRead): _FOLLOWING,
 }
 """Which event may happen where, and the steps that it can lead to: which of them follows from the state."""
 
@@ -110,6 +113,8 @@ def _advanced(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
     match event:
         case AnalysisOpened():
             return _opened(event)
+        case StepsRead():
+            return _steps_read(state, event)
         case WorkspaceScanned(found, depth):
             active = state.active_depth or depth
             return _to_next(replace(state, scan=found or _NOTHING_FOUND, active_depth=active))
@@ -167,6 +172,18 @@ def _opened(event: AnalysisOpened) -> AnalysisState:
     return _to_next(state)
 
 
+def _steps_read(state: AnalysisState, event: StepsRead) -> AnalysisState:
+    """What is there now is gone by; what was completed stays so, whether or not its file is still there."""
+    if state.steps_read:
+        raise IllegalMove(type(event).__name__, state.step)
+    if event.steps is None:
+        return replace(state, steps_read=True)
+    known = {voice.id for voice in event.voices}
+    voices = (*event.voices, *(voice for voice in state.voices if voice.id not in known))
+    state = _to_next(replace(state, steps=event.steps, voices=voices))
+    return replace(state, steps_read=state.step is Step.OPENING)
+
+
 def _after_failure(state: AnalysisState, event: TriedAgain | Withdrawn) -> AnalysisState:
     if state.failure is None:
         raise IllegalMove(type(event).__name__, state.step)
@@ -178,6 +195,7 @@ def _after_failure(state: AnalysisState, event: TriedAgain | Withdrawn) -> Analy
 
 def _to_next(state: AnalysisState) -> AnalysisState:
     """On to the next step that is due. Before the first of some phases, the program looks for itself."""
+    state = replace(state, steps_read=False)
     following = state.next_due
     if following is None:
         return replace(state, step=Step.FINISHED, current=None)

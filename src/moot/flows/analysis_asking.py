@@ -5,7 +5,10 @@ Derives every asking from the state alone. What an event then changes, the flow 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from moot.flows import analysis_menu, roundtable_asking
 from moot.flows.analysis_events import (
@@ -20,6 +23,9 @@ from moot.flows.analysis_events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepRef,
+    StepsRead,
+    Voice,
     WorkspaceScanned,
 )
 from moot.flows.analysis_state import AnalysisState, Step
@@ -41,8 +47,8 @@ from moot.flows.flow import (
 
 OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
-SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
-    f"analysis/{what}" for what in ("scan", "impact", "write", "amend", "call", "board")
+STEPS, SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
+    f"analysis/{what}" for what in ("steps", "scan", "impact", "write", "amend", "call", "board")
 )
 """What the program is asked to do."""
 
@@ -75,6 +81,8 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
     if prompt := _DRAFTED.get(state.step):
         return DraftReply(prompt, occasion)
     match state.step:
+        case Step.OPENING if not state.steps_read:
+            return CarryOut(STEPS, occasion)
         case Step.OPENING:
             assert state.current is not None
             return AskPersona(state.current.ref.persona, OPEN, occasion)
@@ -126,8 +134,17 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
             raise AssertionError(f"{effect} cannot lead to {outcome}")
 
 
+def steps_read(value: Mapping[str, Any]) -> StepsRead:
+    if "steps" not in value:
+        return StepsRead()
+    steps = msgspec.convert(value["steps"], tuple[StepRef, ...])
+    return StepsRead(steps, msgspec.convert(value["voices"], tuple[Voice, ...]))
+
+
 def _carried_out(state: AnalysisState, what: str, value: Any, at: str) -> AnalysisEvent:
     match what:
+        case "analysis/steps":
+            return steps_read(value)
         case "analysis/scan":
             return WorkspaceScanned(value["found"], value["depth"])
         case "analysis/impact":

@@ -55,6 +55,14 @@ class AnalysisOpened(Event, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class StepsRead(Event, frozen=True):
+    """Just before a step is opened, or when somebody comes back to a finished analysis: what the step files
+    say now. None: nothing that this analysis does not know."""
+
+    steps: tuple[StepRef, ...] | None = None
+    voices: tuple[Voice, ...] = ()
+
+
 class WorkspaceScanned(Event, frozen=True):
     """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for."""
 
@@ -181,6 +189,7 @@ class SkippedTakenUp(Event, frozen=True):
 
 AnalysisEvent = (
     AnalysisOpened
+    | StepsRead
     | WorkspaceScanned
     | ImpactLooked
     | StepOpened

@@ -92,6 +92,8 @@ class AnalysisState:
     scan: str = ""
     impact: str = ""
     current: StepRecord | None = None
+    steps_read: bool = False
+    """Whether the step files were looked at since the last step."""
     done: tuple[StepRecord, ...] = ()
     """The steps of this log, oldest first."""
     question: str = ""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
+from moot.errors import DefinitionInvalid, NotFound
 from moot.flows.analysis_state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
 from moot.prompting.small import one_of, sentences, sequence_of
 from moot.speech import Request, UserSaid
-from moot.steps import Step
+from moot.steps import Step, Steps
 from moot.texts.asking import is_only_questions
 
 OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 700, 512, 4096
@@ -22,14 +23,21 @@ _CANNOT_EXPLAIN = "I am too small a model to explain that. Say what you know, or
 
 
 class AnalysisPrompts:
-    """Needs the step files, which the log does not have: they may have been improved since."""
+    """Needs the step files, which the log does not have: they may have been improved since, even a moment
+    ago."""
 
-    def __init__(self, steps: Mapping[str, Step]) -> None:
+    def __init__(self, steps: Callable[[], Steps]) -> None:
         self._steps = steps
+
+    def _step(self, record: StepRecord) -> Step:
+        try:
+            return self._steps().step(record.ref.id)
+        except NotFound as gone:
+            raise DefinitionInvalid(f"{record.ref.id}.md", "file", "is not there any more") from gone
 
     def open(self, state: AnalysisState, persona: Persona, *, small: bool) -> Request:
         record = _current(state)
-        step = self._steps[record.ref.id]
+        step = self._step(record)
         if small:
             return Request(
                 system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
@@ -81,7 +89,7 @@ class AnalysisPrompts:
 
     def assess(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = _current(state)
-        step = self._steps[record.ref.id]
+        step = self._step(record)
         voice = state.voice(record.ref.persona)
         if small:
             answer = record.exchanges[-1][1]

@@ -59,7 +59,7 @@ _RECALLED = 4
 
 
 class AnalysisNarrator(Narrator):
-    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], AnalysisState] | None = None
         self._table: RoundtableState | None = None

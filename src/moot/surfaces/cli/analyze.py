@@ -47,7 +47,7 @@ def analyze(
         from moot.surfaces.cli.talking import answering
         from moot.surfaces.cli.terminal import TerminalPerson
 
-        narrator = AnalysisNarrator(moot.library, words_to_stdout=not as_json)
+        narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
         analyses = Analyses(moot)
         held = analyses.claimed(analyses.item(item, description))
         with held, answering(answers, TerminalPerson) as person:

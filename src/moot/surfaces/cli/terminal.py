@@ -14,6 +14,8 @@ from moot.surfaces.cli.plain import Wrapping, visible
 from moot.surfaces.cli.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moot.errors import MootError
     from moot.flows.flow import AskPerson, Event, ModelEffect, Spoken
     from moot.personas import Library
@@ -80,7 +82,7 @@ def _asked(expects: str) -> str:
 class Narrator:
     """Shows one speaker at a time: who thinks, the words, the bill. Only words go to stdout."""
 
-    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         self._library = library
         self._model = ""
         self._header = ""
@@ -96,7 +98,7 @@ class Narrator:
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
         assert isinstance(effect, AskPersona)
-        persona = self._library.persona(effect.persona)
+        persona = self._library().persona(effect.persona)
         self._wrapping = None
         self._spin(f"{persona.shown} is thinking ({self._model})")
         self._header = f"{screen.styled(persona.shown, 'bold', self._out)} · {visible(persona.role)}"
