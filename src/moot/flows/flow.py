@@ -66,7 +66,8 @@ class AskPerson:
     def answerable(self) -> str:
         """In one line, all that may be answered: for somebody who writes their answers beforehand."""
         choices = ", ".join(f"{option.key or 'an empty line'} = {option.label}" for option in self.options)
-        told = f"{self.expects.rstrip('.')}: {choices}" if choices else self.expects
+        asked = self.expects.rstrip(".")
+        told = f"{asked}{'' if asked.endswith('?') else ':'} {choices}" if choices else self.expects
         return f"{told}. {self.hint}" if self.hint else told
 
 
