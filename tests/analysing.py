@@ -34,6 +34,8 @@ SYNTHESIS = {
     "action_items": [],
     "one_line": "we found that conflicts need a visible list",
 }
+ASKED_BACK = "What do you mean by throughput?"
+EXPLAINED = "Throughput is how many documents one reader opens in an hour."
 
 
 def reply(system: str, said: str, schema: Mapping[str, Any] | None) -> str:
@@ -52,9 +54,13 @@ def _typed(said: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         return {"summary": "three journeys were found", "focus_question": "What happens on a conflict?"}
     if "one_line" in fields:
         return SYNTHESIS
+    if "answers" in fields:
+        return {"reply": EXPLAINED if ASKED_BACK in said else "", "answers": ASKED_BACK not in said}
     contents = {file: _content(file, said) for file in _files(schema)}
-    if "reply" in fields:
-        return {"reply": "You are right, I have added that.", "contents": contents}
+    if "changes" in fields and ASKED_BACK in said:
+        return {"reply": EXPLAINED, "changes": False, "contents": contents}
+    if "changes" in fields:
+        return {"reply": "You are right, I have added that.", "changes": True, "contents": contents}
     return {"summary": "It was settled.", "missing": [], "follow_up": "", "contents": contents}
 
 

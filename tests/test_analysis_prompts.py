@@ -16,10 +16,10 @@ from moot.prompting.analysis import AnalysisPrompts
 from moot.prompting.small import sentences
 from moot.speech import ModelSaid, UserSaid
 from moot.steps import load_steps
-from tests.flows.test_analysis import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, seated
+from tests.flows.test_analysis import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
 
 LIBRARY = load_library()
-PROMPTS = AnalysisPrompts({step.id: step for step in load_steps().steps})
+PROMPTS = AnalysisPrompts(load_steps)
 PERSONAS = [LIBRARY.persona(persona) for persona in (MAYA, ALEX, JORDAN)]
 
 
@@ -117,8 +117,44 @@ def test_a_small_models_feedback_is_written_down_in_the_persons_words() -> None:
     play.says("You forgot the tunnels.")
     assert play.state.step is Step.FEEDBACK
     _, shape = PROMPTS.feedback(play.state, small=True)
-    drafted = {"reply": "I have written that down.", "contents": {"quick-scan.md": "You forgot the tunnels."}}
+    drafted: dict[str, Any] = {"contents": {"quick-scan.md": "You forgot the tunnels."}}
+    drafted |= {"reply": "I have written that down.", "changes": True}
     shape.model_validate(drafted)
+    with pytest.raises(ValidationError):
+        shape.model_validate(drafted | {"changes": False})
+
+
+@pytest.mark.parametrize(("words", "asks"), [("What is throughput?", True), ("Thirty. Why?", False)])
+def test_a_small_model_takes_nothing_for_a_question_but_questions_and_explains_nothing(
+    words: str, asks: bool
+) -> None:
+    play = Play().opens()
+    play.says(words)
+    assert play.state.step is Step.READING
+    _, shape = PROMPTS.read(play.state, small=True)
+    reply = "I am too small a model to explain that. Say what you know, or: not known yet." if asks else ""
+    shape.model_validate({"reply": reply, "answers": not asks})
+    for wrong in ({"reply": reply, "answers": asks}, {"reply": "Something.", "answers": not asks}):
+        with pytest.raises(ValidationError):
+            shape.model_validate(wrong)
+
+
+def test_what_was_asked_back_is_told_apart_from_the_answers() -> None:
+    play = Play(scan="deep").opens()
+    play.says("What is throughput?")
+    request, _ = PROMPTS.read(play.state, small=False)
+    assert "<their-words>\nWhat is throughput?\n</their-words>" in said(request)
+    assert "Asked: Who needs it?\n</conversation>" in said(request)
+    play.settle(read("How many an hour."))
+    play.says("Thirty. Why do you ask?")
+    play.settle(read("To size it.", answers=True))
+    request, _ = PROMPTS.assess(play.state, small=False)
+    assert (
+        "Asked: Who needs it?\n\n"
+        "The person asked back: What is throughput?\nThey were told: How many an hour.\n\n"
+        "Answered: Thirty. Why do you ask?\n\n"
+        "They were told: To size it.\n</conversation>"
+    ) in said(request)
 
 
 def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:

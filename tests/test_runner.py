@@ -227,6 +227,52 @@ def test_an_outcome_that_came_too_late_is_dropped() -> None:
     assert log.events == [CalledOff("ann"), Spoke("bob", "bob")]
 
 
+class Interrupting(Answers):
+    """Says all that it says while others speak."""
+
+    async def answer(self, *_: Any) -> str:
+        raise AssertionError("nobody was asked")
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        return await Answers.answer(self, ask, problem)
+
+
+def interruptible() -> Flow[PanelState, PanelEvent]:
+    def meanwhile(state: PanelState) -> tuple[Effect, ...]:
+        return tuple(
+            replace(effect, interrupting=True) if isinstance(effect, AskPerson) else effect
+            for effect in pending(state)
+        )
+
+    return replace(panel(asks_person=True), pending=meanwhile)
+
+
+def test_who_can_interrupt_is_heard_while_others_speak() -> None:
+    cancelled: list[str] = []
+
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        try:
+            return await forever()
+        finally:
+            cancelled.append(effect.persona)
+
+    runner, log, _ = runner_for(interruptible(), speak, Interrupting("ann", "bob"))
+    asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [CalledOff("ann"), CalledOff("bob")]
+    assert sorted(cancelled) == ["ann", "bob"]
+
+
+def test_who_cannot_interrupt_is_not_asked_while_others_speak() -> None:
+    async def speak(effect: AskPersona, *_: Any) -> Outcome:
+        return PersonaSpoke(effect.persona, BILL)
+
+    person = Answers("ann")
+    runner, log, _ = runner_for(interruptible(), speak, person)
+    asyncio.run(asyncio.wait_for(runner.run(), 5))
+    assert log.events == [Spoke("ann", "ann"), Spoke("bob", "bob")]
+    assert person.problems == []
+
+
 def test_an_answer_that_the_flow_refuses_is_asked_for_again_with_the_reason() -> None:
     released = asyncio.Event()
     person = Answers("carl", "ann", "bob")

@@ -314,7 +314,7 @@ def test_a_fault_sends_no_control_characters_to_a_terminal(old: str, new: str) -
 
 
 @given(output=st.text(max_size=20) | st.from_regex(r"[a-z./\\]{1,20}\.(md|json)", fullmatch=True))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_an_output_never_leaves_the_items_folder(output: str) -> None:
     quoted = "".join(f"\\U{ord(character):08X}" for character in output)
     try:

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moot.analysis_work import Work
+from moot.analysis_work import Work, refs_here, voices_of
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
 from moot.flows.analysis import ANALYSIS
-from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
-from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef, Voice
-from moot.flows.analysis_state import AnalysisState
+from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN, READ, steps_read
+from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef
+from moot.flows.analysis_state import AnalysisState, Step
 from moot.gateway.names import Speaker, parse
 from moot.prompting import roundtable as roundtable_prompts
 from moot.prompting.analysis import AnalysisPrompts
 from moot.runner import Runner
 from moot.speaking import Prompts, on_account
-from moot.steps import Steps, conditions_met, load_steps
-from moot.texts.depth import DEPTHS
-from moot.workspace import claim, survey
+from moot.workspace import claim
 from moot.workspace.item_meta import ItemMeta, is_same_title, slugs_of
 from moot.workspace.items import ItemFolder, ItemFolders
 from moot.workspace.paths import valid_id
@@ -77,8 +75,6 @@ class Analyses:
     def __init__(self, moot: Moot) -> None:
         self._moot = moot
         self.items = ItemFolders(moot.workspace)
-        known = [persona.id for persona in moot.library.personas]
-        self.steps: Steps = load_steps(moot.workspace.steps, personas=known)
 
     def standings(self) -> list[ItemStanding]:
         found = []
@@ -145,6 +141,8 @@ class Analyses:
             state = ANALYSIS.fold(await log.read())
         except UserMistake as error:
             raise FileDamaged(str(item.path / "session.jsonl"), f"cannot be read: {error}") from error
+        if state.step is Step.FINISHED and (changed := await asyncio.to_thread(work.read_steps, state)):
+            await log.append(steps_read(changed))
         name = parse(self._moot.model_wished or state.model)
         account = self._moot.account(f"analysis {item.slug}")
         speak = await self._moot.speaking(name, self._prompts(), account)
@@ -152,46 +150,28 @@ class Analyses:
         runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=carry_out)
         await runner.resume()
         tiny = self._moot.gateway.named(name).small
-        notes = (*state.warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
+        notes = (*self._moot.steps.warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
         return Analysis(item, runner, str(name), tiny, bool(logged), notes)
 
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:
         meta = item.meta()
         choice = await self._moot.gateway.choice(Speaker("analysis"))
-        files = await asyncio.to_thread(lambda: survey.look(self._moot.workspace.root).files)
-        conditions = conditions_met(files)
-        refs = tuple(
-            StepRef(
-                step.id,
-                step.title,
-                step.phase,
-                step.persona,
-                step.depth,
-                step.outputs,
-                step.depends_on,
-                step.does_not_apply(conditions),
-                tuple(depth for depth in DEPTHS if f"depth-{depth}" in step.skip_if),
-            )
-            for step in self.steps.steps
-        )
+        steps = self._moot.steps
+        refs = await asyncio.to_thread(refs_here, self._moot, steps)
         return AnalysisOpened(
             slug=item.slug,
             title=meta.title,
             model=str(choice.name),
             steps=refs,
-            voices=tuple(self._voice(persona) for persona in dict.fromkeys(ref.persona for ref in refs)),
+            voices=voices_of(self._moot, refs),
             description=meta.description,
             completed=meta.steps_completed,
             depth_overrides=dict(meta.depth_overrides),
-            warnings=tuple(self.steps.warnings),
+            warnings=steps.warnings,
         )
 
-    def _voice(self, persona: str) -> Voice:
-        found = self._moot.library.persona(persona)
-        return Voice(found.id, found.name, found.role, found.origin)
-
     def _prompts(self) -> Prompts:
-        own = AnalysisPrompts({step.id: step for step in self.steps.steps})
+        own = AnalysisPrompts(lambda: self._moot.steps)
         return Prompts(
             speeches={
                 OPEN: own.open,
@@ -200,6 +180,7 @@ class Analyses:
                 "roundtable/again": roundtable_prompts.again,
             },
             drafts={
+                READ: own.read,
                 ASSESS: own.assess,
                 FEEDBACK: own.feedback,
                 "roundtable/framing": roundtable_prompts.framing,

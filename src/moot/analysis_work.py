@@ -7,23 +7,30 @@ Everything here can be done twice without harm, because after a crash it may be 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from moot import records, scanning
 from moot.boards import called_board, heard_board, is_tiny
 from moot.errors import MootError
+from moot.flows.analysis_events import StepRef, Voice
 from moot.flows.analysis_state import AnalysisState
 from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.personas import Panel, Persona
+from moot.steps import Condition, Step, conditions_met
 from moot.texts import artifacts, insights
+from moot.texts.depth import DEPTHS
+from moot.workspace import survey
 from moot.workspace.item_meta import Elaboration
 from moot.workspace.items import ItemFolder
 
 if TYPE_CHECKING:
     from moot.application import Moot
+    from moot.steps import Steps
 
 PANEL = "roundtable"
 DEFAULT_TURNS = 10
@@ -41,6 +48,8 @@ class Work:
         self._moot = moot
         self._item = item
         self._tell = tell
+        self._told = set(moot.steps.warnings)
+        """What is wrong with step files, as far as the person knows."""
 
     async def carry_out(self, effect: CarryOut, state: AnalysisState) -> Outcome:
         if effect.what == "analysis/call":
@@ -48,6 +57,7 @@ class Work:
         if effect.what == "analysis/board":
             return await self._board(state)
         doing: dict[str, Callable[[AnalysisState], Mapping[str, Any]]] = {
+            "analysis/steps": self.read_steps,
             "analysis/scan": self._scan,
             "analysis/impact": self._impact,
             "analysis/write": self._write,
@@ -56,6 +66,7 @@ class Work:
             "roundtable/insert": self._insert,
             "roundtable/record": self._record,
         }
+        self._tell_faults()
         try:
             return CarriedOut(await asyncio.to_thread(doing[effect.what], state))
         except (MootError, OSError) as error:
@@ -64,6 +75,26 @@ class Work:
             if effect.what.startswith("roundtable/"):
                 return NotCarriedOut(type(error).__name__, str(error))
             raise
+
+    # -- the step files ----------------------------------------------------------------------
+
+    def read_steps(self, state: AnalysisState) -> Mapping[str, Any]:
+        """Nothing, unless the files say something else by now than this analysis knows."""
+        steps = self._moot.steps
+        # Whether a step applies is looked at only when its file says something new.
+        known = [msgspec.structs.replace(ref, does_not_apply="") for ref in state.steps]
+        if known == [_ref(step) for step in steps.steps]:
+            return {}
+        refs = refs_here(self._moot, steps)
+        voices = voices_of(self._moot, refs)
+        return {"steps": msgspec.to_builtins(refs), "voices": msgspec.to_builtins(voices)}
+
+    def _tell_faults(self) -> None:
+        """Each once, where the files are used."""
+        for warning in self._moot.steps.warnings:
+            if warning not in self._told:
+                self._told.add(warning)
+                self._tell(warning)
 
     # -- looking at the workspace ------------------------------------------------------------
 
@@ -214,6 +245,31 @@ class Work:
                 ),
             )
         return {"session": session, "file": name, "recommendation": board.brief.recommendation.summary}
+
+
+def refs_here(moot: Moot, steps: Steps) -> tuple[StepRef, ...]:
+    """The steps, and which of them do not apply in this workspace."""
+    conditions = conditions_met(survey.look(moot.workspace.root).files)
+    return tuple(_ref(step, conditions) for step in steps.steps)
+
+
+def _ref(step: Step, conditions: Collection[Condition] = ()) -> StepRef:
+    return StepRef(
+        step.id,
+        step.title,
+        step.phase,
+        step.persona,
+        step.depth,
+        step.outputs,
+        step.depends_on,
+        step.does_not_apply(conditions),
+        tuple(depth for depth in DEPTHS if f"depth-{depth}" in step.skip_if),
+    )
+
+
+def voices_of(moot: Moot, refs: Iterable[StepRef]) -> tuple[Voice, ...]:
+    personas = map(moot.library.persona, dict.fromkeys(ref.persona for ref in refs))
+    return tuple(Voice(one.id, one.name, one.role, one.origin) for one in personas)
 
 
 def _now() -> str:

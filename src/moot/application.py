@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from moot.personas import Library, Persona
     from moot.runner import Listener, Person, Runner, Speak
     from moot.speaking import Prompts
+    from moot.steps import Steps
     from moot.store import Logged, Session, Store
 
     AskConversation: TypeAlias = "Conversation[AskState, AskEvent]"
@@ -121,6 +122,7 @@ class Moot:
         self._stack = stack
         self._store: Store | None = None
         self._library: tuple[object, Library] | None = None
+        self._steps: tuple[tuple[Library, object], Steps] | None = None
         self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
     # -- what is there -----------------------------------------------------------------------
@@ -160,10 +162,23 @@ class Moot:
         from moot.personas import load_library, stamps
 
         root = self.workspace.library
-        seen = stamps(root)
+        seen = stamps(root / "personas", root / "panels")
         if self._library is None or self._library[0] != seen:
             self._library = (seen, load_library(root, faults={}))
         return self._library[1]
+
+    @property
+    def steps(self) -> Steps:
+        """Of analyses, as the files of the workspace say now: they are read again like the library."""
+        from moot.personas import stamps
+        from moot.steps import load_steps
+
+        folder, library = self.workspace.steps, self.library
+        seen = (library, stamps(folder))
+        if self._steps is None or self._steps[0][0] is not library or self._steps[0][1] != seen[1]:
+            personas = [persona.id for persona in library.personas]
+            self._steps = (seen, load_steps(folder, personas=personas))
+        return self._steps[1]
 
     @cached_property
     def weights_folder(self) -> Path:
@@ -395,7 +410,7 @@ class Moot:
         """A performer of the model effects of one session, on whose account they are."""
         from moot.speaking import on_account, speaking
 
-        speak = on_account(session, speaking(self.library, self.gateway, model, prompts))
+        speak = on_account(session, speaking(lambda: self.library, self.gateway, model, prompts))
         limits = self.config.user.limits
         if not limits.model_calls:
             return speak

@@ -285,7 +285,7 @@ async def opened_boards(moot: Moot, grace: float | None = None, work: Work = "al
     def speak_for(model: str) -> tuple[Speak, bool]:
         name = parse(model)
         small = moot.gateway.named(name).small
-        return speaking(moot.library, moot.gateway, name, PROMPTS), small
+        return speaking(lambda: moot.library, moot.gateway, name, PROMPTS), small
 
     user = moot.config.user
     settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})

@@ -335,13 +335,14 @@ def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid
     return Library(tuple(kept), tuple(panels.values()), faults or {})
 
 
-def stamps(root: Path) -> tuple[tuple[Path, int, int, int], ...]:
-    """Another value whenever a file of the folder's library came, went or was written."""
+def stamps(*folders: Path) -> tuple[tuple[Path, int, int, int], ...]:
+    """Another value whenever a definition in one of the folders came, went or was written."""
     found = []
-    for file in (*_files(root / "personas"), *_files(root / "panels")):
-        with contextlib.suppress(FileNotFoundError):
-            stat = file.stat()
-            found.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    for folder in folders:
+        for file in _files(folder):
+            with contextlib.suppress(FileNotFoundError):
+                stat = file.stat()
+                found.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
     return tuple(found)
 
 

@@ -40,6 +40,14 @@ class Person(Protocol):
     async def answer(self, ask: AskPerson, problem: str | None) -> str: ...
 
 
+@runtime_checkable
+class Interrupter(Person, Protocol):
+    """A person who can say something while others speak. Waits for as long as they say nothing. An answer
+    that is not taken is theirs again: it is for whoever asks the person next at the same step."""
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str: ...
+
+
 class Listener(Protocol):
     """Told what happens, as it happens, on the loop's thread. Must not block."""
 
@@ -263,11 +271,14 @@ class Runner(Generic[S, E]):
         return self.state
 
     def pending(self) -> tuple[Effect, ...]:
-        """What would be under way if this ran: without a person, what is asked of one does not count."""
+        """What would be under way if this ran: what nobody is there to be asked does not count."""
         pending = self._flow.pending(self.state)
-        if self._person is None:
-            return tuple(effect for effect in pending if not isinstance(effect, AskPerson))
-        return pending
+        return tuple(effect for effect in pending if not isinstance(effect, AskPerson) or self._hears(effect))
+
+    def _hears(self, ask: AskPerson) -> bool:
+        if ask.interrupting:
+            return isinstance(self._person, Interrupter)
+        return self._person is not None
 
     async def _settle(self, effect: Effect) -> None:
         """Turns what an effect led to into an event, unless the flow no longer asks for it by now. An answer
@@ -322,6 +333,9 @@ class Runner(Generic[S, E]):
 
     async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
         match effect:
+            case AskPerson(interrupting=True):
+                assert isinstance(self._person, Interrupter)
+                return PersonAnswered(await self._person.interrupt(effect, problem))
             case AskPerson():
                 assert self._person is not None
                 return PersonAnswered(await self._person.answer(effect, problem))

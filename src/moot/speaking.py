@@ -56,8 +56,9 @@ class Prompts:
     drafts: Mapping[str, DraftPrompt] = field(default_factory=dict)
 
 
-def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
-    """A performer of a session's model effects, which keeps to one model."""
+def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
+    """A performer of a session's model effects, which keeps to one model. Who speaks is who is in the library
+    by then."""
 
     async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
         match effect:
@@ -68,7 +69,7 @@ def speaking(library: Library, gateway: Gateway, name: ModelName, prompts: Promp
 
     async def say(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
         try:
-            persona = library.persona(effect.persona)
+            persona = library().persona(effect.persona)
             model = gateway.named(name)
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -91,10 +91,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`steps` in the order in which they are taken; `warnings` name the file, the line and the field."""
+    """`steps` in the order in which they are taken; `warnings` name the file, the line and the field.
+    `faults` are the same by id: one is raised where a step is asked for that is missing because of it."""
 
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
+    faults: Mapping[str, DefinitionInvalid] = field(default_factory=dict)
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -104,6 +106,8 @@ class Steps:
         for step in self.steps:
             if step.id == id:
                 return step
+        if fault := self.faults.get(id):
+            raise fault.with_traceback(None)
         raise NotFound("step", id, known=tuple(step.id for step in self.steps))
 
     def of_phase(self, phase: str) -> tuple[Step, ...]:
@@ -209,10 +213,10 @@ def _phase_of(file: PersonaFile, step_id: str, given: str | None) -> str:
 def load_steps(*folders: Path, personas: Collection[str] | None = None) -> Steps:
     """The shipped steps, then those of each folder: a later file replaces an earlier one of the same id. If
     `personas` are given, a step has to be led by one of them."""
-    warnings: list[str] = []
+    faults: list[tuple[str, DefinitionInvalid]] = []
     candidates: dict[str, list[tuple[PersonaFile, Step]]] = {}
     for folder in (SHIPPED, *folders):
-        for file, step in _read(folder, warnings):
+        for file, step in _read(folder, faults):
             candidates.setdefault(step.id, []).insert(0, (file, step))
     taken: dict[str, Step] = {}
     # In this order, whatever a step may depend on has been settled before it.
@@ -221,14 +225,15 @@ def load_steps(*folders: Path, personas: Collection[str] | None = None) -> Steps
             try:
                 _check(file, step, taken, candidates, personas)
             except DefinitionInvalid as fault:
-                warnings.append(_warning(fault))
+                faults.append((step_id, fault))
             else:
                 taken[step_id] = step
                 break
-    return Steps(tuple(taken.values()), tuple(warnings))
+    warnings = tuple(f"{fault}. This file is skipped." for _, fault in faults)
+    return Steps(tuple(taken.values()), warnings, dict(faults))
 
 
-def _read(folder: Path, warnings: list[str]) -> Iterator[tuple[PersonaFile, Step]]:
+def _read(folder: Path, faults: list[tuple[str, DefinitionInvalid]]) -> Iterator[tuple[PersonaFile, Step]]:
     for path in sorted(folder.glob("*.md")):
         # What editors and file systems leave behind begins with a dot.
         if not path.is_file() or path.name.startswith("."):
@@ -237,7 +242,7 @@ def _read(folder: Path, warnings: list[str]) -> Iterator[tuple[PersonaFile, Step
             file = PersonaFile(read_text(path), path)
             step = _parsed(file)
         except DefinitionInvalid as fault:
-            warnings.append(_warning(fault))
+            faults.append((path.stem, fault))
         else:
             yield file, step
 
@@ -271,7 +276,3 @@ def _check(
         else:
             problem = f"step '{needed}' is skipped itself"
         raise file.field_fault(("depends_on", index), problem)
-
-
-def _warning(fault: DefinitionInvalid) -> str:
-    return f"{fault}. This file is skipped."

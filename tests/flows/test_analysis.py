@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from moot.flows.analysis_events import (
     AnalysisEvent,
     AnalysisOpened,
     AnswerGiven,
+    AnswerRead,
     BoardAnswered,
     BoardCalled,
     FeedbackGiven,
@@ -32,12 +34,13 @@ from moot.flows.analysis_events import (
     StepCompleted,
     StepOpened,
     StepRef,
+    StepsRead,
     TriedAgain,
     Voice,
     Withdrawn,
     WorkspaceScanned,
 )
-from moot.flows.analysis_state import AnalysisState, Step
+from moot.flows.analysis_state import AnalysisState, AskedBack, Step
 from moot.flows.flow import (
     AskPerson,
     AskPersona,
@@ -117,8 +120,19 @@ def assessed(follow_up: str = "") -> Drafted:
     return Drafted({**notes, "follow_up": follow_up}, BILL)
 
 
+def interrupts(effect: Effect) -> bool:
+    return isinstance(effect, AskPerson) and effect.interrupting
+
+
+def read(reply: str, *, answers: bool = False) -> Drafted:
+    return Drafted({"reply": reply, "answers": answers}, BILL)
+
+
 class Play:
-    """An analysis under test: answers what is pending, keeps the events."""
+    """An analysis under test: answers what is pending, keeps the events. `files` is what is found when the
+    step files are looked at."""
+
+    files: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *steps: StepRef, scan: str = "standard", **opening: Any) -> None:
         self.events: list[AnalysisEvent] = []
@@ -130,9 +144,11 @@ class Play:
     def put(self, event: AnalysisEvent) -> None:
         self.state = ANALYSIS.advance(self.state, event)
         self.events.append(event)
+        if ANALYSIS.pending(self.state) == (CarryOut("analysis/steps", str(self.state.happened)),):
+            self.settle(CarriedOut(self.files))
 
     def asked(self) -> Effect:
-        (effect,) = ANALYSIS.pending(self.state)
+        (effect,) = (effect for effect in ANALYSIS.pending(self.state) if not interrupts(effect))
         return effect
 
     def settle(self, outcome: Outcome) -> AnalysisEvent:
@@ -199,7 +215,8 @@ def test_the_workspace_is_looked_at_before_the_first_step() -> None:
     play = Play()
     assert isinstance(play.events[1], WorkspaceScanned)
     assert (play.state.scan, play.state.active_depth) == ("3 files", "standard")
-    assert play.asked() == AskPersona(MAYA, "analysis/open", "2")
+    assert isinstance(play.events[2], StepsRead)
+    assert play.asked() == AskPersona(MAYA, "analysis/open", "3")
 
 
 def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_menu() -> None:
@@ -209,9 +226,9 @@ def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_men
     assert isinstance(asked, AskPerson)
     assert (asked.step, asked.optional) == ("00-01", False)
     assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.", "unchanged")
-    assert play.asked() == DraftReply("analysis/assess", "4")
+    assert play.asked() == DraftReply("analysis/assess", "5")
     play.settle(assessed())
-    assert play.asked() == CarryOut("analysis/write", "5")
+    assert play.asked() == CarryOut("analysis/write", "6")
     assert play.state.completed == ()
     play.settle(CarriedOut({"files": ["quick-scan.md"]}))
     after = play.state
@@ -240,6 +257,75 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused_and_asked_for_again(
     with pytest.raises(InvalidInput):
         play.says(answer)
     assert play.state.step is Step.ANSWERING
+
+
+def test_a_question_back_is_answered_and_what_was_asked_stays_asked() -> None:
+    play = Play().opens()
+    open_question = play.state.question
+    for number in (1, 2):
+        given_ = play.says("What do you mean by throughput?")
+        assert given_ == AnswerGiven("00-01", "What do you mean by throughput?", "unchanged", may_ask=True)
+        asked = play.asked()
+        assert isinstance(asked, DraftReply)
+        assert asked.prompt == "analysis/read"
+        assert play.settle(read("How many.")) == AnswerRead("00-01", "How many.", False, BILL)
+        assert (play.state.step, play.state.question) == (Step.ANSWERING, open_question)
+        current = play.state.current
+        assert current is not None
+        assert current.exchanges == ()
+        assert current.asked_back == (AskedBack(0, "What do you mean by throughput?", "How many."),) * number
+    play.says("Thirty.")
+    play.settle(assessed())
+    play.settle(CarriedOut({"files": []}))
+    assert play.state.done[0].exchanges == ((open_question, "Thirty."),)
+
+
+def test_a_question_back_takes_no_follow_up_away() -> None:
+    play = Play(scan="standard").opens()
+    play.says("Why?")
+    play.settle(read("Because."))
+    play.says("Thirty.")
+    play.settle(assessed("And who else?"))
+    play.says("Who would that be?")
+    play.settle(read("Anybody."))
+    assert (play.state.step, play.state.question) == (Step.ANSWERING, "And who else?")
+
+
+def test_words_that_ask_and_answer_are_answered_and_assessed() -> None:
+    play = Play().opens()
+    play.says("Thirty. Why do you ask?")
+    play.settle(read("To size it.", answers=True))
+    assert play.state.step is Step.ASSESSING
+    current = play.state.current
+    assert current is not None
+    assert [answer for _, answer in current.exchanges] == ["Thirty. Why do you ask?"]
+    assert current.asked_back == (AskedBack(0, "Thirty. Why do you ask?", "To size it."),)
+
+
+def test_a_guess_with_a_question_mark_is_an_answer() -> None:
+    for answers in (True, False):
+        play = Play().opens()
+        play.says("Maybe 300?")
+        play.settle(read("", answers=answers))
+        assert play.state.step is Step.ASSESSING
+        assert play.state.current is not None
+        assert play.state.current.asked_back == ()
+
+
+def test_an_answer_of_an_earlier_version_is_assessed_at_once() -> None:
+    play = Play().opens()
+    old = b'{"type": "AnswerGiven", "step": "00-01", "text": "Thirty. Why?", "wish": "unchanged"}'
+    play.put(ANALYSIS.decode(old))
+    assert play.state.step is Step.ASSESSING
+
+
+def test_whoever_only_asks_at_the_menu_has_nothing_written_down() -> None:
+    for changes in (True, False):
+        play = Play().step()
+        play.says("Why tunnels?")
+        drafted = {"reply": "They are dark.", "changes": changes, "contents": {"quick-scan.md": "Tunnels."}}
+        written = {"quick-scan.md": "Tunnels."} if changes else {}
+        assert play.settle(Drafted(drafted, BILL)) == FeedbackTaken("They are dark.", written, BILL)
 
 
 def test_an_event_of_another_step_is_refused() -> None:
@@ -540,8 +626,8 @@ def failing(at: Step) -> Play:
     play = Play()
     if at is Step.OPENING:
         return play
-    if at is Step.ASSESSING:
-        play.opens().says("Twenty.")
+    if at in (Step.READING, Step.ASSESSING):
+        play.opens().says("Why?" if at is Step.READING else "Twenty.")
         return play
     play.step()
     if at is Step.FEEDBACK:
@@ -557,6 +643,7 @@ def failing(at: Step) -> Play:
 
 FAILURES: dict[Step, Outcome] = {
     Step.OPENING: PersonaFailed("ProviderDown", "529"),
+    Step.READING: DraftFailed("ProviderDown", "529"),
     Step.ASSESSING: DraftFailed("DraftInvalid", "no JSON", "Well, …"),
     Step.FEEDBACK: DraftFailed("ProviderDown", "529"),
     Step.CALLING: NotCarriedOut("StoreFailed", "no database"),
@@ -589,7 +676,7 @@ def test_what_failed_is_said_and_can_be_tried_again_where_it_was(at: Step) -> No
 def test_what_a_step_can_do_without_can_be_given_up(at: Step) -> None:
     play = failing(at)
     play.settle(FAILURES[at])
-    if at in (Step.OPENING, Step.ASSESSING):
+    if at in (Step.OPENING, Step.READING, Step.ASSESSING):
         assert list(play.options()) == ["r"]
         with pytest.raises(InvalidInput):
             play.says("m")
@@ -610,6 +697,59 @@ def test_nothing_else_happens_while_a_failure_waits() -> None:
         play.put(StepOpened("00-01", "Who?", BILL))
     with pytest.raises(IllegalMove):
         Play().put(TriedAgain())
+
+
+# -- step files ----------------------------------------------------------------------------------
+
+OWN = StepRef("01-01b", "Tunnels", "01-requirements", "the-digger", "brief", ("spec.md",))
+
+
+def changed(*steps: StepRef) -> Mapping[str, Any]:
+    voices = (*VOICES, Voice("the-digger", "The Digger", "Digger"))
+    return {"steps": msgspec.to_builtins(steps), "voices": msgspec.to_builtins(voices)}
+
+
+def test_a_step_that_was_added_is_taken_in_its_place() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    assert play.at == "01-01"
+    play.files = changed(*STEPS[:3], OWN, *STEPS[3:])
+    play.says("C")
+    assert (play.at, play.state.step) == ("01-01b", Step.OPENING)
+    assert play.asked() == AskPersona("the-digger", "analysis/open", str(play.state.happened))
+    assert play.state.voice("the-digger").name == "The Digger"
+    play.step().says("C")
+    assert play.at == "01-02"
+
+
+def test_a_step_whose_file_is_gone_is_not_opened_and_what_was_completed_stays_so() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    play.files = changed(*STEPS[:2], *STEPS[4:])
+    play.says("C")
+    assert play.state.step is Step.LOOKING, "the next is of another phase"
+    play.step()
+    assert (play.at, play.state.completed) == ("02-01", ("00-01", "00-02", "01-01", "02-01"))
+    assert "01-02" not in [ref.id for ref in play.state.steps]
+
+
+def test_a_finished_analysis_goes_on_with_a_step_that_was_added() -> None:
+    play = Play(completed=tuple(step.id for step in STEPS))
+    play.put(StepsRead((*STEPS[:3], OWN, *STEPS[3:]), VOICES))
+    assert (play.state.step, play.at) == (Step.OPENING, "01-01b")
+    assert play.state.status == "partial"
+
+
+def test_steps_are_read_once_before_each_is_opened() -> None:
+    play = Play(completed=("00-01", "00-02")).step()
+    play.says("C")
+    play.step()
+    reads = [number for number, event in enumerate(play.events) if isinstance(event, StepsRead)]
+    opens = [number for number, event in enumerate(play.events) if isinstance(event, StepOpened)]
+    assert reads == [number - 1 for number in opens]
+
+
+def test_a_log_of_an_earlier_version_opens_steps_without_reading_them() -> None:
+    state = ANALYSIS.advance(_unread(), StepOpened("00-01", "Who?", BILL))
+    assert state.step is Step.ANSWERING
 
 
 # -- roundtables ---------------------------------------------------------------------------------
@@ -699,10 +839,12 @@ def test_only_open_questions_are_put() -> None:
 
 EVENTS: dict[type, AnalysisEvent] = {
     AnalysisOpened: AnalysisOpened("x", "X", "local", STEPS, VOICES),
+    StepsRead: StepsRead(STEPS, VOICES),
     WorkspaceScanned: WorkspaceScanned("x", "brief"),
     ImpactLooked: ImpactLooked("x"),
     StepOpened: StepOpened("00-01", "Who?", BILL),
     AnswerGiven: AnswerGiven("00-01", "Twenty."),
+    AnswerRead: AnswerRead("00-01", "How many.", False, BILL),
     StepAssessed: StepAssessed("00-01", "Settled.", {}),
     StepCompleted: StepCompleted("00-01", ()),
     MenuChosen: MenuChosen("C"),
@@ -742,6 +884,10 @@ def _unscanned() -> AnalysisState:
     return ANALYSIS.advance(ANALYSIS.initial, EVENTS[AnalysisOpened])
 
 
+def _unread() -> AnalysisState:
+    return ANALYSIS.advance(_unscanned(), EVENTS[WorkspaceScanned])
+
+
 def _failed(at: Step) -> AnalysisState:
     play = failing(at)
     play.settle(FAILURES[at])
@@ -752,8 +898,10 @@ PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
     "unopened": (lambda: ANALYSIS.initial, {AnalysisOpened}),
     "scanning": (_unscanned, {WorkspaceScanned}),
     "looking": (lambda: Play(completed=("00-01", "00-02", "01-01", "01-02")).state, {ImpactLooked}),
+    "steps unread": (_unread, {StepsRead, StepOpened, ModelFailed}),
     "opening": (lambda: Play().state, {StepOpened, ModelFailed}),
     "answering": (lambda: Play().opens().state, {AnswerGiven}),
+    "reading": (lambda: failing(Step.READING).state, {AnswerRead, ModelFailed}),
     "assessing": (lambda: failing(Step.ASSESSING).state, {StepAssessed, ModelFailed}),
     "writing": (lambda: _written().state, {StepCompleted}),
     "menu": (lambda: Play().step().state, {MenuChosen, FeedbackGiven}),
@@ -764,8 +912,8 @@ PLACES: dict[str, tuple[Callable[[], AnalysisState], set[type]]] = {
     "board": (lambda: failing(Step.BOARD).state, {BoardAnswered, ModelFailed}),
     "opening failed": (lambda: _failed(Step.OPENING), {TriedAgain}),
     "board failed": (lambda: _failed(Step.BOARD), {TriedAgain, Withdrawn}),
-    "skipped": (lambda: skipped_to_the_end().state, {SkippedTakenUp}),
-    "finished": (lambda: Play(completed=tuple(step.id for step in STEPS)).state, set()),
+    "skipped": (lambda: skipped_to_the_end().state, {SkippedTakenUp, StepsRead}),
+    "finished": (lambda: Play(completed=tuple(step.id for step in STEPS)).state, {StepsRead}),
 }
 
 
@@ -801,7 +949,13 @@ def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
 
 WORDS = [
     *("", "C", "c", "E", "S", "B", "1", "2", "t", "r", "m", "done", "Twenty people.", "go deep"),
-    *("Alex, why?", "just the highlights", "You forgot the tunnels.", "x" * (MAX_ANSWER + 1)),
+    *(
+        "What do you mean?",
+        "Alex, why?",
+        "just the highlights",
+        "You forgot the tunnels.",
+        "x" * (MAX_ANSWER + 1),
+    ),
 ]
 
 
@@ -818,6 +972,8 @@ def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
             return PersonaSpoke("Who needs it?", BILL)
         case DraftReply("analysis/assess"):
             return assessed("And who else?" if choice % 2 else "")
+        case DraftReply("analysis/read"):
+            return read("How many." if choice % 3 else "", answers=choice % 2 == 0)
         case DraftReply():
             return Drafted({"reply": "Yes.", "contents": {}}, BILL)
         case CarryOut("analysis/scan"):
@@ -827,11 +983,20 @@ def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
             return CarriedOut(value)
 
 
+FOUND: tuple[Mapping[str, Any], ...] = (
+    {},
+    changed(*STEPS[:3], OWN, *STEPS[3:]),
+    changed(*STEPS[:1], *STEPS[2:]),
+    changed(*STEPS),
+)
+
+
 def played(choices: Iterable[int], steps: tuple[StepRef, ...] = STEPS) -> Play:
     play = Play.__new__(Play)
     play.events, play.state = [], ANALYSIS.initial
     play.put(AnalysisOpened("offline-mode", "Offline mode", "local", steps, VOICES))
     for choice in choices:
+        play.files = FOUND[choice % len(FOUND)]
         pending = ANALYSIS.pending(play.state)
         if not pending:
             break
@@ -852,10 +1017,17 @@ def test_whatever_happens_the_promises_hold(choices: list[int], at: int) -> None
         before, state = state, ANALYSIS.advance(state, event)
         assert ANALYSIS.decode(ANALYSIS.encode(event)) == event
         assert state.step in TRANSITIONS[before.step, type(event)]
-        assert len(ANALYSIS.pending(state)) <= 1
+        assert sum(not interrupts(effect) for effect in ANALYSIS.pending(state)) <= 1
         assert len(set(state.completed)) == len(state.completed)
         assert set(before.completed) <= set(state.completed)
         assert [record.ref.id for record in state.done] == list(state.completed)
+        if isinstance(event, AnswerRead) and event.reply and not event.answers:
+            assert before.current is not None
+            assert state.current is not None
+            *kept, (question, asked_back) = before.current.exchanges
+            assert (state.step, state.question) == (Step.ANSWERING, question)
+            assert state.current.exchanges == tuple(kept)
+            assert state.current.asked_back[-1].text == asked_back
         if state.step is Step.MENU:
             assert state.current is not None
             assert state.current.ref.id == state.completed[-1]

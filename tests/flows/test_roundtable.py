@@ -133,6 +133,10 @@ def opening(**changes: Any) -> dict[str, Any]:
     }
 
 
+def interrupts(effect: Effect) -> bool:
+    return isinstance(effect, AskPerson) and effect.interrupting
+
+
 class Table:
     """A roundtable under test: answers what is pending, keeps the events."""
 
@@ -143,8 +147,15 @@ class Table:
         self.settle(CarriedOut(opening(**changes)))
 
     def asked(self) -> Effect:
-        (effect,) = ROUNDTABLE.pending(self.state)
+        """Beside the word that the person may have meanwhile."""
+        (effect,) = (effect for effect in ROUNDTABLE.pending(self.state) if not interrupts(effect))
         return effect
+
+    def interrupts(self, text: str) -> RoundtableEvent:
+        (effect,) = filter(interrupts, ROUNDTABLE.pending(self.state))
+        event = ROUNDTABLE.record(self.state, effect, PersonAnswered(text))
+        self.put(event)
+        return event
 
     def settle(self, outcome: Outcome) -> RoundtableEvent:
         event = ROUNDTABLE.record(self.state, self.asked(), outcome)
@@ -892,6 +903,51 @@ def test_one_can_go_on_without_a_synthesis() -> None:
     )
 
 
+# -- done, while somebody speaks -----------------------------------------------------------------
+
+
+def test_done_ends_it_while_somebody_speaks_and_what_there_is_is_synthesized() -> None:
+    table = Table().framed().talks(ALEX)
+    assert table.interrupts(" Done. ") == PersonLeft("Done.")
+    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+    assert table.state.exit_type == "user-initiated"
+    assert table.state.spoke == (MAYA, ALEX)
+    assert table.state.turns == 2
+
+
+def test_done_while_the_topic_is_framed_is_one_turn_without_a_synthesis() -> None:
+    table = Table()
+    assert table.interrupts("done") == PersonLeft("done")
+    assert table.asked() == CarryOut("roundtable/record", AT)
+    assert table.state.elaboration()["turn_count"] == 1
+    assert table.lines("framing") == [
+        "Maya Chen (Business Analyst): We just covered User Experience & Journeys. I think we could benefit "
+        "from all our perspectives on it.\n\nAlex, what is your take from an architecture perspective?"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["I am not done yet", "are we done?", "Alex, why?", "Let's go back to the API"]
+)
+def test_whatever_is_no_exit_waits_until_the_floor_is_the_persons(text: str) -> None:
+    table = Table().framed()
+    before = table.state
+    with pytest.raises(InvalidInput, match="when the floor is yours"):
+        table.interrupts(text)
+    assert table.state == before
+
+
+def test_the_word_that_one_may_have_meanwhile_is_the_same_while_the_word_passes_on() -> None:
+    table = Table()
+    asked: list[Effect] = []
+    for speaks in (table.framed, lambda: table.talks(ALEX), lambda: table.talks(JORDAN)):
+        asked += filter(interrupts, ROUNDTABLE.pending(table.state))
+        speaks()
+    assert len(asked) == 3
+    assert len(set(asked)) == 1
+    assert not any(map(interrupts, ROUNDTABLE.pending(table.state))), "now the floor is theirs"
+
+
 # -- the table -----------------------------------------------------------------------------------
 
 SOUND = Synthesis((Insight(("All",), "Fine."),), (), (), (), "Fine")
@@ -973,7 +1029,7 @@ PLACES: dict[str, Callable[[], RoundtableState]] = {
 
 LEGAL: dict[str, set[type]] = {
     "unopened": {RoundtableOpened, RoundtableNotOpened},
-    "opened": {TopicFramed, FramingFailed},
+    "opened": {TopicFramed, FramingFailed, PersonLeft},
     "alex is due": {PersonaContributed, PersonaSilent, ContributionReturned, ContributionFailed, PersonLeft},
     "the lead is due": {LeadRedirected, PersonLeft},
     "the floor is the user's": {PersonSpokeUp, PersonSilent, ExitDoubted, PersonLeft},
@@ -1110,7 +1166,9 @@ def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tupl
     for choice in choices:
         if state.step is Step.CLOSED:
             break
-        (effect,) = ROUNDTABLE.pending(state)
+        effect, *meanwhile = ROUNDTABLE.pending(state)
+        if meanwhile and choice % 9 == 0:
+            (effect,) = meanwhile
         if isinstance(effect, AskPersona) and effect.prompt != "roundtable/again":
             asked += 1
         try:
@@ -1151,7 +1209,12 @@ def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int
         before, state = state, ROUNDTABLE.advance(state, event)
         assert ROUNDTABLE.decode(ROUNDTABLE.encode(event)) == event
         assert state.step in TRANSITIONS[before.step, type(event)]
-        assert len(ROUNDTABLE.pending(state)) == (0 if state.step is Step.CLOSED else 1)
+        wanted = ROUNDTABLE.pending(state)
+        assert sum(not interrupts(effect) for effect in wanted) == (0 if state.step is Step.CLOSED else 1)
+        talking = state.step is Step.TOPIC_FRAMING or (
+            state.step is Step.DISCUSSION_LOOP and isinstance(wanted[0], AskPersona)
+        )
+        assert sum(map(interrupts, wanted)) == talking, "whoever speaks can be interrupted, and nobody else"
         assert state.turns <= max_turns
         assert state.calls <= max_turns
         assert state.turns == sum(said.kind in TURNS for said in state.transcript)

@@ -18,6 +18,7 @@ from moot.flows.analysis_events import (
     AnalysisEvent,
     AnalysisOpened,
     AnswerGiven,
+    AnswerRead,
     BoardAnswered,
     BoardCalled,
     FeedbackGiven,
@@ -31,6 +32,7 @@ from moot.flows.analysis_events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepsRead,
     TriedAgain,
     Wish,
     Withdrawn,
@@ -42,6 +44,7 @@ from moot.flows.analysis_state import (
     SCAN_PHASE,
     WITHDRAWABLE,
     AnalysisState,
+    AskedBack,
     Elaboration,
     Step,
     StepRecord,
@@ -54,15 +57,24 @@ from moot.texts.depth import depth_once_read
 
 _ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable.TRANSITIONS)
 
-_WHERE_MODELS_ARE_ASKED = (Step.OPENING, Step.ASSESSING, Step.FEEDBACK, Step.CALLING, Step.BOARD)
+_WHERE_MODELS_ARE_ASKED = (
+    Step.OPENING,
+    Step.READING,
+    Step.ASSESSING,
+    Step.FEEDBACK,
+    Step.CALLING,
+    Step.BOARD,
+)
 _FOLLOWING = (Step.SCANNING, Step.LOOKING, Step.OPENING, Step.FINISHED)
 
 TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.UNOPENED, AnalysisOpened): _FOLLOWING,
     (Step.SCANNING, WorkspaceScanned): _FOLLOWING,
     (Step.LOOKING, ImpactLooked): _FOLLOWING,
+    (Step.OPENING, StepsRead): _FOLLOWING,
     (Step.OPENING, StepOpened): (Step.ANSWERING,),
-    (Step.ANSWERING, AnswerGiven): (Step.ASSESSING,),
+    (Step.ANSWERING, AnswerGiven): (Step.READING, Step.ASSESSING),
+    (Step.READING, AnswerRead): (Step.ANSWERING, Step.ASSESSING),
     (Step.ASSESSING, StepAssessed): (Step.ANSWERING, Step.WRITING),
     (Step.WRITING, StepCompleted): (Step.MENU,),
     (Step.MENU, MenuChosen): (Step.ROUNDTABLE, Step.CHOOSING, *_FOLLOWING),
@@ -77,6 +89,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     **{(step, TriedAgain): (step,) for step in _WHERE_MODELS_ARE_ASKED},
     **{(step, Withdrawn): (Step.MENU,) for step in WITHDRAWABLE},
     (Step.FINISHED, SkippedTakenUp): _FOLLOWING,
+    (Step.FINISHED, StepsRead): _FOLLOWING,
 }
 """Which event may happen where, and the steps that it can lead to: which of them follows from the state."""
 
@@ -100,6 +113,8 @@ def _advanced(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
     match event:
         case AnalysisOpened():
             return _opened(event)
+        case StepsRead():
+            return _steps_read(state, event)
         case WorkspaceScanned(found, depth):
             active = state.active_depth or depth
             return _to_next(replace(state, scan=found or _NOTHING_FOUND, active_depth=active))
@@ -118,8 +133,8 @@ def _advanced(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
                 raise IllegalMove(type(event).__name__, state.step)
             return _to_next(replace(state, skipped_phases=frozenset()))
         case (
-            StepOpened() | AnswerGiven() | StepAssessed() | StepCompleted() | FeedbackGiven()
-            | FeedbackTaken() | FeedbackWritten()
+            StepOpened() | AnswerGiven() | AnswerRead() | StepAssessed() | StepCompleted()
+            | FeedbackGiven() | FeedbackTaken() | FeedbackWritten()
         ):  # fmt: skip
             return _in_step(state, event)
         case _:
@@ -157,6 +172,18 @@ def _opened(event: AnalysisOpened) -> AnalysisState:
     return _to_next(state)
 
 
+def _steps_read(state: AnalysisState, event: StepsRead) -> AnalysisState:
+    """What is there now is gone by; what was completed stays so, whether or not its file is still there."""
+    if state.steps_read:
+        raise IllegalMove(type(event).__name__, state.step)
+    if event.steps is None:
+        return replace(state, steps_read=True)
+    known = {voice.id for voice in event.voices}
+    voices = (*event.voices, *(voice for voice in state.voices if voice.id not in known))
+    state = _to_next(replace(state, steps=event.steps, voices=voices))
+    return replace(state, steps_read=state.step is Step.OPENING)
+
+
 def _after_failure(state: AnalysisState, event: TriedAgain | Withdrawn) -> AnalysisState:
     if state.failure is None:
         raise IllegalMove(type(event).__name__, state.step)
@@ -168,6 +195,7 @@ def _after_failure(state: AnalysisState, event: TriedAgain | Withdrawn) -> Analy
 
 def _to_next(state: AnalysisState) -> AnalysisState:
     """On to the next step that is due. Before the first of some phases, the program looks for itself."""
+    state = replace(state, steps_read=False)
     following = state.next_due
     if following is None:
         return replace(state, step=Step.FINISHED, current=None)
@@ -188,10 +216,13 @@ def _in_step(state: AnalysisState, event: Any) -> AnalysisState:
         case StepOpened(_, text, spoken):
             current = replace(record, opening=text)
             return _billed(replace(state, step=Step.ANSWERING, current=current, question=text), spoken)
-        case AnswerGiven(_, text, wish):
+        case AnswerGiven(_, text, wish, may_ask):
             _check(text)
             current = replace(record, exchanges=(*record.exchanges, (state.question, text)))
-            return _heard(replace(state, step=Step.ASSESSING, current=current, question=""), text, wish)
+            step = Step.READING if may_ask else Step.ASSESSING
+            return _heard(replace(state, step=step, current=current, question=""), text, wish)
+        case AnswerRead():
+            return _read(state, record, event)
         case StepAssessed(_, summary, contents, _, follow_up, spoken):
             asked = len(record.exchanges) - 1
             current = replace(record, summary=summary, contents=contents)
@@ -213,6 +244,20 @@ def _in_step(state: AnalysisState, event: Any) -> AnalysisState:
             return _billed(replace(state, pending_feedback=""), spoken)
         case _:
             return replace(state, step=Step.MENU)
+
+
+def _read(state: AnalysisState, record: StepRecord, event: AnswerRead) -> AnalysisState:
+    """A question is answered. If it was nothing else, it is no answer, and what was asked is asked still."""
+    state = _billed(state, event.spoken)
+    if not event.reply.strip():
+        return replace(state, step=Step.ASSESSING)
+    *before, (question, text) = record.exchanges
+    asked_back = (*record.asked_back, AskedBack(len(before), text, event.reply))
+    record = replace(record, asked_back=asked_back)
+    if event.answers:
+        return replace(state, step=Step.ASSESSING, current=record)
+    current = replace(record, exchanges=tuple(before))
+    return replace(state, step=Step.ANSWERING, current=current, question=question)
 
 
 def _check(text: str) -> None:

@@ -5,11 +5,15 @@ Derives every asking from the state alone. What an event then changes, the flow 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from moot.flows import analysis_menu, roundtable_asking
 from moot.flows.analysis_events import (
     AnalysisEvent,
+    AnswerRead,
     BoardAnswered,
     BoardCalled,
     FeedbackTaken,
@@ -19,6 +23,9 @@ from moot.flows.analysis_events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepRef,
+    StepsRead,
+    Voice,
     WorkspaceScanned,
 )
 from moot.flows.analysis_state import AnalysisState, Step
@@ -38,12 +45,14 @@ from moot.flows.flow import (
     PersonaSpoke,
 )
 
-OPEN, ASSESS, FEEDBACK = "analysis/open", "analysis/assess", "analysis/feedback"
+OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
-SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
-    f"analysis/{what}" for what in ("scan", "impact", "write", "amend", "call", "board")
+STEPS, SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
+    f"analysis/{what}" for what in ("steps", "scan", "impact", "write", "amend", "call", "board")
 )
 """What the program is asked to do."""
+
+ASK_BACK = "Ask back if something is unclear."
 
 _CARRIED_OUT = {
     Step.SCANNING: SCAN,
@@ -53,7 +62,7 @@ _CARRIED_OUT = {
     Step.CALLING: CALL,
     Step.BOARD: BOARD,
 }
-_DRAFTED = {Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
+_DRAFTED = {Step.READING: READ, Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
 
 
 def pending(state: AnalysisState) -> tuple[Effect, ...]:
@@ -72,12 +81,14 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
     if prompt := _DRAFTED.get(state.step):
         return DraftReply(prompt, occasion)
     match state.step:
+        case Step.OPENING if not state.steps_read:
+            return CarryOut(STEPS, occasion)
         case Step.OPENING:
             assert state.current is not None
             return AskPersona(state.current.ref.persona, OPEN, occasion)
         case Step.ANSWERING:
             assert state.current is not None
-            return AskPerson(state.current.ref.id, "your answer", occasion)
+            return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK)
         case Step.MENU:
             return analysis_menu.ask_at_menu(state)
         case Step.CHOOSING:
@@ -112,15 +123,28 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
                     str(value.get("follow_up", "")),
                     spoken,
                 )
-            return FeedbackTaken(str(value["reply"]), dict(value["contents"]), spoken)
+            if prompt == READ:
+                return AnswerRead(at, str(value["reply"]), bool(value["answers"]), spoken)
+            # Whoever only asks something has said nothing that could be written down.
+            contents = dict(value["contents"]) if value.get("changes", True) else {}
+            return FeedbackTaken(str(value["reply"]), contents, spoken)
         case CarryOut(what), CarriedOut(value):
             return _carried_out(state, what, value, at)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")
 
 
+def steps_read(value: Mapping[str, Any]) -> StepsRead:
+    if "steps" not in value:
+        return StepsRead()
+    steps = msgspec.convert(value["steps"], tuple[StepRef, ...])
+    return StepsRead(steps, msgspec.convert(value["voices"], tuple[Voice, ...]))
+
+
 def _carried_out(state: AnalysisState, what: str, value: Any, at: str) -> AnalysisEvent:
     match what:
+        case "analysis/steps":
+            return steps_read(value)
         case "analysis/scan":
             return WorkspaceScanned(value["found"], value["depth"])
         case "analysis/impact":

@@ -55,6 +55,14 @@ class AnalysisOpened(Event, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class StepsRead(Event, frozen=True):
+    """Just before a step is opened, or when somebody comes back to a finished analysis: what the step files
+    say now. None: nothing that this analysis does not know."""
+
+    steps: tuple[StepRef, ...] | None = None
+    voices: tuple[Voice, ...] = ()
+
+
 class WorkspaceScanned(Event, frozen=True):
     """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for."""
 
@@ -75,11 +83,23 @@ class StepOpened(Event, frozen=True):
 
 
 class AnswerGiven(Event, frozen=True):
-    """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way."""
+    """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way.
+    `may_ask`: it may be a question, or have one in it."""
 
     step: str
     text: str
     wish: Wish | None = None
+    may_ask: bool = False
+
+
+class AnswerRead(Event, frozen=True):
+    """`reply` is what the person is told who asked something; empty if they did not. Unless what they said
+    `answers` as well, the step's own question is still open."""
+
+    step: str
+    reply: str
+    answers: bool
+    spoken: Spoken
 
 
 class StepAssessed(Event, frozen=True):
@@ -169,10 +189,12 @@ class SkippedTakenUp(Event, frozen=True):
 
 AnalysisEvent = (
     AnalysisOpened
+    | StepsRead
     | WorkspaceScanned
     | ImpactLooked
     | StepOpened
     | AnswerGiven
+    | AnswerRead
     | StepAssessed
     | StepCompleted
     | MenuChosen

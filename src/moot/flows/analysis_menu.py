@@ -15,6 +15,7 @@ from moot.flows.analysis_events import (
 )
 from moot.flows.analysis_state import WITHDRAWABLE, AnalysisState, Step
 from moot.flows.flow import AskPerson, Option
+from moot.texts.asking import may_ask
 from moot.texts.depth import depth_in
 
 ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
@@ -82,7 +83,7 @@ def answered(state: AnalysisState, text: str) -> AnalysisEvent:
             raise InvalidInput("choice", "t takes them up; Ctrl-D leaves")
         case Step.ANSWERING:
             assert state.current is not None
-            return AnswerGiven(state.current.ref.id, text, depth_in(text) or "unchanged")
+            return AnswerGiven(state.current.ref.id, text, depth_in(text) or "unchanged", may_ask(text))
         case Step.CHOOSING:
             return QuestionPut(_question(state, text))
         case _:

@@ -24,6 +24,7 @@ class Step(StrEnum):
     LOOKING = "looking"
     OPENING = "opening"
     ANSWERING = "answering"
+    READING = "reading"
     ASSESSING = "assessing"
     WRITING = "writing"
     MENU = "menu"
@@ -50,6 +51,16 @@ class Elaboration:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedBack:
+    """What the person wanted to know, and what they were told. `question` is the number of the exchange in
+    which that was; if its answer has the same words, they asked and answered at once."""
+
+    question: int
+    text: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """What has been said and found in one step."""
 
@@ -58,6 +69,7 @@ class StepRecord:
     opening: str = ""
     exchanges: tuple[tuple[str, str], ...] = ()
     """What was asked, and what the person answered."""
+    asked_back: tuple[AskedBack, ...] = ()
     summary: str = ""
     contents: Mapping[str, Any] = field(default_factory=dict)
     feedback: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
@@ -80,6 +92,8 @@ class AnalysisState:
     scan: str = ""
     impact: str = ""
     current: StepRecord | None = None
+    steps_read: bool = False
+    """Whether the step files were looked at since the last step."""
     done: tuple[StepRecord, ...] = ()
     """The steps of this log, oldest first."""
     question: str = ""

@@ -51,7 +51,8 @@ class Option:
 class AskPerson:
     """Ask the person. `expects` says in a few words what may be answered. An `optional` question may be
     left unanswered: then the flow rests where it is and can be taken up again. `hint` is what else may be
-    typed, shown below the options."""
+    typed, shown below the options. An `interrupting` one is put while others speak: nobody has to answer it,
+    and whoever does interrupts them."""
 
     step: str
     expects: str
@@ -59,12 +60,14 @@ class AskPerson:
     options: tuple[Option, ...] = ()
     optional: bool = False
     hint: str = ""
+    interrupting: bool = False
 
     @property
     def answerable(self) -> str:
         """In one line, all that may be answered: for somebody who writes their answers beforehand."""
         choices = ", ".join(f"{option.key or 'an empty line'} = {option.label}" for option in self.options)
-        told = f"{self.expects.rstrip('.')}: {choices}" if choices else self.expects
+        asked = self.expects.rstrip(".")
+        told = f"{asked}{'' if asked.endswith('?') else ':'} {choices}" if choices else self.expects
         return f"{told}. {self.hint}" if self.hint else told
 
 

@@ -58,6 +58,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     (Step.ENTRY, RoundtableNotOpened): (Step.CLOSED,),
     (Step.TOPIC_FRAMING, TopicFramed): (Step.DISCUSSION_LOOP,),
     (Step.TOPIC_FRAMING, FramingFailed): (Step.DISCUSSION_LOOP,),
+    (Step.TOPIC_FRAMING, PersonLeft): (Step.STATE_PERSIST,),
     (Step.DISCUSSION_LOOP, PersonaContributed): (Step.DISCUSSION_LOOP, Step.SYNTHESIS),
     (Step.DISCUSSION_LOOP, PersonaSilent): _ON_OR_OUT,
     (Step.DISCUSSION_LOOP, ContributionReturned): (Step.DISCUSSION_LOOP,),
@@ -139,10 +140,16 @@ def _frame(state: RoundtableState, event: TopicFramed | FramingFailed) -> Roundt
     if isinstance(event, TopicFramed):
         focus = event.focus_question
         text = lines.framing(title, event.summary, focus, first.first_name, first.lens)
-        state = state.billed(event.spoken)
-    else:
-        focus, text = title, lines.plain_framing(title, first.first_name, first.lens)
-        state = state.saying(PROGRAM, "failure", lines.plainly_framed(event.message))
+        return _framed(state.billed(event.spoken), focus, text)
+    return _frame_plainly(state.saying(PROGRAM, "failure", lines.plainly_framed(event.message)))
+
+
+def _frame_plainly(state: RoundtableState) -> RoundtableState:
+    first, title = state.others[0], state.opened.step_title
+    return _framed(state, title, lines.plain_framing(title, first.first_name, first.lens))
+
+
+def _framed(state: RoundtableState, focus: str, text: str) -> RoundtableState:
     due = tuple(other.id for other in state.others)
     return replace(state, focus_question=focus, due=due).taking_turn(state.lead.id, "framing", text)
 
@@ -193,6 +200,8 @@ def _redirect(before: RoundtableState, after: RoundtableState, event: LeadRedire
 
 def _listen(state: RoundtableState, event: PersonEvent) -> RoundtableState:
     if isinstance(event, PersonLeft):
+        if state.step is Step.TOPIC_FRAMING:
+            state = _frame_plainly(state)
         if event.text:
             state = state.saying(USER, "exit", event.text)
         return state.saying(PROGRAM, "wrap-up", lines.WRAP_UP).leaving("user-initiated")

@@ -43,7 +43,7 @@ from moot.flows.roundtable_events import (
     SynthesisReturned,
     TopicFramed,
 )
-from moot.flows.roundtable_reading import answered, heard, not_heard
+from moot.flows.roundtable_reading import answered, heard, interrupted, not_heard
 from moot.flows.roundtable_state import RoundtableState, Step
 from moot.flows.roundtable_synthesis import corrected, faults, left_out
 from moot.texts import roundtable as lines
@@ -63,7 +63,9 @@ def pending(state: RoundtableState) -> tuple[Effect, ...]:
         case Step.ENTRY:
             return (CarryOut(OPEN, "1"),)
         case Step.TOPIC_FRAMING:
-            return (DraftReply(FRAMING, state.opened.at),)
+            return (DraftReply(FRAMING, state.opened.at), _interruption(state))
+        case Step.DISCUSSION_LOOP if state.speaking is not None:
+            return (_next_word(state), _interruption(state))
         case Step.DISCUSSION_LOOP:
             return (_next_word(state),)
         case Step.SYNTHESIS if state.synthesis is not None:
@@ -93,6 +95,13 @@ def _next_word(state: RoundtableState) -> Effect:
 
 
 _DONE = Option("done", "End the discussion")
+
+
+def _interruption(state: RoundtableState) -> AskPerson:
+    """The same for as long as others speak, so that nobody who types is disturbed when the word passes on."""
+    return AskPerson("roundtable", "done", str(state.answers + 1), (_DONE,), interrupting=True)
+
+
 _RETRY = Option("r", "Retry")
 _GO_ON = Option("g", "Go on without a synthesis")
 
@@ -108,6 +117,8 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             return heard(state, persona, outcome)
         case AskPersona(persona), PersonaFailed():
             return not_heard(state, persona, outcome)
+        case AskPerson(interrupting=True), PersonAnswered(text):
+            return interrupted(state, text)
         case AskPerson(step="roundtable"), PersonAnswered(text):
             return answered(state, text)
         case AskPerson(step="synthesis"), PersonAnswered(text):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from moot.errors import InvalidInput
 from moot.flows.flow import PersonaFailed, PersonaSpoke, Spoken
 from moot.flows.roundtable_events import (
     ContributionFailed,
@@ -135,6 +136,13 @@ def answered(state: RoundtableState, text: str) -> PersonEvent:
             return ExitDoubted(text)
         case _:
             return PersonSpokeUp(text, _addressed(state, reading))
+
+
+def interrupted(state: RoundtableState, text: str) -> PersonLeft:
+    """Only an exit cannot wait until the floor is the person's."""
+    if read_input(text.strip(), state.first_names).kind != "exit":
+        raise InvalidInput("message", "you are heard when the floor is yours; done ends the discussion now")
+    return PersonLeft(text.strip())
 
 
 def _addressed(state: RoundtableState, reading: Reading) -> tuple[str, ...]:

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
+from moot.errors import DefinitionInvalid, NotFound
 from moot.flows.analysis_state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.personas import Persona
 from moot.prompting.parts import fill, system_prompt
 from moot.prompting.small import one_of, sentences, sequence_of
 from moot.speech import Request, UserSaid
-from moot.steps import Step
+from moot.steps import Step, Steps
+from moot.texts.asking import is_only_questions
 
-OPEN_TOKENS, NOTES_TOKENS = 700, 4096
+OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 700, 512, 4096
 _KNOWN_LIMIT = 12_000
 _SMALL_LIMIT = 400
+_CANNOT_EXPLAIN = "I am too small a model to explain that. Say what you know, or: not known yet."
 
 
 class AnalysisPrompts:
-    """Needs the step files, which the log does not have: they may have been improved since."""
+    """Needs the step files, which the log does not have: they may have been improved since, even a moment
+    ago."""
 
-    def __init__(self, steps: Mapping[str, Step]) -> None:
+    def __init__(self, steps: Callable[[], Steps]) -> None:
         self._steps = steps
+
+    def _step(self, record: StepRecord) -> Step:
+        try:
+            return self._steps().step(record.ref.id)
+        except NotFound as gone:
+            raise DefinitionInvalid(f"{record.ref.id}.md", "file", "is not there any more") from gone
 
     def open(self, state: AnalysisState, persona: Persona, *, small: bool) -> Request:
         record = _current(state)
-        step = self._steps[record.ref.id]
+        step = self._step(record)
         if small:
             return Request(
                 system=f"You are {persona.name}, {persona.role}. {persona.purpose}",
@@ -54,9 +64,32 @@ class AnalysisPrompts:
             temperature=0.6,
         )
 
+    def read(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
+        """Whether what the person has just said asks something, answers, or both."""
+        record = _current(state)
+        words = record.exchanges[-1][1]
+        if small:
+            # Telling is beyond it, and so is explaining: nothing but question marks can be gone by.
+            asks = is_only_questions(words)
+            told: Any = (one_of((_CANNOT_EXPLAIN if asks else "",)), ...)
+            answered: Any = (Literal[False] if asks else Literal[True], ...)
+            shape = create_model("WordsRead", __base__=_Shape, reply=told, answers=answered)
+            return _small_request(f"{state.title}. {record.ref.title}.", words), shape
+        voice = state.voice(record.ref.persona)
+        system = fill(
+            "analysis/read",
+            {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
+        )
+        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record, heard=False)}"
+        material += f"\n\n<their-words>\n{words}\n</their-words>"
+        reply: Any = (Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_200)], ...)
+        answers: Any = (bool, ...)
+        shape = create_model("WordsRead", __base__=_Shape, reply=reply, answers=answers)
+        return Request(system, (UserSaid(material),), READ_TOKENS, temperature=0.3), shape
+
     def assess(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = _current(state)
-        step = self._steps[record.ref.id]
+        step = self._step(record)
         voice = state.voice(record.ref.persona)
         if small:
             answer = record.exchanges[-1][1]
@@ -77,8 +110,7 @@ class AnalysisPrompts:
                 "rounds": rounds,
             },
         )
-        asked = "\n\n".join(f"Asked: {question}\nAnswered: {answer}" for question, answer in record.exchanges)
-        material = f"<known>\n{_known(state)}\n</known>\n\n<conversation>\n{asked}\n</conversation>"
+        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record)}"
         return (
             _request(system, material),
             _shape("StepNotes", record.ref.outputs, **_notes()),
@@ -89,9 +121,12 @@ class AnalysisPrompts:
         voice = state.voice(record.ref.persona)
         if small:
             said = state.pending_feedback
-            noted: Any = (one_of(("I have written that down.",)), ...)
+            asks = is_only_questions(said)
+            noted: Any = (one_of((_CANNOT_EXPLAIN if asks else "I have written that down.",)), ...)
+            changed: Any = (Literal[False] if asks else Literal[True], ...)
             request = _small_request(f"{state.title}. {record.ref.title}.", said)
-            return request, _shape("Feedback", record.ref.outputs, words=said, reply=noted)
+            shape = _shape("Feedback", record.ref.outputs, words=said, reply=noted, changes=changed)
+            return request, shape
         system = fill(
             "analysis/feedback",
             {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
@@ -101,15 +136,32 @@ class AnalysisPrompts:
         )
         material = f"{written}\n\n<feedback>\n{state.pending_feedback}\n</feedback>"
         reply: Any = (_text(600), ...)
+        changes: Any = (bool, ...)
         return (
             _request(system, material),
-            _shape("Feedback", record.ref.outputs, optional=True, reply=reply),
+            _shape("Feedback", record.ref.outputs, optional=True, reply=reply, changes=changes),
         )
 
 
 def _current(state: AnalysisState) -> StepRecord:
     assert state.current is not None
     return state.current
+
+
+def _conversation(record: StepRecord, *, heard: bool = True) -> str:
+    """What was asked and answered, and what the person asked back. Not `heard`: the last words of theirs are
+    left out, because nobody knows yet what they are."""
+    lines = []
+    for number, (question, answer) in enumerate(record.exchanges):
+        back = [one for one in record.asked_back if one.question == number]
+        lines.append(f"Asked: {question}")
+        for one in back:
+            if one.text != answer:
+                lines.append(f"The person asked back: {one.text}\nThey were told: {one.reply}")
+        if heard or number < len(record.exchanges) - 1:
+            lines.append(f"Answered: {answer}")
+        lines += [f"They were told: {one.reply}" for one in back if one.text == answer]
+    return "<conversation>\n" + "\n\n".join(lines) + "\n</conversation>"
 
 
 def _request(system: str, material: str) -> Request:

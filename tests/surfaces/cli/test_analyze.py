@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from moot.workspace.claim import claimed
-from tests.analysing import SYNTHESIS, reply
+from tests.analysing import ASKED_BACK, EXPLAINED, SYNTHESIS, reply
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, Ended, environment, moot
@@ -172,6 +172,25 @@ def test_feedback_is_added_and_nothing_is_lost(project: Project) -> None:
     text = project.read("quick-scan.md")
     assert text.count("What the step has settled for quick-scan.md") == 2
     assert "<!-- Step 00-01, feedback 1 -->" in text
+
+
+def test_a_question_within_a_step_is_answered_and_is_no_answer(project: Project, stub: StubServer) -> None:
+    answers = [ASKED_BACK, ASKED_BACK, "Thirty an hour."]
+    ended = project.run("analyze", "Offline mode", "--json", answers=answers)
+    assert ended.err.count(EXPLAINED) == 2
+    [step] = ended.json["steps"]
+    assert [exchange["answered"] for exchange in step["exchanges"]] == ["Thirty an hour."]
+    assert step["asked_back"] == [{"asked": ASKED_BACK, "replied": EXPLAINED}] * 2
+    assert "throughput" not in project.read("quick-scan.md").lower()
+    notes = next(request for request in stub.requests if "You take the notes" in request.system)
+    assert EXPLAINED in notes.said, "the answer may lean on what was explained"
+
+
+def test_a_question_at_the_menu_is_answered_and_nothing_is_written(project: Project) -> None:
+    ended = project.run("analyze", "Offline mode", answers=["Twenty.", ASKED_BACK])
+    assert EXPLAINED in ended.out
+    assert "feedback 1" not in project.read("quick-scan.md")
+    assert ended.err.count("Written: ") == 1
 
 
 BRIEF = {
@@ -401,14 +420,25 @@ def test_without_an_answer_for_the_menu_everything_so_far_is_kept(project: Proje
 
 
 def test_a_whole_analysis_on_the_embedded_model(tmp_path: Path, stub: StubServer) -> None:
-    """Real generations: one step of each phase, and two roundtables of the fewest turns."""
+    """Real generations: one step of each phase, and two roundtables of the fewest turns, of which the person
+    has the last."""
     project = Project(tmp_path, stub)
     project.item.mkdir(parents=True)
     begun = {"title": "Offline mode", "elaboration_config": {"max_turns": 3}}
     (project.item / "meta.json").write_text(json.dumps(begun), encoding="utf-8")
     answers = [
-        *("People on trains read it. About twenty of them.", "E", "S", "They lose their notes.", "S"),
-        *("The reader and its queue.", "E", "S", "One store on the phone.", "S", "A queue and a list.", "S"),
+        *("People on trains read it. About twenty of them.", "E", "Go on."),
+        *("S", "They lose their notes.", "S"),
+        *(
+            "The reader and its queue.",
+            "E",
+            "Go on.",
+            "S",
+            "One store on the phone.",
+            "S",
+            "A queue and a list.",
+            "S",
+        ),
     ]
     ended = project.run(
         "analyze", "offline-mode", "--model", "local", "--json", answers=answers, timeout=1200

@@ -34,6 +34,7 @@ from tests.surfaces.cli.brainstorming import (
     Shop,
 )
 from tests.surfaces.cli.command import environment
+from tests.surfaces.cli.terminal import CTRL_D, ENTER, at_terminal
 from tests.workflow_play import at
 
 
@@ -180,6 +181,23 @@ def test_the_roundtable_is_brought_in_and_its_minutes_join_the_conversation(shop
     [entry] = [e for e in shop.brainstorm["conversationLog"] if e["role"] == "roundtable"]
     assert "Strip early." in entry["content"]
     assert not (shop.root / "moot" / ".roundtable.jsonl").exists()
+
+
+def test_done_ends_a_roundtable_while_somebody_speaks(shop: Shop, brain: Brain, stub: StubServer) -> None:
+    stub.default = lambda request: Behaviour(stall_after=0) if request.schema is None else brain(request)
+    with at_terminal("brainstorm", IDEA, env=shop.env, cwd=shop.root) as terminal:
+        terminal.wait_for("? helps")
+        terminal.type(f"T Where is it stripped?{ENTER}")
+        terminal.wait_for("ELABORATION MODE")
+        stub.wait(lambda stub: any(request.schema is None for request in stub.requests), timeout=60)
+        terminal.type(f"done{ENTER}")
+        terminal.wait_for("Wrapping up the discussion.")
+        stub.wait(lambda stub: stub.clients_left == 1, timeout=60)
+        terminal.wait_for("? helps")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0, terminal.seen
+    [entry] = [e for e in shop.brainstorm["conversationLog"] if e["role"] == "roundtable"]
+    assert entry["content"] == "The discussion of Assessment ended before it began."
 
 
 def test_a_roundtable_that_is_left_is_resumed_at_its_turn(shop: Shop, stub: StubServer) -> None:

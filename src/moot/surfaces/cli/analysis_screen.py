@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN
+from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN, READ
 from moot.flows.analysis_events import (
     AnswerGiven,
+    AnswerRead,
     BoardAnswered,
     FeedbackGiven,
     FeedbackTaken,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from moot.texts.depth import Depth
 
 _AT_WORK = {
+    READ: "thinks about that",
     ASSESS: "takes notes",
     FEEDBACK: "thinks about that",
     "roundtable/framing": "frames the topic",
@@ -57,7 +59,7 @@ _RECALLED = 4
 
 
 class AnalysisNarrator(Narrator):
-    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], AnalysisState] | None = None
         self._table: RoundtableState | None = None
@@ -136,7 +138,7 @@ class AnalysisNarrator(Narrator):
                 self._line(f"\n{self._voice(state)}: {follow_up}", self._voice(state))
             case StepCompleted(files=files) | FeedbackWritten(files) if files:
                 screen.say(f"Written: {', '.join(files)}", "dim")
-            case FeedbackTaken(reply):
+            case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._line(f"\n{self._voice(state)}: {reply}", self._voice(state))
             case MenuChosen():
                 self._tell_left_out(state)

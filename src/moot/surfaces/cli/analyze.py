@@ -47,7 +47,7 @@ def analyze(
         from moot.surfaces.cli.talking import answering
         from moot.surfaces.cli.terminal import TerminalPerson
 
-        narrator = AnalysisNarrator(moot.library, words_to_stdout=not as_json)
+        narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
         analyses = Analyses(moot)
         held = analyses.claimed(analyses.item(item, description))
         with held, answering(answers, TerminalPerson) as person:
@@ -99,6 +99,7 @@ def document(analysis: Analysis, error: MootError | None = None) -> dict[str, An
                 "depth": record.depth,
                 "opening": record.opening,
                 "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
+                "asked_back": [{"asked": one.text, "replied": one.reply} for one in record.asked_back],
                 "summary": record.summary,
                 "feedback": [{"said": said, "reply": reply} for said, reply, _ in record.feedback],
             }

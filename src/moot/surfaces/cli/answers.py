@@ -1,9 +1,10 @@
 """`--answers FILE`: a scripted person. Every reply is used once, in order; a reply pinned to a step waits
-for that step."""
+for that step. One that is pinned to `speaking` interrupts whoever speaks; others wait for the floor."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ from moot.runner import Left
 if TYPE_CHECKING:
     from moot.flows.flow import AskPerson
     from moot.runner import Person
+
+SPEAKING = "speaking"
+"""Where a reply is pinned to that interrupts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,15 @@ class ScriptedPerson:
             self.rested_at = ask
             raise Left
         raise AnswersExhausted(ask.step, ask.answerable, scripted=True)
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        if problem is not None:
+            raise _refused(replace(ask, step=SPEAKING), problem)
+        for place, candidate in enumerate(self._answers):
+            if candidate.at == SPEAKING:
+                return self._answers.pop(place).reply
+        await asyncio.Event().wait()
+        raise AssertionError("nobody ends this waiting but by cancelling it")
 
     def unused(self) -> int:
         return len(self._answers)

@@ -63,7 +63,7 @@ def ask(
     async def command(moot: Moot) -> int:
         from moot.surfaces.cli.terminal import Narrator, TerminalPerson
 
-        narrator = Narrator(moot.library, words_to_stdout=not as_json)
+        narrator = Narrator(lambda: moot.library, words_to_stdout=not as_json)
         with answering(answers, TerminalPerson) as person:
             if persona is not None:
                 conversation = await moot.new_ask(persona, question, person, narrator)

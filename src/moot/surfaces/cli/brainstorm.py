@@ -69,7 +69,7 @@ async def carry_on(
 
     with answering(answers, MenuPerson) as person:
         asks = isinstance(person, MenuPerson)
-        narrator = BrainstormNarrator(moot.library, words_to_stdout=not as_json, asks=asks)
+        narrator = BrainstormNarrator(lambda: moot.library, words_to_stdout=not as_json, asks=asks)
         company = Company(person, narrator, narrator.tell, narrator.at_table)
         workflows = Workflows(moot)
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():

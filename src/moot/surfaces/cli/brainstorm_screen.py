@@ -69,7 +69,7 @@ _AT_WORK = {
 class BrainstormNarrator(Narrator):
     """`asks` says that a person sees the menus: what is in a menu is not told twice."""
 
-    def __init__(self, library: Library, *, words_to_stdout: bool, asks: bool) -> None:
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool, asks: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], WorkflowState] = WorkflowState
         self.asks = asks
@@ -237,7 +237,7 @@ class TableNarrator(Narrator):
     whether it counts."""
 
     def __init__(
-        self, library: Library, table: Callable[[], RoundtableState], *, words_to_stdout: bool
+        self, library: Callable[[], Library], table: Callable[[], RoundtableState], *, words_to_stdout: bool
     ) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._table = table
@@ -246,7 +246,7 @@ class TableNarrator(Narrator):
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
         self._stop_spinning()
         if isinstance(effect, AskPersona):
-            self._spin(f"{self._library.persona(effect.persona).shown} thinks")
+            self._spin(f"{self._library().persona(effect.persona).shown} thinks")
         else:
             self._spin(f"{self._table().lead.name} {_AT_WORK.get(effect.prompt, 'thinks')}")
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BecauseOption = Annotated[str, typer.Option("--because", metavar="TEXT", help="Why; it is kept with it.")]
 
+_YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False}
+
 
 def approve(
     change_id: ChangeArgument,
@@ -131,13 +133,17 @@ async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
     from moot.surfaces.cli.menu_person import MenuPerson
     from moot.surfaces.cli.talking import answering
 
-    options = (Option("Y", "yes"), Option("N", "no"))
+    ask = AskPerson(step, asked, step, (Option("Y", "yes"), Option("N", "no")))
+    problem = None
     with answering(answers, MenuPerson) as person:
-        try:
-            reply = await person.answer(AskPerson(step, asked, step, options), None)
-        except Left:
-            return False
-    return reply.strip().lower() in ("y", "yes")
+        while True:
+            try:
+                reply = (await person.answer(ask, problem)).strip()
+            except Left:
+                return False
+            if reply.lower() in _YES_OR_NO:
+                return _YES_OR_NO[reply.lower()]
+            problem = f"{reply[:80]!r} is neither y nor n"
 
 
 def _left_alone(change_id: str, *, as_json: bool) -> int:

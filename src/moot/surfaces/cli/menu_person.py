@@ -5,8 +5,6 @@ Knows how a menu looks and which keys edit. What a choice means, the flow decide
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +12,14 @@ from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import sentence
 from moot.surfaces.cli.plain import Wrapping, visible
+from moot.surfaces.cli.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.flows.flow import AskPerson, Option
 
-HELP, BACK, CTRL_D = "?", "B", "\x04"
+HELP, BACK = "?", "B"
 _LONGEST_LABEL = 300
 _KEYS = (
     "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
@@ -53,7 +52,7 @@ _STEPS = {
     "next": "Workflows that were split off wait in the queue, in order.",
     "failed": "Nothing is lost: what failed can be tried again as often as you like.",
     "roundtable": "Say something to everyone, or begin with a name. An empty line listens on; `done` ends "
-    "the discussion.",
+    "the discussion, also while somebody speaks.",
 }
 
 
@@ -63,6 +62,7 @@ class MenuPerson:
     def __init__(self) -> None:
         self._prompt: Any = None
         self._ask: AskPerson | None = None
+        self._typed_ahead = TypedAhead()
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         self._ask = ask
@@ -74,7 +74,7 @@ class MenuPerson:
         self._show(ask)
         may_be_empty = any(option.key == "" for option in ask.options)
         while True:
-            typed = await self._typed()
+            typed = await self._typed(ask)
             if typed.strip() == HELP:
                 self._help(ask)
             elif typed.strip() or may_be_empty:
@@ -82,9 +82,14 @@ class MenuPerson:
             elif ask.optional:
                 raise Left
 
-    async def _typed(self) -> str:
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        if problem:
+            screen.say(sentence(_first_capital(problem)))
+        return await self._typed_ahead.line(ask)
+
+    async def _typed(self, ask: AskPerson) -> str:
         try:
-            return str(await self._prompt.prompt_async(pre_run=_take_what_was_typed_ahead))
+            return str(await self._prompt.prompt_async(pre_run=lambda: self._typed_ahead.hand_over(ask)))
         except EOFError:
             raise Left from None
         except KeyboardInterrupt:
@@ -149,32 +154,6 @@ class MenuPerson:
         if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
             return False
         return any(option.key == BACK for option in self._ask.options)
-
-
-def _take_what_was_typed_ahead() -> None:
-    """A terminal turns Enter into a line feed for as long as no prompt reads from it. What came that way is
-    taken before the prompt does, and its line feeds are Enters again, not Ctrl-J."""
-    from prompt_toolkit.application import get_app
-    from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-    from prompt_toolkit.input.vt100_parser import Vt100Parser
-
-    terminal = get_app().input
-    if not os.isatty(terminal.fileno()):
-        return
-    keys = get_typeahead(terminal)
-    parser = Vt100Parser(keys.append)
-    typed = True
-    while typed and _waits(terminal.fileno()):
-        # A line at a time; nothing at all is Ctrl-D.
-        line = os.read(terminal.fileno(), 2**16).decode("utf-8", "replace")
-        parser.feed(line.replace("\n", "\r") or CTRL_D)
-        parser.flush()
-        typed = bool(line)
-    store_typeahead(terminal, keys)
-
-
-def _waits(terminal: int) -> bool:
-    return bool(select.select([terminal], [], [], 0)[0])
 
 
 def wrapped(text: str, indent: int = 0) -> str:

@@ -11,8 +11,11 @@ from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
+from moot.surfaces.cli.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moot.errors import MootError
     from moot.flows.flow import AskPerson, Event, ModelEffect, Spoken
     from moot.personas import Library
@@ -30,6 +33,12 @@ class TerminalPerson:
 
     def __init__(self) -> None:
         self._prompt: Any = None
+        self._typed_ahead = TypedAhead()
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        if problem:
+            screen.say(sentence(problem))
+        return await self._typed_ahead.line(ask)
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if self._prompt is None:
@@ -48,9 +57,13 @@ class TerminalPerson:
         screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
         if ask.hint:
             screen.say(f"  {ask.hint}", "dim")
+
+        def ahead() -> None:
+            self._typed_ahead.hand_over(ask)
+
         while True:
             try:
-                typed = str(await self._prompt.prompt_async("> "))
+                typed = str(await self._prompt.prompt_async("> ", pre_run=ahead))
             except EOFError:
                 raise Left from None
             except KeyboardInterrupt:
@@ -69,7 +82,7 @@ def _asked(expects: str) -> str:
 class Narrator:
     """Shows one speaker at a time: who thinks, the words, the bill. Only words go to stdout."""
 
-    def __init__(self, library: Library, *, words_to_stdout: bool) -> None:
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         self._library = library
         self._model = ""
         self._header = ""
@@ -85,7 +98,7 @@ class Narrator:
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
         assert isinstance(effect, AskPersona)
-        persona = self._library.persona(effect.persona)
+        persona = self._library().persona(effect.persona)
         self._wrapping = None
         self._spin(f"{persona.shown} is thinking ({self._model})")
         self._header = f"{screen.styled(persona.shown, 'bold', self._out)} · {visible(persona.role)}"

@@ -1,0 +1,91 @@
+"""What is typed while no prompt reads from the terminal: nothing of it is lost, and a line can interrupt.
+
+Knows the terminal and the editor's keys. Refuses to know what a line means, and whether it was taken: what
+was not is typed once more at the next prompt of the same step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from typing import TYPE_CHECKING, Any
+
+from moot.runner import Left
+
+if TYPE_CHECKING:
+    from prompt_toolkit.key_binding import KeyPress
+
+    from moot.flows.flow import AskPerson
+
+_CTRL_D = "\x04"
+
+
+class TypedAhead:
+    def __init__(self) -> None:
+        self._kept: list[KeyPress] = []
+        self._kept_for = ""
+
+    async def line(self, ask: AskPerson) -> str:
+        """The next that says something. Raises Left at Ctrl-D."""
+        from prompt_toolkit.application.current import get_app_session
+        from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+        from prompt_toolkit.keys import Keys
+
+        terminal = get_app_session().input
+        while True:
+            keys = get_typeahead(terminal)
+            ends = [at for at, key in enumerate(keys) if key.key in (Keys.ControlM, Keys.ControlD)]
+            if not ends:
+                store_typeahead(terminal, keys)
+                await _readable(terminal.fileno())
+                _read(terminal)
+                continue
+            line, rest = keys[: ends[0] + 1], keys[ends[0] + 1 :]
+            store_typeahead(terminal, rest)
+            text = "".join(key.data for key in line[:-1])
+            if line[-1].key == Keys.ControlD:
+                raise Left
+            if text.strip():
+                self._kept, self._kept_for = [*self._kept, *line], ask.step
+                return text
+
+    def hand_over(self, ask: AskPerson) -> None:
+        """Just before a prompt reads: what came in the meantime is what is typed first."""
+        from prompt_toolkit.application import get_app
+        from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+
+        terminal = get_app().input
+        kept, self._kept = self._kept, []
+        if kept and ask.step == self._kept_for:
+            store_typeahead(terminal, [*kept, *get_typeahead(terminal)])
+        if os.isatty(terminal.fileno()):
+            _read(terminal)
+
+
+def _read(terminal: Any) -> None:
+    """All lines that wait. A terminal turns Enter into a line feed for as long as no prompt reads from it:
+    here it is an Enter again, not Ctrl-J."""
+    from prompt_toolkit.input.typeahead import store_typeahead
+    from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+    keys: list[KeyPress] = []
+    parser = Vt100Parser(keys.append)
+    typed = True
+    while typed and select.select([terminal.fileno()], [], [], 0)[0]:
+        # A line at a time; nothing at all is Ctrl-D.
+        line = os.read(terminal.fileno(), 2**16).decode("utf-8", "replace")
+        parser.feed(line.replace("\n", "\r") or _CTRL_D)
+        parser.flush()
+        typed = bool(line)
+    store_typeahead(terminal, keys)
+
+
+async def _readable(terminal: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(terminal, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(terminal)
