@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from moot.texts.small_model import SMALL_MODEL
+
 Schema = dict[str, Any]
 
 NOTE = "/** Written by docs/generate.py from the server's OpenAPI document: change it, run `make docs`. */\n"
@@ -29,7 +31,13 @@ def wire_types(document: Schema) -> str:
         for name, (model, field, keyword) in LIMITS.items()
     )
     parts = [NOTE, *(_declaration(name, schemas[name]) for name in sorted(schemas))]
-    return "\n".join([*parts, f"export const LIMITS = {{ {limits} }} as const;\n"])
+    return "\n".join(
+        [
+            *parts,
+            f"export const LIMITS = {{ {limits} }} as const;\n",
+            f"export const SMALL_MODEL = {json.dumps(SMALL_MODEL)};\n",
+        ]
+    )
 
 
 def _declaration(name: str, schema: Schema) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -165,6 +166,11 @@ Did not answer: connection refused
 """
 
 
+def brief_of(brief: Brief, decision: str = "Lisbon?", *, stale: bool = False, **more: Any) -> str:
+    state = BoardState(decision, brief=brief, **more)
+    return brief_markdown(replace(state, brief_basis=state.contributions - stale))
+
+
 def markdown_of(state: BoardState) -> str:
     return board_markdown(state, session_id="s-1", when=WHEN)
 
@@ -182,13 +188,13 @@ def test_markdown_tells_the_whole_session_in_order() -> None:
 
 def test_the_markdown_of_a_speaker_is_kept_within_the_quote() -> None:
     verse = "**One**  \n  - two\n \n```\nthree < 4 <b>"
-    assert brief_markdown(BRIEF, decision=verse).startswith(
+    assert brief_of(BRIEF, verse).startswith(
         "# Board brief\n\n> **One**  \n>   - two\n>\n> ```\n> three < 4 &lt;b>\n\n## Recommendation\n"
     )
 
 
 def test_brief_alone_is_a_document_of_its_own() -> None:
-    assert brief_markdown(BRIEF, decision="Lisbon?", advisors=SESSION.advisors) == (
+    assert brief_of(BRIEF, advisors=SESSION.advisors) == (
         "# Board brief\n\n> Lisbon?\n\n"
         "## Recommendation\n\nConfidence: moderate\n\n> Go, in spring.\n>\n> Not before.\n\n"
         "Conditions:\n\n- Cash lasts\n\n"
@@ -200,14 +206,14 @@ def test_brief_alone_is_a_document_of_its_own() -> None:
 
 
 def test_brief_alone_can_say_that_it_is_out_of_date() -> None:
-    assert "\n\nOut of date: " in brief_markdown(BRIEF, stale=True)
-    assert "Out of date" not in brief_markdown(BRIEF)
+    assert "\n\nOut of date: " in brief_of(BRIEF, stale=True)
+    assert "Out of date" not in brief_of(BRIEF)
 
 
 def test_an_empty_brief_says_so_in_each_part() -> None:
     empty = Brief(Consensus(("", " \n"), "weak"), (), (), Recommendation("Wait.", "low", ()))
-    assert brief_markdown(empty) == (
-        "# Board brief\n\n## Recommendation\n\nConfidence: low\n\n> Wait.\n\n"
+    assert brief_of(empty) == (
+        "# Board brief\n\n> Lisbon?\n\n## Recommendation\n\nConfidence: low\n\n> Wait.\n\n"
         "## Agreement\n\nStrength: weak\n\nThe board agreed on nothing in particular.\n\n"
         "## Tensions\n\nNone were found.\n\n## Blind spots\n\nNone were found.\n"
     )
@@ -295,6 +301,7 @@ def test_json_is_plain_and_complete() -> None:
         "mode": "independent",
         "model": "openai:gpt-x",
         "tiny": False,
+        "warning": None,
         "step": "review",
         "personas": [
             {
@@ -537,7 +544,7 @@ def test_nothing_said_reaches_beyond_its_place_in_the_markdown(texts: list[str])
 @given(said)
 def test_a_point_of_the_brief_is_shown_as_it_was_said(text: str) -> None:
     brief = Brief(Consensus((text,), "weak"), (), (), Recommendation("x", "low", ()))
-    tokens = MarkdownIt("commonmark").parse(brief_markdown(brief))
+    tokens = MarkdownIt("commonmark").parse(brief_of(brief))
     start = next(index for index, token in enumerate(tokens) if token.type == "list_item_open")
     children = tokens[start + 2].children or []
     assert {child.type for child in children} <= {"text", "text_special"}
@@ -632,7 +639,7 @@ def test_the_small_model_is_warned_of(write: Callable[..., str]) -> None:
     warning = "its advice is not worth acting on"
     assert warning in write(SESSION, session_id="s-1", when=WHEN, tiny=True)
     assert warning not in write(SESSION, session_id="s-1", when=WHEN)
-    assert warning in brief_markdown(BRIEF, tiny=True)
+    assert warning in brief_markdown(SESSION, tiny=True)
     assert board_json(SESSION, session_id="s-1", when=WHEN, tiny=True)["tiny"]
 
 

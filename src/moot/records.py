@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from moot.flows.board_events import Brief
 from moot.flows.board_state import Advisor, BoardState, Exchange
 from moot.flows.flow import Spoken
+from moot.texts.small_model import SMALL_MODEL
 
 # -- what a record is made of --------------------------------------------------------------------
 
@@ -74,11 +75,6 @@ def _one_line(text: str) -> str:
 
 
 # -- what a record says --------------------------------------------------------------------------
-
-
-SMALL_MODEL = (
-    "The built-in model is very small. It shows how a board works, but its advice is not worth acting on."
-)
 
 
 def _record(state: BoardState, session_id: str, when: datetime, *, tiny: bool) -> Iterator[_Block]:
@@ -225,22 +221,15 @@ def board_markdown(state: BoardState, *, session_id: str, when: datetime, tiny: 
     return _markdown(_record(state, session_id, when, tiny=tiny))
 
 
-def brief_markdown(
-    brief: Brief,
-    *,
-    decision: str = "",
-    stale: bool = False,
-    advisors: Iterable[Advisor] = (),
-    tiny: bool = False,
-) -> str:
-    """The brief alone. Of the `advisors`, those who did not answer are named."""
+def brief_markdown(state: BoardState, *, tiny: bool = False) -> str:
+    """The brief alone, of a session that has one."""
+    assert state.brief is not None
     blocks: list[_Block] = [_Heading(1, "Board brief")]
     if tiny:
         blocks.append(_Note(SMALL_MODEL))
-    if decision.strip():
-        blocks.append(_Said(decision))
-    blocks.extend(_brief(brief, 2, stale=stale))
-    blocks.extend(_unheard(advisors, 2))
+    blocks.append(_Said(state.decision))
+    blocks.extend(_brief(state.brief, 2, stale=state.brief_stale))
+    blocks.extend(_unheard(state.advisors, 2))
     return _markdown(blocks)
 
 
@@ -397,6 +386,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool
         "mode": state.mode,
         "model": state.model,
         "tiny": tiny,
+        "warning": SMALL_MODEL if tiny else None,
         "step": str(state.step),
         "personas": [
             {

@@ -215,5 +215,8 @@ export const api = {
     return ((await response.json()) as BriefOut).brief;
   },
 
+  /** The brief alone, as the server writes it for every surface. */
+  briefMarkdown: async (id: string): Promise<string> => (await call(`${at(id)}/export?format=md&part=brief`)).text(),
+
   exportUrl: (id: string, format: "md" | "json" | "html"): string => `${at(id)}/export?format=${format}`,
 };

@@ -305,3 +305,5 @@ export interface UsageOut {
 }
 
 export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10 } as const;
+
+export const SMALL_MODEL = "The built-in model is very small: its advice is not worth acting on.";

@@ -1,6 +1,6 @@
 /** The shapes that travel between the page and the server, under the names that the page has for them. */
 
-export { LIMITS } from "./wire.generated";
+export { LIMITS, SMALL_MODEL } from "./wire.generated";
 export type {
   Answered as Answer,
   BriefBody as Brief,

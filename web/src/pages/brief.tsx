@@ -1,6 +1,6 @@
 import { memo, useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import { announce } from "../announce";
-import { briefMarkdown } from "../brief-markdown";
+import { api, sentence } from "../api";
 import { AdvisorAccordion } from "../components/accordion";
 import { ExportMenu } from "../components/export-menu";
 import { Mark } from "../components/glyphs";
@@ -91,20 +91,27 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
 }
 
 function Actions({ store }: { store: SessionStore }): ReactNode {
-  const [copied, setCopied] = useState<"" | "Copied" | "Copying was not allowed">("");
+  const [copied, setCopied] = useState<"" | "Copied" | "Not copied" | "Copying was not allowed">("");
   useEffect(() => {
     if (!copied) return;
     const timer = setTimeout(() => setCopied(""), 2500);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async (): Promise<void> => {
-    const session = store.snapshot.session;
-    if (!session) return;
+    const text = api.briefMarkdown(store.id);
     try {
-      await navigator.clipboard.writeText(briefMarkdown(session));
+      // The promise itself is handed over: some browsers take only what is given to them in the click.
+      const blob = text.then((words) => new Blob([words], { type: "text/plain" }));
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
       setCopied("Copied");
       announce("Brief copied as Markdown");
     } catch {
+      const problem = await text.then(() => null, sentence);
+      if (problem !== null) {
+        setCopied("Not copied");
+        announce(problem);
+        return;
+      }
       setCopied("Copying was not allowed");
       announce("Copying was not allowed. Export Markdown gives the same text.");
     }

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useMemo, type ReactNode } from "react";
 import { DecisionFold } from "../components/decision-fold";
 import { MarksRow } from "../components/marks-row";
-import { SMALL_MODEL } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Link, navigate, paths, usePageHeading, type Route } from "../router";
 import { sharedFailure, type SessionState } from "../session/state";
 import { sessionStore, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
+import { SMALL_MODEL } from "../wire";
 import { AdvisorPage } from "./advisor";
 import { BriefPage } from "./brief";
 

@@ -92,7 +92,7 @@ def board(
             session = BoardSession(
                 begun.session.id, begun.session.created_at, begun.runner, narrator, begun.tiny
             )
-            narrator.follow(begun.model, lambda: begun.runner.state)
+            narrator.follow(begun.model, lambda: begun.runner.state, tiny=begun.tiny)
             if begun.tiny:
                 screen.say(TINY, "dim")
             code = await _talk(session, as_json=as_json)

@@ -30,6 +30,7 @@ from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
 from moot.surfaces.cli.terminal import bill
+from moot.texts.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
     from moot.errors import MootError
@@ -131,6 +132,7 @@ class BoardNarrator:
     def __init__(self, export: Callable[[str], None], *, words_to_stdout: bool) -> None:
         self.brief_told = False
         self._model = ""
+        self._tiny = False
         self._export = export
         self._out = sys.stdout if words_to_stdout else sys.stderr
         self._waiting = Waiting()
@@ -138,9 +140,10 @@ class BoardNarrator:
         self._told: set[str] = set()
         self._state: Callable[[], BoardState] = BoardState
 
-    def follow(self, model: str, state: Callable[[], BoardState]) -> None:
+    def follow(self, model: str, state: Callable[[], BoardState], *, tiny: bool) -> None:
         """What has been said so far is told again, but it is not the result of this run."""
         self._model = model
+        self._tiny = tiny
         self._state = state
         for advisor in state().advisors:
             if advisor.settled:
@@ -209,7 +212,7 @@ class BoardNarrator:
         if state.brief is not None:
             self.brief_told = True
             measure = screen.columns() if self._out.isatty() else UNWRAPPED
-            self._write("\n" + "\n".join(brief_lines(state, state.brief, measure)) + "\n")
+            self._write("\n" + "\n".join(brief_lines(state, state.brief, measure, tiny=self._tiny)) + "\n")
 
     def _together(self, effect: AskPersona) -> bool:
         return effect.prompt == ADVISOR and self._state().mode == "independent"
@@ -296,10 +299,12 @@ def recounted(advisor: Advisor) -> Iterator[str]:
     yield ""
 
 
-def brief_lines(state: BoardState, brief: Brief, columns: int) -> Iterator[str]:
+def brief_lines(state: BoardState, brief: Brief, columns: int, *, tiny: bool = False) -> Iterator[str]:
     """The brief as a document: what to do first, then what it rests on, then what it does not know."""
     recommendation, consensus = brief.recommendation, brief.consensus
     yield "THE BOARD'S BRIEF"
+    if tiny:
+        yield from _hung("", SMALL_MODEL, columns)
     if state.brief_stale:
         yield "Out of date: advisors have spoken since it was written."
     yield f"\nRecommendation (confidence: {recommendation.confidence})"

@@ -10,13 +10,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.boards import headless_board
+from moot.boards import headless_board, is_tiny
 from moot.flows.ask import MAX_QUESTION
 from moot.flows.board_events import MAX_DECISION
 from moot.review_tools import without_paths
 from moot.runner import Left
 from moot.surfaces.mcp.working import Progress, to_its_end
 from moot.surfaces.web.wire import BriefBody
+from moot.texts.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,7 @@ class BoardOut(BaseModel):
     advisors: list[AdvisorOut]
     brief: BriefBody | None
     brief_error: str | None
+    warning: str | None = Field(description="What to know of the model before anything is done about this.")
 
 
 class AnswerOut(BaseModel):
@@ -82,7 +84,9 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
             board = await to_its_end(headless_board(moot, decision, context, panel, progress.tell))
-        return _board_out(*board, moot.workspace.root, views=include_views)
+        session_id, state = board
+        tiny = is_tiny(moot, state.model)
+        return board_out(session_id, state, moot.workspace.root, views=include_views, tiny=tiny)
 
     async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
         return await to_its_end(_answer(moot, persona, question))
@@ -107,7 +111,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
-def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -> BoardOut:
+def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, tiny: bool) -> BoardOut:
     if not state.contributions and any(not advisor.settled for advisor in state.advisors):
         raise ToolError(
             "The board has not finished, because whoever asked its advisors has stopped. "
@@ -122,6 +126,7 @@ def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -
         advisors=[_advisor_out(advisor, root, views=views) for advisor in state.advisors],
         brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
+        warning=SMALL_MODEL if tiny else None,
     )
 
 

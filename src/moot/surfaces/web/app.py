@@ -14,7 +14,6 @@ from moot.application import Moot
 from moot.boards import Boards, Said, opened_boards
 from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, StoreFailed
-from moot.examination import BETTER_MODEL
 from moot.frames import usage
 from moot.surfaces.http_server import MAX_BODY
 from moot.surfaces.web import payloads, wire
@@ -27,6 +26,7 @@ from moot.surfaces.web.proxies import Proxies
 from moot.surfaces.web.refusals import Refused, add_refusals
 from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
 from moot.surfaces.web.watched import Watched
+from moot.texts.small_model import BETTER_MODEL
 
 
 def create_app(
@@ -316,16 +316,22 @@ def _session_routes(app: FastAPI) -> None:
         return EventStream(_frames(boards, live, max(last_event_id, after), go_on=go_on))
 
     @app.get(
-        "/api/board/sessions/{session_id}/export", responses=problems(404) | EXPORT, response_class=Response
+        "/api/board/sessions/{session_id}/export",
+        responses=problems(404, 409) | EXPORT,
+        response_class=Response,
     )
     async def export(
         request: Request,
         session_id: wire.SessionId,
         format: Literal["md", "json", "html"] = "md",  # noqa: A002
+        part: Literal["all", "brief"] = "all",
     ) -> Response:
+        """`part=brief` is the brief alone, as Markdown."""
         boards = _boards(request)
         found = await boards.session(session_id)
         state = await boards.state(found)
+        if part == "brief" and state.brief is None:
+            raise IllegalMove("A brief", str(state.step))
         await _note(request, "exported", session_id)
         facts: dict[str, Any] = {
             "session_id": found.id,
@@ -337,5 +343,8 @@ def _session_routes(app: FastAPI) -> None:
             return JSONResponse(records.board_json(state, **facts), headers=name)
         if format == "html":
             return HTMLResponse(records.board_html(state, **facts), headers=name)
-        text = records.board_markdown(state, **facts)
+        if part == "brief":
+            text = records.brief_markdown(state, tiny=facts["tiny"])
+        else:
+            text = records.board_markdown(state, **facts)
         return PlainTextResponse(text, headers=name, media_type="text/markdown")
