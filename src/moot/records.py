@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from moot.flows.board_events import Brief
 from moot.flows.board_state import Advisor, BoardState, Exchange
 from moot.flows.flow import Spoken
+from moot.texts.characters import strip_controls
 from moot.texts.small_model import SMALL_MODEL
 
 # -- what a record is made of --------------------------------------------------------------------
@@ -62,12 +63,10 @@ class _Points:
 
 _Block = _Heading | _Note | _Said | _Points
 
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-
 
 def _lines(text: str) -> list[str]:
     """Broken wherever any reader of the document might break it; without control characters."""
-    return [_CONTROL.sub("", line) for line in text.splitlines()]
+    return [strip_controls(line) for line in text.splitlines()]
 
 
 def _one_line(text: str) -> str:
@@ -280,19 +279,20 @@ main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wr
 h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
 h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
 p, ul { margin: 0.5rem 0; }
-ul { padding-left: 1.25rem; }
+ul { padding-inline-start: 1.25rem; }
 .note { color: var(--muted); }
 .label { margin-top: 1.25rem; font-weight: 600; }
 blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
 blockquote p { margin: 0 0 0.9rem; }
-blockquote blockquote { padding-left: 1rem; border-left: 2px solid var(--rule); font-style: italic; }
+blockquote blockquote { padding-inline-start: 1rem; border-inline-start: 2px solid var(--rule);
+  font-style: italic; }
 blockquote li p { margin: 0; }
 blockquote .said-heading { font-weight: 650; }
 blockquote a { color: var(--accent); }
 blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk); border-radius: 10px; }
 blockquote code { font: 0.86em/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--sunk); }
 blockquote table { border-collapse: collapse; font-size: 0.9em; }
-blockquote :is(th, td) { padding: 0.45rem 0.9rem 0.45rem 0; text-align: left; }
+blockquote :is(th, td) { padding: 0.45rem 0; padding-inline-end: 0.9rem; text-align: start; }
 blockquote tr { border-bottom: 1px solid var(--rule); }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; }
@@ -327,20 +327,24 @@ def board_html(state: BoardState, *, session_id: str, when: datetime, tiny: bool
 def _html_block(block: _Block) -> str:
     match block:
         case _Heading(level, title):
-            return f"<h{level}>{_text(title)}</h{level}>"
+            return f'<h{level} dir="auto">{_text(title)}</h{level}>'
         case _Note(text):
-            return f'<p class="note">{_text(text)}</p>'
+            return f'<p class="note" dir="auto">{_text(text)}</p>'
         case _Said(text, label):
             above = f'<p class="label" dir="auto">{_text(label)}</p>\n' if _one_line(label) else ""
-            return f"{above}<blockquote>\n{_rendered(text)}\n</blockquote>"
+            return f'{above}<blockquote dir="auto">\n{_rendered(text)}\n</blockquote>'
         case _Points(points):
             return "<ul>\n" + "\n".join(_html_point(point) for point in points) + "\n</ul>"
 
 
 def _html_point(point: _Point) -> str:
-    lead = f"<strong>{_text(point.lead)}</strong>: " if _one_line(point.lead) else ""
-    gloss = f"\n<p>{_text(point.gloss)}</p>" if point.gloss else ""
-    return f"<li>{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>"
+    lead = f'<strong dir="auto">{_text(point.lead)}</strong>: ' if _one_line(point.lead) else ""
+    gloss = f'\n<p dir="auto">{_text(point.gloss)}</p>' if point.gloss else ""
+    return f'<li dir="auto">{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>'
+
+
+_BLOCKS = ("p", "li", "ul", "ol", "blockquote", "table", "td", "th")
+"""Each begins at the side that its own words begin at."""
 
 
 def _rendered(text: str) -> str:
@@ -352,7 +356,7 @@ def _rendered(text: str) -> str:
             token.tag = "p"
         if token.type == "heading_open":
             token.attrSet("class", "said-heading")
-        if token.nesting == 1 and token.tag in ("p", "li", "td", "th"):
+        if token.nesting == 1 and token.tag in _BLOCKS:
             token.attrSet("dir", "auto")
         if token.tag in ("td", "th"):
             token.attrs.pop("style", None)

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.flows.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.store import Store
+from moot.texts.characters import strip_controls
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -324,7 +325,7 @@ class Runner(Generic[S, E]):
         match effect:
             case AskPerson():
                 assert self._person is not None
-                return PersonAnswered(await self._person.answer(effect, problem))
+                return PersonAnswered(strip_controls(await self._person.answer(effect, problem)))
             case CarryOut():
                 return await self._work(effect, self.state)
             case _:

@@ -53,9 +53,11 @@ def events(
 def keep(folder: Path, happened: Sequence[BoardEvent]) -> str:
     """In the database that a command finds whose user and workspace are in `folder`; the session's id."""
 
+    workspace = str(folder.resolve())
+
     async def create() -> str:
         url = sqlite_url(folder / "data" / "moot" / "moot.sqlite3")
-        async with open_store(url, str(folder.resolve())) as store:
+        async with open_store(url, workspace) as store:
             first = happened[0]
             assert isinstance(first, DecisionPresented)
             session = await store.create(BOARD.name, first.decision, [BOARD.encode(one) for one in happened])

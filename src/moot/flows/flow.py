@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from moot.errors import IllegalMove
+from moot.texts.characters import strip_controls_in_json
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
@@ -193,7 +194,8 @@ class Flow(Generic[S, E]):
         return msgspec.json.encode(event)
 
     def decode(self, body: bytes) -> E:
-        decoded: E = msgspec.json.decode(body, type=self.events)
+        """Earlier versions kept control characters as they came."""
+        decoded: E = msgspec.json.decode(strip_controls_in_json(body), type=self.events)
         return decoded
 
 

@@ -39,7 +39,7 @@ const MarkStep = memo(function MarkStep({ store, id, current }: { store: Session
             </span>
           ) : null}
         </span>
-        <span className="step-name">{shortName(name)}</span>
+        <span className="step-name" dir="auto">{shortName(name)}</span>
         <span className="step-state">
           {speaking ? "speaking" : phase === "done" && challenges > 0 ? "challenged" : WORDS[phase]}
           {challenges > 0 ? <span className="sr-only">, {count(challenges, "challenge")}</span> : null}

@@ -54,7 +54,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
           <h1 ref={heading} tabIndex={-1}>
             Board Brief
           </h1>
-          <p className="brief-decision">{decision}</p>
+          <p className="brief-decision" dir="auto">{decision}</p>
         </header>
         {!all && live && brief === null ? <p className="lede">The advisors are still speaking. The brief follows the last of them.</p> : null}
         {!all && !live && brief === null ? (
@@ -157,10 +157,10 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
     <>
       <section className="recommendation" aria-labelledby="brief-recommendation">
         <h2 id="brief-recommendation">Recommendation</h2>
-        <p className="recommendation-words">{inline(recommendation.summary)}</p>
+        <p className="recommendation-words" dir="auto">{inline(recommendation.summary)}</p>
         <Level of={recommendation.confidence} word={CONFIDENCE[recommendation.confidence] ?? recommendation.confidence} />
       </section>
-      {silent ? <p className="silent">Not heard: {silent}. You can ask again from the row above.</p> : null}
+      {silent ? <p className="silent" dir="auto">Not heard: {silent}. You can ask again from the row above.</p> : null}
       {consensus.areas.length > 0 ? (
         <section aria-labelledby="brief-agreement">
           <div className="section-head">
@@ -177,8 +177,8 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
             {tensions.map((tension, at) => (
               <li key={at}>
                 <Pair store={store} names={tension.between} />
-                <p className="tension-issue">{inline(tension.issue)}</p>
-                <p className="tension-implication">{inline(tension.implication)}</p>
+                <p className="tension-issue" dir="auto">{inline(tension.issue)}</p>
+                <p className="tension-implication" dir="auto">{inline(tension.implication)}</p>
               </li>
             ))}
           </ul>
@@ -206,7 +206,9 @@ function Points({ items, className = "" }: { items: readonly string[]; className
   return (
     <ul className={`points ${className}`}>
       {items.map((item, at) => (
-        <li key={at}>{inline(item)}</li>
+        <li key={at} dir="auto">
+          {inline(item)}
+        </li>
       ))}
     </ul>
   );
@@ -219,7 +221,7 @@ function Pair({ store, names }: { store: SessionStore; names: readonly string[] 
       {names.map((name, at) => {
         const advisor = Object.values(advisors).find((one) => one.name === name || one.id === name);
         return (
-          <span key={at} className="pair-one">
+          <span key={at} className="pair-one" dir="auto">
             {at > 0 ? <span className="pair-against">{names.length === 2 ? "against" : "·"}</span> : null}
             {advisor ? (
               <Link to={paths.advisor(store.id, advisor.id)}>

@@ -141,8 +141,8 @@ function Faces(): ReactNode {
         <li key={persona.id}>
           <Mark id={persona.id} name={persona.name} contributionType={persona.contributionType} />
           <span>
-            <strong>{persona.name}</strong>
-            <span className="faces-role">{persona.role}</span>
+            <strong dir="auto">{persona.name}</strong>
+            <span className="faces-role" dir="auto">{persona.role}</span>
           </span>
         </li>
       ))}
@@ -174,7 +174,7 @@ function SessionItem({ session, showsPlace, onDeleted }: SessionItemProps): Reac
   return (
     <li className="session">
       <Link to={session.hasBrief ? paths.brief(session.id) : paths.session(session.id)} className="session-link">
-        <span className="session-decision">{session.decision}</span>
+        <span className="session-decision" dir="auto">{session.decision}</span>
         <span className="session-facts">
           {session.live ? (
             <span className="live">
@@ -186,8 +186,8 @@ function SessionItem({ session, showsPlace, onDeleted }: SessionItemProps): Reac
           <span>{count(session.personaCount, "advisor")}</span>
           {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
           <span>{modelName(session.model)}</span>
-          {showsPlace && session.workspace ? <span>{session.workspace}</span> : null}
-          {session.owner ? <span>{session.owner}</span> : null}
+          {showsPlace && session.workspace ? <span dir="auto">{session.workspace}</span> : null}
+          {session.owner ? <span dir="auto">{session.owner}</span> : null}
           <time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time>
         </span>
       </Link>

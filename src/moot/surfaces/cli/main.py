@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -30,6 +31,7 @@ from moot.surfaces.cli.spending import spending
 from moot.surfaces.cli.validate import validate_challenge, validate_proposal
 from moot.surfaces.cli.worker import worker
 from moot.surfaces.cli.workflow import workflow
+from moot.texts.characters import strip_controls
 
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
@@ -93,10 +95,15 @@ app.add_typer(models, name="models")
 
 
 def main() -> None:
-    app()
+    app(args=_arguments())
 
 
 def agentd() -> None:
     """The same program under another name: changes are in agentd/changes."""
     call_as("agentd")
-    app(prog_name="agentd")
+    app(args=_arguments(), prog_name="agentd")
+
+
+def _arguments() -> list[str]:
+    """What was typed or pasted, without characters that act."""
+    return [strip_controls(argument) for argument in sys.argv[1:]]

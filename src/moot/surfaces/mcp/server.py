@@ -17,6 +17,7 @@ from moot.errors import MootError
 from moot.review_tools import ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.surfaces.mcp import reviewing
+from moot.texts.characters import strip_controls_in
 from moot.texts.faults import explain
 from moot.workspace.change_state import now
 from moot.workspace.changes import ChangeFolders
@@ -57,6 +58,9 @@ class Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        # A review with such characters is refused, because what is written must be what was sent.
+        if name != "append_review":
+            arguments = strip_controls_in(arguments)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

@@ -22,6 +22,7 @@ from moot.flows.board_events import (
 )
 from moot.flows.board_state import Step
 from moot.personas import Contribution
+from moot.texts.characters import strip_controls
 
 MAX_CONTENT = 10_000
 
@@ -42,6 +43,15 @@ class Payload(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
+class Received(Payload):
+    """What a client says."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _strip_controls(cls, value: Any) -> Any:
+        return strip_controls(value) if isinstance(value, str) else value
+
+
 def _text(most: int) -> Any:
     return StringConstraints(min_length=1, max_length=most, pattern=_NOT_BLANK)
 
@@ -57,7 +67,7 @@ Id = Annotated[str, _text(64)]
 SessionId = Annotated[str, StringConstraints(pattern=_NO_NUL)]
 
 
-class Answered(Payload):
+class Answered(Received):
     question: Annotated[str, _text_if_any(MAX_ANSWER)]
     answer: Annotated[str, _text_if_any(MAX_ANSWER)]
 
@@ -65,13 +75,13 @@ class Answered(Payload):
 Answers = Annotated[list[Answered], Field(max_length=MAX_ANSWERS)]
 
 
-class Exchanged(Payload):
+class Exchanged(Received):
     challenge_text: ChallengeText
     reply_content: Annotated[str, _text_if_any(MAX_CONTENT)]
     is_reply_complete: bool = True
 
 
-class Responded(Payload):
+class Responded(Received):
     persona_id: Id
     persona_name: Annotated[str, _text_if_any(200)] = ""
     content: Annotated[str, _text_if_any(MAX_CONTENT)]
@@ -79,18 +89,18 @@ class Responded(Payload):
     challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)] = []
 
 
-class QuestionsRequest(Payload):
+class QuestionsRequest(Received):
     decision: Decision
 
 
-class SessionRequest(Payload):
+class SessionRequest(Received):
     decision: Decision
     answers: Answers = []
     panel: Id = "board"
     mode: Mode = "independent"
 
 
-class ChallengeRequest(Payload):
+class ChallengeRequest(Received):
     persona_id: Id
     decision: Decision
     answers: Answers = []
@@ -100,7 +110,7 @@ class ChallengeRequest(Payload):
     session_id: Id | None = None
 
 
-class BriefRequest(Payload):
+class BriefRequest(Received):
     decision: Decision
     answers: Answers = []
     responses: Annotated[list[Responded], Field(min_length=1, max_length=MAX_MEMBERS)]
@@ -114,19 +124,19 @@ class BriefRequest(Payload):
         return responses
 
 
-class RetryRequest(Payload):
+class RetryRequest(Received):
     """Without a persona: everybody who did not answer."""
 
     persona_id: Id | None = None
 
 
-class StopRequest(Payload):
+class StopRequest(Received):
     """Without a persona: everybody, and the brief."""
 
     persona_id: Id | None = None
 
 
-class SignInRequest(Payload):
+class SignInRequest(Received):
     token: Annotated[str, _text_if_any(200)]
 
 
