@@ -24,6 +24,7 @@ from moot.flows.board_events import (
     BriefFailed,
     ChallengeMade,
     ChallengeReplied,
+    ConditionTicked,
     Consensus,
     DecisionPresented,
     Member,
@@ -101,7 +102,7 @@ Confidence: moderate
 
 Conditions:
 
-- Cash lasts
+- [ ] Cash lasts
 
 ### Agreement
 
@@ -198,7 +199,7 @@ def test_brief_alone_is_a_document_of_its_own() -> None:
     assert brief_of(BRIEF, advisors=SESSION.advisors) == (
         "# Board brief\n\n> Lisbon?\n\n"
         "## Recommendation\n\nConfidence: moderate\n\n> Go, in spring.\n>\n> Not before.\n\n"
-        "Conditions:\n\n- Cash lasts\n\n"
+        "Conditions:\n\n- [ ] Cash lasts\n\n"
         "## Agreement\n\nStrength: strong\n\n- The market is real\n\n"
         "## Tensions\n\n- **The Strategist / The Mentor**: Speed or depth\n  - Implication: Hire first\n\n"
         "## Blind spots\n\n- Nobody asked the customers\n\n"
@@ -284,11 +285,23 @@ def test_html_tells_the_same_with_headings_and_paragraphs() -> None:
 
 
 def test_words_in_html_begin_at_the_side_that_they_are_written_from() -> None:
-    said = "שלום\n\n# מה\n\n> כן\n\n- א\n  1. ב\n\n| א | b |\n|--|--|\n| ג | d |"
+    said = "שלום\n\n# מה\n\n> כן\n\n- א\n\n  1. ב\n\n| א | b |\n|--|--|\n| ג | d |"
     page = board_html(session_of([said] * TEXTS), session_id="s-1", when=WHEN)
-    shown = re.findall(r"<(h\d|p|li|blockquote|strong|table|td|th)((?: [^>]*)?)>", page)
+    shown = re.findall(r"<(h\d|p|ol|strong|td|th)((?: [^>]*)?)>", page)
     assert len(shown) > 50
-    assert [tag for tag, rest in shown if 'dir="auto"' not in rest] == []
+    # A list is of one direction: what is in it has none of its own.
+    assert {tag for tag, rest in shown if 'dir="auto"' not in rest} == {"p"}
+    assert page.count("<p>") == page.count("<li>\n<p>")
+    assert '<ul dir="auto">\n<li>' in page
+
+
+def test_a_condition_that_is_met_is_ticked_in_every_record() -> None:
+    ticked = BOARD.advance(SESSION, ConditionTicked("Cash lasts"))
+    assert "\n- [x] Cash lasts\n" in markdown_of(ticked)
+    assert "\n- [x] Cash lasts\n" in brief_markdown(ticked)
+    assert '<li><span class="box">☑</span> Cash lasts</li>' in html_of(ticked)
+    assert '<li><span class="box">☐</span> Cash lasts</li>' in html_of(SESSION)
+    assert board_json(ticked, session_id="s-1", when=WHEN)["tickedConditions"] == ["Cash lasts"]
 
 
 def test_json_is_plain_and_complete() -> None:
@@ -304,6 +317,7 @@ def test_json_is_plain_and_complete() -> None:
     assert json.loads(json.dumps(record)) == record
     assert record == {
         "id": "s-1",
+        "title": "Should we open\nin Lisbon?",
         "createdAt": "2026-03-09T14:05:00+00:00",
         "decision": "Should we open\nin Lisbon?",
         "answers": [{"question": "Why now?", "answer": "Rent is low."}],
@@ -383,6 +397,7 @@ def test_json_is_plain_and_complete() -> None:
             },
         },
         "briefStale": True,
+        "tickedConditions": [],
         "briefError": None,
         "usage": {"inputTokens": 4000, "outputTokens": 800, "costUsd": 0.06},
     }

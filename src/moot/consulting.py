@@ -101,7 +101,7 @@ class Consulting:
     async def _convened(self, question: str, context: str) -> str | None:
         """The session in which the board was asked just this before."""
         answers = known(context)
-        for session in await (await self._moot.store()).sessions(BOARD.name, limit=20):
+        for session in await (await self._moot.store()).sessions(BOARD.name, limit=20, pinned_first=False):
             try:
                 state = await self._moot.folded(session)
             except MootError:

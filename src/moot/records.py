@@ -54,6 +54,8 @@ class _Point:
     text: str
     lead: str = ""
     gloss: str = ""
+    ticked: bool | None = None
+    """Nothing where it is not for ticking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,10 @@ def _one_line(text: str) -> str:
 # -- what a record says --------------------------------------------------------------------------
 
 
-def _record(state: BoardState, session_id: str, when: datetime, *, tiny: bool) -> Iterator[_Block]:
-    yield _Heading(1, "Board session")
+def _record(
+    state: BoardState, session_id: str, when: datetime, *, tiny: bool, title: str
+) -> Iterator[_Block]:
+    yield _Heading(1, title or "Board session")
     if tiny:
         yield _Note(SMALL_MODEL)
     yield _Heading(2, "Decision")
@@ -102,22 +106,24 @@ def _brief_of(state: BoardState) -> Iterator[_Block]:
             yield _Note("What the model wrote:")
             yield _Said(failure.raw)
     if state.brief is not None:
-        yield from _brief(state.brief, 3, stale=state.brief_stale)
+        yield from _brief(state, state.brief, 3)
     elif failure is None:
         yield _Note("There is no brief yet.")
     yield from _unheard(state.advisors, 3)
 
 
-def _brief(brief: Brief, level: int, *, stale: bool) -> Iterator[_Block]:
-    if stale:
+def _brief(state: BoardState, brief: Brief, level: int) -> Iterator[_Block]:
+    if state.brief_stale:
         yield _Note("Out of date: advisors have spoken since this brief was written.")
     recommendation, consensus = brief.recommendation, brief.consensus
     yield _Heading(level, "Recommendation")
     yield _Note(f"Confidence: {recommendation.confidence}")
     yield _Said(recommendation.summary)
-    if conditions := _plain_points(recommendation.conditions):
+    if conditions := tuple(
+        _Point(text, ticked=ticked) for text, ticked in state.conditions if _one_line(text)
+    ):
         yield _Note("Conditions:")
-        yield conditions
+        yield _Points(conditions)
     yield _Heading(level, "Agreement")
     yield _Note(f"Strength: {consensus.strength}")
     yield _plain_points(consensus.areas) or _Note("The board agreed on nothing in particular.")
@@ -216,8 +222,11 @@ _ACTIVE = re.compile(r"[\\`*_\[\]<&~#]|\A[-+=>]")
 _NUMBERED = re.compile(r"\A(\d+)([.)])")
 
 
-def board_markdown(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
-    return _markdown(_record(state, session_id, when, tiny=tiny))
+def board_markdown(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
+) -> str:
+    """`title` is what the person calls the session, if they gave it a name."""
+    return _markdown(_record(state, session_id, when, tiny=tiny, title=title))
 
 
 def brief_markdown(state: BoardState, *, tiny: bool = False) -> str:
@@ -227,7 +236,7 @@ def brief_markdown(state: BoardState, *, tiny: bool = False) -> str:
     if tiny:
         blocks.append(_Note(SMALL_MODEL))
     blocks.append(_Said(state.decision))
-    blocks.extend(_brief(state.brief, 2, stale=state.brief_stale))
+    blocks.extend(_brief(state, state.brief, 2))
     blocks.extend(_unheard(state.advisors, 2))
     return _markdown(blocks)
 
@@ -252,7 +261,8 @@ def _markdown_block(block: _Block) -> str:
 def _markdown_point(point: _Point) -> str:
     lead = f"**{_literal(point.lead)}**: " if _one_line(point.lead) else ""
     gloss = f"\n  - {_literal(point.gloss)}" if point.gloss else ""
-    return f"- {lead}{_literal(point.text)}{gloss}"
+    box = "" if point.ticked is None else "[x] " if point.ticked else "[ ] "
+    return f"- {box}{lead}{_literal(point.text)}{gloss}"
 
 
 def _quoted(line: str) -> str:
@@ -280,6 +290,8 @@ h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
 h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
 p, ul { margin: 0.5rem 0; }
 ul { padding-inline-start: 1.25rem; }
+li:has(.box) { list-style: none; }
+.box { color: var(--muted); font-size: 1.1em; }
 .note { color: var(--muted); }
 .label { margin-top: 1.25rem; font-weight: 600; }
 blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
@@ -303,16 +315,19 @@ blockquote tr { border-bottom: 1px solid var(--rule); }
 """
 
 
-def board_html(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
+def board_html(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
+) -> str:
     """One file that needs nothing else. Its policy forbids whatever escaping should have prevented."""
-    body = "\n".join(_html_block(block) for block in _record(state, session_id, when, tiny=tiny))
+    blocks = _record(state, session_id, when, tiny=tiny, title=title)
+    body = "\n".join(_html_block(block) for block in blocks)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(shorten(_one_line(state.decision), 70, placeholder="…"))} (board session)</title>
+<title>{_text(shorten(_one_line(title or state.decision), 70, placeholder="…"))} (board session)</title>
 <style>{_STYLE}</style>
 </head>
 <body>
@@ -332,7 +347,7 @@ def _html_block(block: _Block) -> str:
             return f'<p class="note" dir="auto">{_text(text)}</p>'
         case _Said(text, label):
             above = f'<p class="label" dir="auto">{_text(label)}</p>\n' if _one_line(label) else ""
-            return f'{above}<blockquote dir="auto">\n{_rendered(text)}\n</blockquote>'
+            return f"{above}<blockquote>\n{_rendered(text)}\n</blockquote>"
         case _Points(points):
             return "<ul>\n" + "\n".join(_html_point(point) for point in points) + "\n</ul>"
 
@@ -340,23 +355,27 @@ def _html_block(block: _Block) -> str:
 def _html_point(point: _Point) -> str:
     lead = f'<strong dir="auto">{_text(point.lead)}</strong>: ' if _one_line(point.lead) else ""
     gloss = f'\n<p dir="auto">{_text(point.gloss)}</p>' if point.gloss else ""
+    if point.ticked is not None:
+        lead = f'<span class="box">{"☑" if point.ticked else "☐"}</span> {lead}'
     return f'<li dir="auto">{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>'
 
 
-_BLOCKS = ("p", "li", "ul", "ol", "blockquote", "table", "td", "th")
-"""Each begins at the side that its own words begin at."""
+_BLOCKS = ("p", "ul", "ol", "td", "th")
+"""Each begins at the side that its own words begin at. What is in a list begins where the list does."""
 
 
 def _rendered(text: str) -> str:
     """A speaker's Markdown as the page draws it: no HTML of theirs, no image, no heading that would stand in
     the document's own outline, and links to the web only."""
     tokens = _DRAWN.parse("\n".join(_lines(text)))
+    lists = 0
     for token in tokens:
+        lists += token.nesting if token.tag in ("ul", "ol") else 0
         if token.type in ("heading_open", "heading_close"):
             token.tag = "p"
         if token.type == "heading_open":
             token.attrSet("class", "said-heading")
-        if token.nesting == 1 and token.tag in _BLOCKS:
+        if token.nesting == 1 and token.tag in _BLOCKS and not (lists and token.tag == "p"):
             token.attrSet("dir", "auto")
         if token.tag in ("td", "th"):
             token.attrs.pop("style", None)
@@ -380,10 +399,13 @@ def _text(text: str) -> str:
 # -- JSON ----------------------------------------------------------------------------------------
 
 
-def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> dict[str, Any]:
+def board_json(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
+) -> dict[str, Any]:
     """Plain JSON values, every text as it was said."""
     return {
         "id": session_id,
+        "title": title or state.decision,
         "createdAt": when.isoformat(),
         "decision": state.decision,
         "answers": [{"question": answer.question, "answer": answer.answer} for answer in state.answers],
@@ -404,6 +426,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool
         "responses": [_response(advisor) for advisor in state.advisors],
         "brief": None if state.brief is None else msgspec.json.decode(msgspec.json.encode(state.brief)),
         "briefStale": state.brief_stale,
+        "tickedConditions": [condition for condition, ticked in state.conditions if ticked],
         "briefError": None if state.brief_failure is None else state.brief_failure.message,
         "usage": {
             "inputTokens": _tokens_read(state),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from moot.flows.board import BOARD
@@ -63,4 +64,6 @@ def keep(folder: Path, happened: Sequence[BoardEvent]) -> str:
             session = await store.create(BOARD.name, first.decision, [BOARD.encode(one) for one in happened])
             return session.id
 
-    return asyncio.run(create())
+    # In a thread of its own: a test with a browser runs in a loop.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(create())).result()

@@ -200,12 +200,12 @@ export function closeOpen(text: string): string {
   return closed;
 }
 
-/** The caret stands in the very last item. */
+/** The caret stands in the very last item. The list has the direction, not the items: its marks stand at one side. */
 function ListView({ list, caret }: { list: List; caret: ReactNode }): ReactNode {
   const items = list.items.map((item, at) => {
     const here = at === list.items.length - 1 ? caret : null;
     return (
-      <li key={at} dir="auto">
+      <li key={at}>
         {inline(item.text)}
         {item.lists.map((inner, n) => (
           <ListView key={n} list={inner} caret={n === item.lists.length - 1 ? here : null} />
@@ -237,7 +237,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
       // It scrolls by itself when it is wide, and so has to take the focus.
       return (
         <div className="md-table" role="group" aria-label="Table" tabIndex={0}>
-          <table dir="auto">
+          <table>
             <thead>
               <tr>
                 {block.head.map((cell, at) => {

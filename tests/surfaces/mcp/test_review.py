@@ -45,6 +45,8 @@ ALL_TOOLS = [
     "abandon_change",
     "convene_board",
     "ask_persona",
+    "get_board",
+    "tick_condition",
 ]
 
 

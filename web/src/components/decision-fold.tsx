@@ -3,16 +3,20 @@ import type { Answer } from "../wire";
 
 interface Props {
   decision: string;
+  /** What stands there while it is folded. */
+  title?: string;
   answers?: readonly Answer[];
 }
 
 /** The decision, folded to one line, on every step. */
-export const DecisionFold = memo(function DecisionFold({ decision, answers = [] }: Props): ReactNode {
+export const DecisionFold = memo(function DecisionFold({ decision, title = decision, answers = [] }: Props): ReactNode {
   return (
     <details className="decision-fold">
       <summary>
         <span className="decision-label">The decision</span>
-        <span className="decision-line" dir="auto">{decision}</span>
+        <span className="decision-line" dir="auto">
+          {title}
+        </span>
         <Chevron />
       </summary>
       <div className="decision-whole">

@@ -195,16 +195,42 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
       {recommendation.conditions.length > 0 ? (
         <section aria-labelledby="brief-conditions">
           <h2 id="brief-conditions">Conditions</h2>
-          <Points items={recommendation.conditions} className="conditions" />
+          <Conditions store={store} items={recommendation.conditions} />
         </section>
       ) : null}
     </>
   );
 });
 
-function Points({ items, className = "" }: { items: readonly string[]; className?: string }): ReactNode {
+/** The person ticks what is met; the server keeps it with the session. */
+function Conditions({ store, items }: { store: SessionStore; items: readonly string[] }): ReactNode {
+  const ticked = useSession(store, useCallback((s: SessionState) => s.ticked, []));
+  const [problem, setProblem] = useState<string | null>(null);
+  const met = items.filter((item) => ticked.includes(item)).length;
   return (
-    <ul className={`points ${className}`}>
+    <>
+      <ul className="points conditions" aria-label={`${met} of ${items.length} met`}>
+        {items.map((item, at) => (
+          <li key={at}>
+            <label dir="auto">
+              <input type="checkbox" checked={ticked.includes(item)} onChange={(event) => void store.tick(item, event.target.checked).then(setProblem)} />
+              <span>{inline(item)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {problem !== null ? (
+        <p className="field-problem" role="alert">
+          The tick was not kept: {problem}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Points({ items }: { items: readonly string[] }): ReactNode {
+  return (
+    <ul className="points">
       {items.map((item, at) => (
         <li key={at} dir="auto">
           {inline(item)}

@@ -20,6 +20,7 @@ from moot.flows.board_events import (
     BriefRequested,
     ChallengeReplied,
     ChallengeWithdrawn,
+    ConditionTicked,
     QuestionsDrafted,
     QuestionsFailed,
     RecordRequested,
@@ -198,6 +199,8 @@ class BoardNarrator:
                 self._tell_failure(kind, message, wait)
             case QuestionsFailed(kind, message, wait) | ChallengeWithdrawn(_, kind, message, wait):
                 self._tell_failure(kind, message, wait)
+            case ConditionTicked():
+                screen.say("\n".join(condition_lines(self._state(), screen.columns())))
             case RecordRequested(file):
                 self._export(file)
         self._waiting.show()
@@ -320,11 +323,19 @@ def brief_lines(state: BoardState, brief: Brief, columns: int, *, tiny: bool = F
     yield "\nBlind spots"
     yield from _points(brief.blind_spots, columns)
     yield "\nConditions"
-    yield from _points(recommendation.conditions, columns)
+    yield from condition_lines(state, columns)
     silent = [a for a in state.advisors if a.failure is not None]
     if silent:
         yield "\nWho did not answer"
         yield from _points(tuple(a.member.shown for a in silent), columns)
+
+
+def condition_lines(state: BoardState, columns: int) -> Iterator[str]:
+    """With the numbers by which they are ticked."""
+    for number, (condition, ticked) in enumerate(state.conditions, start=1):
+        yield from _hung(f"{number}. [{'x' if ticked else ' '}] ", condition, columns)
+    if not state.conditions:
+        yield "None were found."
 
 
 def _points(items: tuple[str, ...], columns: int) -> Iterator[str]:

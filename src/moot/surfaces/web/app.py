@@ -26,6 +26,7 @@ from moot.surfaces.web.proxies import Proxies
 from moot.surfaces.web.refusals import Refused, add_refusals
 from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
 from moot.surfaces.web.watched import Watched
+from moot.texts.characters import strip_controls
 from moot.texts.small_model import BETTER_MODEL
 
 
@@ -65,6 +66,7 @@ def create_app(
     add_signing_in(app, door)
     _board_routes(app, moot)
     _session_routes(app)
+    _upkeep_routes(app)
     add_health(app)
     add_pages(app)
     return app
@@ -232,11 +234,15 @@ def _session_routes(app: FastAPI) -> None:
         workspace: Literal["this", "all"] = "this",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
+        search: Annotated[str, Query(max_length=200)] = "",
     ) -> wire.SessionsOut:
+        """With `search`, those whose title or decision has all of its words."""
         boards = _boards(request)
         listed = []
         after = payloads.Place.of(before) if before else None
-        found = await boards.sessions(limit + 1, after, everywhere=workspace == "all")
+        found = await boards.sessions(
+            limit + 1, after, everywhere=workspace == "all", search=strip_controls(search)
+        )
         found, more = found[:limit], len(found) > limit
         driven = await boards.engine.driven([session.id for session in found])
         for session in found:
@@ -258,12 +264,6 @@ def _session_routes(app: FastAPI) -> None:
             last_event_id=await boards.settled_frames(found, state),
         )
         return wire.SessionOut(session=body)
-
-    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
-    async def delete(request: Request, session_id: wire.SessionId) -> Response:
-        await _boards(request).delete(session_id)
-        await _note(request, "deleted", session_id)
-        return Response(status_code=204)
 
     @app.post(
         "/api/board/sessions/{session_id}/retry",
@@ -337,6 +337,7 @@ def _session_routes(app: FastAPI) -> None:
             "session_id": found.id,
             "when": found.created_at,
             "tiny": boards.tiny(state.model),
+            "title": found.name,
         }
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":
@@ -348,3 +349,35 @@ def _session_routes(app: FastAPI) -> None:
         else:
             text = records.board_markdown(state, **facts)
         return PlainTextResponse(text, headers=name, media_type="text/markdown")
+
+
+def _upkeep_routes(app: FastAPI) -> None:
+    """What a person does to a session in which nobody speaks."""
+
+    @app.patch(
+        "/api/board/sessions/{session_id}",
+        status_code=204,
+        responses=problems(403, 404, 413),
+        response_class=Response,
+    )
+    async def change(request: Request, session_id: wire.SessionId, asked: wire.SessionChange) -> Response:
+        await _boards(request).change(session_id, title=asked.title, pinned=asked.pinned)
+        await _note(request, "renamed or pinned", session_id)
+        return Response(status_code=204)
+
+    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
+    async def delete(request: Request, session_id: wire.SessionId) -> Response:
+        await _boards(request).delete(session_id)
+        await _note(request, "deleted", session_id)
+        return Response(status_code=204)
+
+    @app.post(
+        "/api/board/sessions/{session_id}/conditions",
+        status_code=204,
+        responses=problems(403, 404, 409, 413),
+        response_class=Response,
+    )
+    async def tick(request: Request, session_id: wire.SessionId, asked: wire.ConditionRequest) -> Response:
+        await _boards(request).tick(session_id, asked.condition, ticked=asked.ticked)
+        await _note(request, "ticked a condition", session_id)
+        return Response(status_code=204)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from moot.application import MAX_TITLE
 from moot.flows.board_events import (
     MAX_ANSWER,
     MAX_ANSWERS,
@@ -29,7 +30,7 @@ MAX_CONTENT = 10_000
 _NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NULs, and no model wants any."""
 _NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
-PLACE = r"^[0-9]{1,17}-[a-z0-9-]{1,64}$"
+PLACE = r"^p?[0-9]{1,17}-[a-z0-9-]{1,64}$"
 
 FORMS = {
     _NO_NUL: "must not contain NUL characters",
@@ -134,6 +135,20 @@ class StopRequest(Received):
     """Without a persona: everybody, and the brief."""
 
     persona_id: Id | None = None
+
+
+class SessionChange(Received):
+    """What is given is changed. An empty title takes the given one back."""
+
+    title: Annotated[str, _text_if_any(MAX_TITLE)] | None = None
+    pinned: bool | None = None
+
+
+class ConditionRequest(Received):
+    """A condition is known by its words, as the brief has them."""
+
+    condition: Content
+    ticked: bool = True
 
 
 class SignInRequest(Received):
@@ -261,6 +276,9 @@ class ResponseOut(Payload):
 
 class SessionBody(Payload):
     id: str
+    title: str
+    """What the person calls it, or else the decision."""
+    pinned: bool
     decision: str
     answers: list[Answered]
     mode: Mode
@@ -272,6 +290,7 @@ class SessionBody(Payload):
     brief: BriefBody | None
     brief_stale: bool
     brief_error: str | None
+    ticked_conditions: list[str]
     usage: TotalOut
     live: bool
     paused: bool
@@ -287,6 +306,9 @@ class SessionOut(Payload):
 
 class SessionSummary(Payload):
     id: str
+    title: str
+    """What the person calls it, or else the decision."""
+    pinned: bool
     decision: str
     step: Step
     persona_count: int
