@@ -286,13 +286,17 @@ _STYLE = """
 }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 Inter, system-ui, sans-serif; }
 main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wrap: anywhere; }
-h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
-h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
+h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; text-wrap: balance; }
+h1, h2 { font-family: "Source Serif 4", Georgia, serif; font-weight: 560; letter-spacing: -0.02em; }
+h1 { font-size: clamp(2rem, 1.5rem + 2.2vw, 2.875rem); line-height: 1.1; }
+h2 { font-size: 1.625rem; margin-top: 3rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); }
+h3, h4 { font-size: 1rem; }
+li { font: 1.0625rem/1.5 "Source Serif 4", Georgia, serif; margin: 0.35rem 0; }
 p, ul { margin: 0.5rem 0; }
 ul { padding-inline-start: 1.25rem; }
 li:has(.box) { list-style: none; }
 .box { color: var(--muted); font-size: 1.1em; }
-.note { color: var(--muted); }
+.note { color: var(--muted); font-size: 0.875rem; }
 .label { margin-top: 1.25rem; font-weight: 600; }
 blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
 blockquote p { margin: 0 0 0.9rem; }
