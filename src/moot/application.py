@@ -508,6 +508,6 @@ def _folded(session: Session, logged: Sequence[Logged]) -> Any:
     if flow is None or not logged:
         raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
     try:
-        return flow.fold([flow.decode(entry.body) for entry in logged])
+        return flow.fold([flow.decode_stored(entry.body) for entry in logged])
     except (msgspec.DecodeError, UnicodeDecodeError, UserMistake) as error:
         raise FileDamaged(f"session {session.id}", f"cannot be read: {error}") from error

@@ -93,7 +93,7 @@ class StoredLog(Generic[E]):
 
     async def news(self) -> list[E]:
         logged = await self._store.events(self._session_id, after=self.seq)
-        events = [self._flow.decode(entry.body) for entry in logged]
+        events = [self._flow.decode_stored(entry.body) for entry in logged]
         self.seq = logged[-1].seq if logged else self.seq
         return events
 
