@@ -39,7 +39,7 @@ def test_nothing_is_written_before_a_page_is_asked_for() -> None:
 
 
 def a_document(**schemas: Any) -> dict[str, Any]:
-    limited = {
+    limited: dict[str, dict[str, Any]] = {
         "SessionRequest": {"decision": {"maxLength": 5}, "answers": {"maxItems": 4}},
         "Answered": {"answer": {"maxLength": 3}},
         "ChallengeRequest": {"challengeText": {"maxLength": 2}, "priorChallenges": {"maxItems": 1}},
