@@ -122,7 +122,7 @@ export interface PersonaError {
   readonly type: "persona_error";
   readonly personaId: string;
   readonly message: string;
-  readonly kind?: string;
+  readonly kind: string;
 }
 
 export interface PersonaOut {

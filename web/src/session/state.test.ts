@@ -74,7 +74,7 @@ describe("a session's events", () => {
   });
 
   it("keep one advisor's failure to that advisor, and take a retry", () => {
-    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone" }]);
+    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone", kind: "" }]);
     expect(failed.advisors["three"]).toMatchObject({ phase: "failed", error: "gone", content: "" });
     expect(allSettled(failed)).toBe(true);
     const retried = reduce(failed, { type: "retry", personaId: "three" });

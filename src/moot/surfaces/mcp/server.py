@@ -59,8 +59,8 @@ class Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        # A review with such characters is refused, because what is written must be what was sent.
-        if name != "append_review":
+        # A path or a review with such characters is refused: what is read or written must be what was named.
+        if name not in reviewing.TOOLS:
             arguments = strip_controls_in(arguments)
         try:
             return await super().call_tool(name, arguments, context)
