@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from moot.texts.small_model import SMALL_MODEL
+
 Schema = dict[str, Any]
 
 NOTE = "/** Written by docs/generate.py from the server's OpenAPI document: change it, run `make docs`. */\n"
@@ -18,6 +20,7 @@ LIMITS = {
     "answer": ("Answered", "answer", "maxLength"),
     "challenge": ("ChallengeRequest", "challengeText", "maxLength"),
     "challenges": ("ChallengeRequest", "priorChallenges", "maxItems"),
+    "title": ("SessionChange", "title", "maxLength"),
 }
 """Those that the page's fields observe while somebody types."""
 
@@ -25,11 +28,22 @@ LIMITS = {
 def wire_types(document: Schema) -> str:
     schemas = document["components"]["schemas"]
     limits = ", ".join(
-        f"{name}: {schemas[model]['properties'][field][keyword]}"
+        f"{name}: {_limit(schemas[model]['properties'][field], keyword)}"
         for name, (model, field, keyword) in LIMITS.items()
     )
     parts = [NOTE, *(_declaration(name, schemas[name]) for name in sorted(schemas))]
-    return "\n".join([*parts, f"export const LIMITS = {{ {limits} }} as const;\n"])
+    return "\n".join(
+        [
+            *parts,
+            f"export const LIMITS = {{ {limits} }} as const;\n",
+            f"export const SMALL_MODEL = {json.dumps(SMALL_MODEL)};\n",
+        ]
+    )
+
+
+def _limit(schema: Schema, keyword: str) -> int:
+    """Also of a field that may be left out."""
+    return next(int(one[keyword]) for one in (schema, *schema.get("anyOf", ())) if keyword in one)
 
 
 def _declaration(name: str, schema: Schema) -> str:

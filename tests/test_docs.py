@@ -39,10 +39,11 @@ def test_nothing_is_written_before_a_page_is_asked_for() -> None:
 
 
 def a_document(**schemas: Any) -> dict[str, Any]:
-    limited = {
+    limited: dict[str, dict[str, Any]] = {
         "SessionRequest": {"decision": {"maxLength": 5}, "answers": {"maxItems": 4}},
         "Answered": {"answer": {"maxLength": 3}},
         "ChallengeRequest": {"challengeText": {"maxLength": 2}, "priorChallenges": {"maxItems": 1}},
+        "SessionChange": {"title": {"anyOf": [{"type": "string", "maxLength": 6}, {"type": "null"}]}},
     }
     needed = {
         name: {"properties": {field: {"type": "string", **limit} for field, limit in fields.items()}}
@@ -81,8 +82,8 @@ export interface Said {
         in written
     )
     assert 'export type Who = "you" | "me";\n' in written
-    limits = "{ decision: 5, answers: 4, answer: 3, challenge: 2, challenges: 1 }"
-    assert written.endswith(f"export const LIMITS = {limits} as const;\n")
+    limits = "{ decision: 5, answers: 4, answer: 3, challenge: 2, challenges: 1, title: 6 }"
+    assert f"export const LIMITS = {limits} as const;\n" in written
 
 
 def test_a_schema_that_has_no_type_for_the_page_is_an_error() -> None:

@@ -432,6 +432,13 @@ def line_of(beginning: str) -> int:
             "within a clause",
         ),
         ("name: The Skipper", "name: [The Skipper", "front matter", line_of("name") + 1, "YAML"),
+        (
+            "name: The Skipper",
+            'name: "The \\u202eSkipper"',
+            "name",
+            line_of("name"),
+            "one line without control characters",
+        ),
         ("name: The", "name: A\nname: The", "front matter", line_of("name") + 1, "twice"),
     ],
 )

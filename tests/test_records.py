@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from moot.flows.board_events import (
     BriefFailed,
     ChallengeMade,
     ChallengeReplied,
+    ConditionTicked,
     Consensus,
     DecisionPresented,
     Member,
@@ -100,7 +102,7 @@ Confidence: moderate
 
 Conditions:
 
-- Cash lasts
+- [ ] Cash lasts
 
 ### Agreement
 
@@ -165,12 +167,18 @@ Did not answer: connection refused
 """
 
 
+def brief_of(brief: Brief, decision: str = "Lisbon?", *, stale: bool = False, **more: Any) -> str:
+    state = BoardState(decision, brief=brief, **more)
+    return brief_markdown(replace(state, brief_basis=state.contributions - stale))
+
+
 def markdown_of(state: BoardState) -> str:
     return board_markdown(state, session_id="s-1", when=WHEN)
 
 
 def html_of(state: BoardState) -> str:
-    return board_html(state, session_id="s-1", when=WHEN)
+    """Without what every element with words has, which a test of its own is about."""
+    return board_html(state, session_id="s-1", when=WHEN).replace(' dir="auto"', "")
 
 
 # -- a small session, by hand --------------------------------------------------------------------
@@ -182,16 +190,16 @@ def test_markdown_tells_the_whole_session_in_order() -> None:
 
 def test_the_markdown_of_a_speaker_is_kept_within_the_quote() -> None:
     verse = "**One**  \n  - two\n \n```\nthree < 4 <b>"
-    assert brief_markdown(BRIEF, decision=verse).startswith(
+    assert brief_of(BRIEF, verse).startswith(
         "# Board brief\n\n> **One**  \n>   - two\n>\n> ```\n> three < 4 &lt;b>\n\n## Recommendation\n"
     )
 
 
 def test_brief_alone_is_a_document_of_its_own() -> None:
-    assert brief_markdown(BRIEF, decision="Lisbon?", advisors=SESSION.advisors) == (
+    assert brief_of(BRIEF, advisors=SESSION.advisors) == (
         "# Board brief\n\n> Lisbon?\n\n"
         "## Recommendation\n\nConfidence: moderate\n\n> Go, in spring.\n>\n> Not before.\n\n"
-        "Conditions:\n\n- Cash lasts\n\n"
+        "Conditions:\n\n- [ ] Cash lasts\n\n"
         "## Agreement\n\nStrength: strong\n\n- The market is real\n\n"
         "## Tensions\n\n- **The Strategist / The Mentor**: Speed or depth\n  - Implication: Hire first\n\n"
         "## Blind spots\n\n- Nobody asked the customers\n\n"
@@ -200,14 +208,14 @@ def test_brief_alone_is_a_document_of_its_own() -> None:
 
 
 def test_brief_alone_can_say_that_it_is_out_of_date() -> None:
-    assert "\n\nOut of date: " in brief_markdown(BRIEF, stale=True)
-    assert "Out of date" not in brief_markdown(BRIEF)
+    assert "\n\nOut of date: " in brief_of(BRIEF, stale=True)
+    assert "Out of date" not in brief_of(BRIEF)
 
 
 def test_an_empty_brief_says_so_in_each_part() -> None:
     empty = Brief(Consensus(("", " \n"), "weak"), (), (), Recommendation("Wait.", "low", ()))
-    assert brief_markdown(empty) == (
-        "# Board brief\n\n## Recommendation\n\nConfidence: low\n\n> Wait.\n\n"
+    assert brief_of(empty) == (
+        "# Board brief\n\n> Lisbon?\n\n## Recommendation\n\nConfidence: low\n\n> Wait.\n\n"
         "## Agreement\n\nStrength: weak\n\nThe board agreed on nothing in particular.\n\n"
         "## Tensions\n\nNone were found.\n\n## Blind spots\n\nNone were found.\n"
     )
@@ -268,12 +276,32 @@ def test_html_tells_the_same_with_headings_and_paragraphs() -> None:
     ) in page
     assert (
         '<h3>The Mentor</h3>\n<p class="note">Grows people · sense-checker</p>\n'
-        '<blockquote>\n<p class="said-heading" dir="auto">Wait</p>\n'
-        '<p dir="auto">People are tired.</p>\n</blockquote>\n'
+        '<blockquote>\n<p class="said-heading">Wait</p>\n'
+        "<p>People are tired.</p>\n</blockquote>\n"
         '<p class="note">The reply stopped at its length limit.</p>\n'
-        '<h4>Follow-up discussion</h4>\n<p class="label" dir="auto">You</p>\n'
-        '<blockquote>\n<p dir="auto">Are they?</p>\n</blockquote>\n'
+        '<h4>Follow-up discussion</h4>\n<p class="label">You</p>\n'
+        "<blockquote>\n<p>Are they?</p>\n</blockquote>\n"
     ) in page
+
+
+def test_words_in_html_begin_at_the_side_that_they_are_written_from() -> None:
+    said = "שלום\n\n# מה\n\n> כן\n\n- א\n\n  1. ב\n\n| א | b |\n|--|--|\n| ג | d |"
+    page = board_html(session_of([said] * TEXTS), session_id="s-1", when=WHEN)
+    shown = re.findall(r"<(h\d|p|ol|strong|td|th)((?: [^>]*)?)>", page)
+    assert len(shown) > 50
+    # A list is of one direction: what is in it has none of its own.
+    assert {tag for tag, rest in shown if 'dir="auto"' not in rest} == {"p"}
+    assert page.count("<p>") == page.count("<li>\n<p>")
+    assert '<ul dir="auto">\n<li>' in page
+
+
+def test_a_condition_that_is_met_is_ticked_in_every_record() -> None:
+    ticked = BOARD.advance(SESSION, ConditionTicked("Cash lasts"))
+    assert "\n- [x] Cash lasts\n" in markdown_of(ticked)
+    assert "\n- [x] Cash lasts\n" in brief_markdown(ticked)
+    assert '<li><span class="box">☑</span> Cash lasts</li>' in html_of(ticked)
+    assert '<li><span class="box">☐</span> Cash lasts</li>' in html_of(SESSION)
+    assert board_json(ticked, session_id="s-1", when=WHEN)["tickedConditions"] == ["Cash lasts"]
 
 
 def test_json_is_plain_and_complete() -> None:
@@ -289,12 +317,14 @@ def test_json_is_plain_and_complete() -> None:
     assert json.loads(json.dumps(record)) == record
     assert record == {
         "id": "s-1",
+        "title": "Should we open\nin Lisbon?",
         "createdAt": "2026-03-09T14:05:00+00:00",
         "decision": "Should we open\nin Lisbon?",
         "answers": [{"question": "Why now?", "answer": "Rent is low."}],
         "mode": "independent",
         "model": "openai:gpt-x",
         "tiny": False,
+        "warning": None,
         "step": "review",
         "personas": [
             {
@@ -367,6 +397,7 @@ def test_json_is_plain_and_complete() -> None:
             },
         },
         "briefStale": True,
+        "tickedConditions": [],
         "briefError": None,
         "usage": {"inputTokens": 4000, "outputTokens": 800, "costUsd": 0.06},
     }
@@ -537,7 +568,7 @@ def test_nothing_said_reaches_beyond_its_place_in_the_markdown(texts: list[str])
 @given(said)
 def test_a_point_of_the_brief_is_shown_as_it_was_said(text: str) -> None:
     brief = Brief(Consensus((text,), "weak"), (), (), Recommendation("x", "low", ()))
-    tokens = MarkdownIt("commonmark").parse(brief_markdown(brief))
+    tokens = MarkdownIt("commonmark").parse(brief_of(brief))
     start = next(index for index, token in enumerate(tokens) if token.type == "list_item_open")
     children = tokens[start + 2].children or []
     assert {child.type for child in children} <= {"text", "text_special"}
@@ -617,7 +648,7 @@ def test_markdown_is_drawn_in_html() -> None:
     said = "# So\n\n- **one**\n  - two\n\n~~no~~ [a](https://example.org) [b](javascript:x)"
     said += " ![c](https://example.org/c.png)"
     page = html_of(session_of([f"{said}\n\n| a | b |\n|--|--|\n| 1 | 2 |"] * TEXTS))
-    assert '<p class="said-heading" dir="auto">So</p>' in page
+    assert '<p class="said-heading">So</p>' in page
     assert "<strong>one</strong>" in page
     assert page.count("<ul>") > html_of(HARMLESS).count("<ul>")
     assert "<s>no</s>" in page
@@ -632,7 +663,7 @@ def test_the_small_model_is_warned_of(write: Callable[..., str]) -> None:
     warning = "its advice is not worth acting on"
     assert warning in write(SESSION, session_id="s-1", when=WHEN, tiny=True)
     assert warning not in write(SESSION, session_id="s-1", when=WHEN)
-    assert warning in brief_markdown(BRIEF, tiny=True)
+    assert warning in brief_markdown(SESSION, tiny=True)
     assert board_json(SESSION, session_id="s-1", when=WHEN, tiny=True)["tiny"]
 
 
@@ -648,7 +679,6 @@ def test_the_page_itself_runs_and_loads_nothing() -> None:
         "content",
         "name",
         "class",
-        "dir",
     }
     assert "url(" not in html_of(HARMLESS)
     assert "@import" not in html_of(HARMLESS)

@@ -227,12 +227,7 @@ class Work:
         record, session = state.current, state.board_session
         assert record is not None
         name = f"board-{session}.md"
-        text = records.brief_markdown(
-            board.brief,
-            decision=board.decision,
-            advisors=board.advisors,
-            tiny=is_tiny(self._moot, board.model),
-        )
+        text = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
         self._item.write_artifact(name, lambda old: old if old is not None else text)
         marker = f"<!-- Board: {session} -->"
         body = f"The Board was asked: {state.board_question} Its brief: [{name}]({name})."

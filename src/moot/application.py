@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     AskConversation: TypeAlias = "Conversation[AskState, AskEvent]"
 
 
+MAX_TITLE = 200
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a surface was told. None is "not said"."""
@@ -345,11 +348,29 @@ class Moot:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def sessions(self, limit: int, *, everywhere: bool = False) -> list[Standing]:
-        """Newest first, of this workspace or of all; one that cannot be read does not hide the others."""
+    async def sessions(self, limit: int, *, everywhere: bool = False, search: str = "") -> list[Standing]:
+        """Pinned ones first, then the newest, of this workspace or of all; one that cannot be read does not
+        hide the others."""
         store = await self.store()
-        found = await store.sessions(limit=limit, everywhere=everywhere)
+        found = await store.sessions(limit=limit, everywhere=everywhere, search=search)
         return [_standing(s, await store.events(s.id)) for s in found]
+
+    async def session(self, session_id: str) -> Session:
+        """By its id, or by an unmistakable beginning of it."""
+        return await (await self.store()).session(session_id)
+
+    async def change_session(
+        self, session: Session, *, title: str | None = None, pinned: bool | None = None
+    ) -> None:
+        """An empty title takes the given one back: then it is called by what it is about."""
+        name = None if title is None else " ".join(title.split())
+        if name is not None and len(name) > MAX_TITLE:
+            raise InvalidInput("title", f"has {len(name):,} characters; at most {MAX_TITLE:,} are taken")
+        await (await self.store()).change_head(session.id, name=name, pinned=pinned)
+
+    async def delete_session(self, session: Session) -> None:
+        """For good. What it has cost stays in the ledger."""
+        await (await self.store()).delete(session.id)
 
     async def folded(self, session: Session) -> Any:
         """A session's state."""
@@ -371,7 +392,7 @@ class Moot:
 
         store = await self.store()
         if session_id is None:
-            latest = await store.sessions(flow.name, limit=1)
+            latest = await store.sessions(flow.name, limit=1, pinned_first=False)
             if not latest:
                 raise NotFound("session", "latest")
             session = latest[0]
@@ -502,6 +523,6 @@ def _folded(session: Session, logged: Sequence[Logged]) -> Any:
     if flow is None or not logged:
         raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
     try:
-        return flow.fold([flow.decode(entry.body) for entry in logged])
+        return flow.fold([flow.decode_stored(entry.body) for entry in logged])
     except (msgspec.DecodeError, UnicodeDecodeError, UserMistake) as error:
         raise FileDamaged(f"session {session.id}", f"cannot be read: {error}") from error

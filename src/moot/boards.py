@@ -31,6 +31,7 @@ from moot.flows.board_events import (
     BriefRequested,
     ChallengeMade,
     ChallengeReplied,
+    ConditionTicked,
     DecisionPresented,
     Member,
     Mode,
@@ -153,6 +154,11 @@ class Boards:
         elif not live.state.stopped:
             await live.runner.put(BoardStopped())
 
+    async def tick(self, session_id: str, condition: str, *, ticked: bool) -> None:
+        """Whether a condition of the brief is met; nothing is asked of a model."""
+        live = await self.engine.live(await self.session(session_id))
+        await live.runner.put(ConditionTicked(condition, ticked))
+
     async def go_on(self, session_id: str, client: str = "") -> None:
         """What a person does to a session that rests, whether it was stopped or left."""
         live = await self.live(session_id, client)
@@ -174,13 +180,17 @@ class Boards:
         return self._person.sees_only if self._person else None
 
     async def sessions(
-        self, limit: int, after: Place | None = None, *, everywhere: bool = False
+        self, limit: int, after: Place | None = None, *, everywhere: bool = False, search: str = ""
     ) -> Sequence[Session]:
-        """Newest first, those that follow `after`: of this workspace, or of all."""
+        """Pinned ones first, then the newest, those that follow `after`: of this workspace, or of all."""
         store = await self._moot.store()
         return await store.sessions(
-            BOARD.name, limit, after=after, everywhere=everywhere, seen_by=self._sees_only
+            BOARD.name, limit, after=after, everywhere=everywhere, seen_by=self._sees_only, search=search
         )
+
+    async def change(self, session_id: str, *, title: str | None, pinned: bool | None) -> None:
+        """What is given; an empty title takes the given one back."""
+        await self._moot.change_session(await self.session(session_id), title=title, pinned=pinned)
 
     async def state(self, session: Session) -> BoardState:
         state: BoardState = await self._moot.folded(session)
@@ -203,7 +213,7 @@ class Boards:
     async def delete(self, session_id: str) -> None:
         session = await self.session(session_id)
         await self.engine.forget(session.id)
-        await (await self._moot.store()).delete(session.id)
+        await self._moot.delete_session(session)
 
     async def _retold(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...]

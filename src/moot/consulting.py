@@ -95,18 +95,13 @@ class Consulting:
         if board.brief is None:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")
-        brief = records.brief_markdown(
-            board.brief,
-            decision=board.decision,
-            advisors=board.advisors,
-            tiny=is_tiny(self._moot, board.model),
-        )
+        brief = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
         return Consultation(f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
 
     async def _convened(self, question: str, context: str) -> str | None:
         """The session in which the board was asked just this before."""
         answers = known(context)
-        for session in await (await self._moot.store()).sessions(BOARD.name, limit=20):
+        for session in await (await self._moot.store()).sessions(BOARD.name, limit=20, pinned_first=False):
             try:
                 state = await self._moot.folded(session)
             except MootError:

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 from moot.errors import MootError
 from moot.processes import find_program
 from moot.reviewers.login import LOG_IN, is_logged_in
+from moot.texts.small_model import BETTER_MODEL
 
 if TYPE_CHECKING:
     from moot.application import Moot
 
-BETTER_MODEL = (
-    "For better words: set ANTHROPIC_API_KEY or OPENAI_API_KEY, run Ollama, or pull a larger local model "
-    "(`moot models list`)."
-)
 ANOTHER_MODEL = "Mend that, or choose another model with --model or MOOT_MODEL."
 ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
 

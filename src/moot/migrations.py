@@ -38,7 +38,14 @@ def _workspaces_owners_and_leases(connection: Connection) -> None:
         connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
 
 
-STEPS: tuple[Step, ...] = (_frames_written_together, _workspaces_owners_and_leases)
+def _names_and_pins(connection: Connection) -> None:
+    """People give sessions names, and pin those that they want on top. Logs may have events of ticked
+    conditions, which an earlier program could not read."""
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN name VARCHAR NOT NULL DEFAULT ''"))
+    connection.execute(text("ALTER TABLE sessions ADD COLUMN pinned BOOLEAN NOT NULL DEFAULT false"))
+
+
+STEPS: tuple[Step, ...] = (_frames_written_together, _workspaces_owners_and_leases, _names_and_pins)
 """The first leads from version 1 to version 2, and so on."""
 
 NEWEST = 1 + len(STEPS)

@@ -20,7 +20,7 @@ from moot.texts.faults import fault_of
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 
-_PRINTED = r"^[^\x00-\x1f\x7f-\x9f]*$"
+_PRINTED = r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$"
 _ONE_LINE = "has to be one line without control characters"
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_PRINTED)]

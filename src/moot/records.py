@@ -22,6 +22,8 @@ from markdown_it import MarkdownIt
 from moot.flows.board_events import Brief
 from moot.flows.board_state import Advisor, BoardState, Exchange
 from moot.flows.flow import Spoken
+from moot.texts.characters import strip_controls
+from moot.texts.small_model import SMALL_MODEL
 
 # -- what a record is made of --------------------------------------------------------------------
 
@@ -52,6 +54,8 @@ class _Point:
     text: str
     lead: str = ""
     gloss: str = ""
+    ticked: bool | None = None
+    """Nothing where it is not for ticking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,10 @@ class _Points:
 
 _Block = _Heading | _Note | _Said | _Points
 
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-
 
 def _lines(text: str) -> list[str]:
     """Broken wherever any reader of the document might break it; without control characters."""
-    return [_CONTROL.sub("", line) for line in text.splitlines()]
+    return [strip_controls(line) for line in text.splitlines()]
 
 
 def _one_line(text: str) -> str:
@@ -76,13 +78,10 @@ def _one_line(text: str) -> str:
 # -- what a record says --------------------------------------------------------------------------
 
 
-SMALL_MODEL = (
-    "The built-in model is very small. It shows how a board works, but its advice is not worth acting on."
-)
-
-
-def _record(state: BoardState, session_id: str, when: datetime, *, tiny: bool) -> Iterator[_Block]:
-    yield _Heading(1, "Board session")
+def _record(
+    state: BoardState, session_id: str, when: datetime, *, tiny: bool, title: str
+) -> Iterator[_Block]:
+    yield _Heading(1, title or "Board session")
     if tiny:
         yield _Note(SMALL_MODEL)
     yield _Heading(2, "Decision")
@@ -107,22 +106,24 @@ def _brief_of(state: BoardState) -> Iterator[_Block]:
             yield _Note("What the model wrote:")
             yield _Said(failure.raw)
     if state.brief is not None:
-        yield from _brief(state.brief, 3, stale=state.brief_stale)
+        yield from _brief(state, state.brief, 3)
     elif failure is None:
         yield _Note("There is no brief yet.")
     yield from _unheard(state.advisors, 3)
 
 
-def _brief(brief: Brief, level: int, *, stale: bool) -> Iterator[_Block]:
-    if stale:
+def _brief(state: BoardState, brief: Brief, level: int) -> Iterator[_Block]:
+    if state.brief_stale:
         yield _Note("Out of date: advisors have spoken since this brief was written.")
     recommendation, consensus = brief.recommendation, brief.consensus
     yield _Heading(level, "Recommendation")
     yield _Note(f"Confidence: {recommendation.confidence}")
     yield _Said(recommendation.summary)
-    if conditions := _plain_points(recommendation.conditions):
+    if conditions := tuple(
+        _Point(text, ticked=ticked) for text, ticked in state.conditions if _one_line(text)
+    ):
         yield _Note("Conditions:")
-        yield conditions
+        yield _Points(conditions)
     yield _Heading(level, "Agreement")
     yield _Note(f"Strength: {consensus.strength}")
     yield _plain_points(consensus.areas) or _Note("The board agreed on nothing in particular.")
@@ -221,26 +222,22 @@ _ACTIVE = re.compile(r"[\\`*_\[\]<&~#]|\A[-+=>]")
 _NUMBERED = re.compile(r"\A(\d+)([.)])")
 
 
-def board_markdown(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
-    return _markdown(_record(state, session_id, when, tiny=tiny))
-
-
-def brief_markdown(
-    brief: Brief,
-    *,
-    decision: str = "",
-    stale: bool = False,
-    advisors: Iterable[Advisor] = (),
-    tiny: bool = False,
+def board_markdown(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
 ) -> str:
-    """The brief alone. Of the `advisors`, those who did not answer are named."""
+    """`title` is what the person calls the session, if they gave it a name."""
+    return _markdown(_record(state, session_id, when, tiny=tiny, title=title))
+
+
+def brief_markdown(state: BoardState, *, tiny: bool = False) -> str:
+    """The brief alone, of a session that has one."""
+    assert state.brief is not None
     blocks: list[_Block] = [_Heading(1, "Board brief")]
     if tiny:
         blocks.append(_Note(SMALL_MODEL))
-    if decision.strip():
-        blocks.append(_Said(decision))
-    blocks.extend(_brief(brief, 2, stale=stale))
-    blocks.extend(_unheard(advisors, 2))
+    blocks.append(_Said(state.decision))
+    blocks.extend(_brief(state, state.brief, 2))
+    blocks.extend(_unheard(state.advisors, 2))
     return _markdown(blocks)
 
 
@@ -264,7 +261,8 @@ def _markdown_block(block: _Block) -> str:
 def _markdown_point(point: _Point) -> str:
     lead = f"**{_literal(point.lead)}**: " if _one_line(point.lead) else ""
     gloss = f"\n  - {_literal(point.gloss)}" if point.gloss else ""
-    return f"- {lead}{_literal(point.text)}{gloss}"
+    box = "" if point.ticked is None else "[x] " if point.ticked else "[ ] "
+    return f"- {box}{lead}{_literal(point.text)}{gloss}"
 
 
 def _quoted(line: str) -> str:
@@ -288,22 +286,29 @@ _STYLE = """
 }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 Inter, system-ui, sans-serif; }
 main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wrap: anywhere; }
-h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; }
-h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
+h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; text-wrap: balance; }
+h1, h2 { font-family: "Source Serif 4", Georgia, serif; font-weight: 560; letter-spacing: -0.02em; }
+h1 { font-size: clamp(2rem, 1.5rem + 2.2vw, 2.875rem); line-height: 1.1; }
+h2 { font-size: 1.625rem; margin-top: 3rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); }
+h3, h4 { font-size: 1rem; }
+li { font: 1.0625rem/1.5 "Source Serif 4", Georgia, serif; margin: 0.35rem 0; }
 p, ul { margin: 0.5rem 0; }
-ul { padding-left: 1.25rem; }
-.note { color: var(--muted); }
+ul { padding-inline-start: 1.25rem; }
+li:has(.box) { list-style: none; }
+.box { color: var(--muted); font-size: 1.1em; }
+.note { color: var(--muted); font-size: 0.875rem; }
 .label { margin-top: 1.25rem; font-weight: 600; }
 blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
 blockquote p { margin: 0 0 0.9rem; }
-blockquote blockquote { padding-left: 1rem; border-left: 2px solid var(--rule); font-style: italic; }
+blockquote blockquote { padding-inline-start: 1rem; border-inline-start: 2px solid var(--rule);
+  font-style: italic; }
 blockquote li p { margin: 0; }
 blockquote .said-heading { font-weight: 650; }
 blockquote a { color: var(--accent); }
 blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk); border-radius: 10px; }
 blockquote code { font: 0.86em/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--sunk); }
 blockquote table { border-collapse: collapse; font-size: 0.9em; }
-blockquote :is(th, td) { padding: 0.45rem 0.9rem 0.45rem 0; text-align: left; }
+blockquote :is(th, td) { padding: 0.45rem 0; padding-inline-end: 0.9rem; text-align: start; }
 blockquote tr { border-bottom: 1px solid var(--rule); }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; }
@@ -314,16 +319,19 @@ blockquote tr { border-bottom: 1px solid var(--rule); }
 """
 
 
-def board_html(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> str:
+def board_html(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
+) -> str:
     """One file that needs nothing else. Its policy forbids whatever escaping should have prevented."""
-    body = "\n".join(_html_block(block) for block in _record(state, session_id, when, tiny=tiny))
+    blocks = _record(state, session_id, when, tiny=tiny, title=title)
+    body = "\n".join(_html_block(block) for block in blocks)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(shorten(_one_line(state.decision), 70, placeholder="…"))} (board session)</title>
+<title>{_text(shorten(_one_line(title or state.decision), 70, placeholder="…"))} (board session)</title>
 <style>{_STYLE}</style>
 </head>
 <body>
@@ -338,9 +346,9 @@ def board_html(state: BoardState, *, session_id: str, when: datetime, tiny: bool
 def _html_block(block: _Block) -> str:
     match block:
         case _Heading(level, title):
-            return f"<h{level}>{_text(title)}</h{level}>"
+            return f'<h{level} dir="auto">{_text(title)}</h{level}>'
         case _Note(text):
-            return f'<p class="note">{_text(text)}</p>'
+            return f'<p class="note" dir="auto">{_text(text)}</p>'
         case _Said(text, label):
             above = f'<p class="label" dir="auto">{_text(label)}</p>\n' if _one_line(label) else ""
             return f"{above}<blockquote>\n{_rendered(text)}\n</blockquote>"
@@ -349,21 +357,29 @@ def _html_block(block: _Block) -> str:
 
 
 def _html_point(point: _Point) -> str:
-    lead = f"<strong>{_text(point.lead)}</strong>: " if _one_line(point.lead) else ""
-    gloss = f"\n<p>{_text(point.gloss)}</p>" if point.gloss else ""
-    return f"<li>{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>"
+    lead = f'<strong dir="auto">{_text(point.lead)}</strong>: ' if _one_line(point.lead) else ""
+    gloss = f'\n<p dir="auto">{_text(point.gloss)}</p>' if point.gloss else ""
+    if point.ticked is not None:
+        lead = f'<span class="box">{"☑" if point.ticked else "☐"}</span> {lead}'
+    return f'<li dir="auto">{lead}{_DRAWN.renderInline(_one_line(point.text))}{gloss}</li>'
+
+
+_BLOCKS = ("p", "ul", "ol", "td", "th")
+"""Each begins at the side that its own words begin at. What is in a list begins where the list does."""
 
 
 def _rendered(text: str) -> str:
     """A speaker's Markdown as the page draws it: no HTML of theirs, no image, no heading that would stand in
     the document's own outline, and links to the web only."""
     tokens = _DRAWN.parse("\n".join(_lines(text)))
+    lists = 0
     for token in tokens:
+        lists += token.nesting if token.tag in ("ul", "ol") else 0
         if token.type in ("heading_open", "heading_close"):
             token.tag = "p"
         if token.type == "heading_open":
             token.attrSet("class", "said-heading")
-        if token.nesting == 1 and token.tag in ("p", "li", "td", "th"):
+        if token.nesting == 1 and token.tag in _BLOCKS and not (lists and token.tag == "p"):
             token.attrSet("dir", "auto")
         if token.tag in ("td", "th"):
             token.attrs.pop("style", None)
@@ -387,16 +403,20 @@ def _text(text: str) -> str:
 # -- JSON ----------------------------------------------------------------------------------------
 
 
-def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool = False) -> dict[str, Any]:
+def board_json(
+    state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
+) -> dict[str, Any]:
     """Plain JSON values, every text as it was said."""
     return {
         "id": session_id,
+        "title": title or state.decision,
         "createdAt": when.isoformat(),
         "decision": state.decision,
         "answers": [{"question": answer.question, "answer": answer.answer} for answer in state.answers],
         "mode": state.mode,
         "model": state.model,
         "tiny": tiny,
+        "warning": SMALL_MODEL if tiny else None,
         "step": str(state.step),
         "personas": [
             {
@@ -410,6 +430,7 @@ def board_json(state: BoardState, *, session_id: str, when: datetime, tiny: bool
         "responses": [_response(advisor) for advisor in state.advisors],
         "brief": None if state.brief is None else msgspec.json.decode(msgspec.json.encode(state.brief)),
         "briefStale": state.brief_stale,
+        "tickedConditions": [condition for condition, ticked in state.conditions if ticked],
         "briefError": None if state.brief_failure is None else state.brief_failure.message,
         "usage": {
             "inputTokens": _tokens_read(state),

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.flows.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.store import Store
+from moot.texts.characters import strip_controls
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -100,7 +101,7 @@ class StoredLog(Generic[E]):
 
     async def news(self) -> list[E]:
         logged = await self._store.events(self._session_id, after=self.seq)
-        events = [self._flow.decode(entry.body) for entry in logged]
+        events = [self._flow.decode_stored(entry.body) for entry in logged]
         self.seq = logged[-1].seq if logged else self.seq
         return events
 
@@ -338,7 +339,7 @@ class Runner(Generic[S, E]):
                 return PersonAnswered(await self._person.interrupt(effect, problem))
             case AskPerson():
                 assert self._person is not None
-                return PersonAnswered(await self._person.answer(effect, problem))
+                return PersonAnswered(strip_controls(await self._person.answer(effect, problem)))
             case CarryOut():
                 return await self._work(effect, self.state)
             case _:

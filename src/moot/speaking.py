@@ -29,6 +29,7 @@ from moot.gateway.names import ModelName
 from moot.personas import Library, Persona
 from moot.runner import Speak, Speech
 from moot.speech import Reply, Request
+from moot.texts.characters import strip_controls
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -74,7 +75,8 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
         except _FAILURES as failed:
-            return PersonaFailed(type(failed).__name__, str(failed), getattr(failed, "retry_after", None))
+            why = strip_controls(str(failed))
+            return PersonaFailed(type(failed).__name__, why, getattr(failed, "retry_after", None))
         return PersonaSpoke(reply.text.strip(), bill(reply))
 
     async def draft(effect: DraftReply, state: Any, speech: Speech) -> Outcome:
@@ -84,7 +86,7 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
             drafted = await model.draft(request, shape, speech.waits)
         except _FAILURES as failed:
             raw, wait = getattr(failed, "raw", ""), getattr(failed, "retry_after", None)
-            return DraftFailed(type(failed).__name__, str(failed), raw, wait)
+            return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
         return Drafted(value, bill(drafted.reply), drafted.returned)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import (
+    ColumnElement,
     Executable,
     bindparam,
     delete,
@@ -72,6 +73,13 @@ class Session:
     """The folder that it was begun in; empty for one of an earlier version, which did not keep it."""
     owner: str = ""
     """Who began it; empty where nobody signs in, and then it is everybody's."""
+    name: str = ""
+    """What a person calls it; empty where nobody gave it a name."""
+    pinned: bool = False
+
+    @property
+    def shown_title(self) -> str:
+        return self.name or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class Place(Protocol):
     def id(self) -> str: ...
     @property
     def updated_at(self) -> datetime: ...
+    @property
+    def pinned(self) -> bool: ...
 
 
 class Frame(NamedTuple):
@@ -462,12 +472,25 @@ class Store:
         after: Place | None = None,
         everywhere: bool = False,
         seen_by: str | None = None,
+        search: str = "",
+        pinned_first: bool = True,
     ) -> Sequence[Session]:
-        """Newest first; with `after`, those that follow that session in the list. Of this workspace and of
-        none, unless they are wanted from everywhere; with `seen_by`, a person's own and those that are
-        nobody's."""
+        """Pinned ones first, then the newest; with `after`, those that follow that session in the list. Of
+        this workspace and of none, unless they are wanted from everywhere; with `seen_by`, a person's own and
+        those that are nobody's; with `search`, those whose title or name has all of its words."""
         kept = tables.sessions.c
-        query = select(tables.sessions).order_by(kept.updated_at.desc(), kept.id).limit(limit)
+        order = [kept.updated_at.desc(), kept.id]
+        query = select(tables.sessions).order_by(*([kept.pinned.desc()] if pinned_first else []), *order)
+        query = query.limit(limit)
+        for word in self._fold_case(search).split():
+            query = query.where(
+                or_(
+                    *(
+                        self._folded(column).contains(word, autoescape=True)
+                        for column in (kept.title, kept.name)
+                    )
+                )
+            )
         if format_ is not None:
             query = query.where(kept.format == format_)
         if not everywhere:
@@ -475,10 +498,39 @@ class Store:
         if seen_by is not None:
             query = query.where(kept.owner.in_((seen_by, "")))
         if after is not None:
-            earlier = kept.updated_at < after.updated_at
-            query = query.where(or_(earlier, (kept.updated_at == after.updated_at) & (kept.id > after.id)))
+            same = kept.pinned == after.pinned
+            earlier = same & (kept.updated_at < after.updated_at)
+            same_moment = same & (kept.updated_at == after.updated_at) & (kept.id > after.id)
+            rest = [kept.pinned.is_(False)] if after.pinned else []
+            query = query.where(or_(earlier, same_moment, *rest))
         async with self._reading() as connection:
             return [Session(*row) for row in await connection.execute(query)]
+
+    def _fold_case(self, words: str) -> str:
+        """As the database does it."""
+        return words.lower() if self.shared else words.casefold()
+
+    def _folded(self, column: ColumnElement[str]) -> ColumnElement[str]:
+        """SQLite's own knows only the letters of English."""
+        return func.lower(column) if self.shared else func.casefold(column)
+
+    async def change_head(
+        self, session_id: str, *, name: str | None = None, pinned: bool | None = None
+    ) -> None:
+        """What is given is changed. The session keeps its place in time: nothing was said."""
+        changes: dict[str, Any] = {}
+        if name is not None:
+            changes["name"] = name
+        if pinned is not None:
+            changes["pinned"] = pinned
+        if not changes:
+            return
+        async with self._writing() as connection:
+            changed = await connection.execute(
+                update(tables.sessions).where(tables.sessions.c.id == session_id).values(changes)
+            )
+            if changed.rowcount == 0:
+                raise NotFound("session", session_id)
 
     async def check(self) -> None:
         """Raises where the database is away, is damaged, cannot be written, or is of a schema that this
@@ -601,6 +653,7 @@ def _engine(url: str) -> AsyncEngine:
     if parsed.get_backend_name() == "sqlite":
         event.listen(engine.sync_engine, "connect", prepare_sqlite)
         event.listen(engine.sync_engine, "connect", _keep_few_pages)
+        event.listen(engine.sync_engine, "connect", _add_casefold)
     return engine
 
 
@@ -610,6 +663,10 @@ def _keep_few_pages(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA cache_size=-256")
     cursor.close()
+
+
+def _add_casefold(connection: Any, _record: Any) -> None:
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
 
 
 def _refuse_an_ended_one(connection: Any, *_: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Float,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    text,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -48,6 +50,8 @@ sessions = Table(
     Column("updated_at", Instant, nullable=False, index=True),
     Column("workspace", String, nullable=False, server_default=""),
     Column("owner", String(64), nullable=False, server_default=""),
+    Column("name", String, nullable=False, server_default=""),
+    Column("pinned", Boolean, nullable=False, server_default=text("false")),
 )
 
 events = Table(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,18 +23,18 @@ CHALLENGE = "What if the rents fall?"
 ENDLESS = Behaviour(text="word " * 3000, pace=30)
 """Speaks longer than any test waits."""
 
-AT_ONCE = 1.0
-"""Seconds from leaving the page's reply to the end of the model's, through a browser on a busy machine. The
-exact promise is held in two parts: the page's by the fifth of the rows, the server's by a test of the API."""
-
 NOTE_MOVES = """
+globalThis.noted = [];
 for (const type of ["click", "keydown", "popstate"]) {
-  addEventListener(type, () => { globalThis.movedAt = Date.now(); }, true);
+  addEventListener(type, () => {
+    noted.push("moved");
+    requestAnimationFrame(() => noted.push("drawn"));
+  }, true);
 }
 const fetching = globalThis.fetch;
 globalThis.fetch = (path, init) => {
   if (path === "/api/board/challenge") {
-    init.signal.addEventListener("abort", () => { globalThis.abortedAt = Date.now(); });
+    init.signal.addEventListener("abort", () => noted.push("aborted"));
   }
   return fetching(path, init);
 };
@@ -143,15 +142,11 @@ class Board:
         """Words of a reply have come, and more are to come."""
         expect(self.page.locator(".turn-advisor .streaming-cursor")).to_be_visible()
 
-    def moved_at(self) -> float:
-        """When the page last heard of a click, a key or a step in its history, by time.monotonic()."""
-        since_epoch: float = self.page.evaluate("movedAt / 1000")
-        return since_epoch - (time.time() - time.monotonic())
-
-    def seconds_to_abort(self) -> float:
-        """From there to the abort of the challenge's request, by the page's own clock."""
-        seconds: float = self.page.evaluate("(abortedAt - movedAt) / 1000")
-        return seconds
+    def noted(self) -> list[str]:
+        """What has happened on this page, in order: `moved` for a click, a key or a step in its history,
+        `drawn` for the first frame after that, `aborted` for the end of a challenge's request."""
+        order: list[str] = self.page.evaluate("noted")
+        return order
 
 
 NewBoard = Callable[..., Board]

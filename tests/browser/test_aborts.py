@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.board import (
-    AT_ONCE,
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -59,7 +58,6 @@ def test_moving_away_from_an_advisor_ends_the_reply(
     here = board.page.url
     LEAVING[way](board)
     stub.wait(lambda s: s.clients_left == 1)
-    assert stub.left_at[0] - board.moved_at() < AT_ONCE
     expect(board.page).not_to_have_url(here)
     if way == "the browser's back":
         board.page.go_forward()
@@ -85,7 +83,6 @@ def test_a_new_challenge_takes_the_place_of_one_that_is_streaming(
     expect(other.turns.last).to_contain_text("I agree.")
     expect(other.box).to_be_visible()
     stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
-    assert stub.left_at[0] - other.moved_at() < AT_ONCE
     expect(board.page.get_by_role("alert")).to_contain_text("The reply did not arrive")
     expect(board.turns).to_have_count(0)
     expect(board.box).to_have_value(CHALLENGE)
@@ -99,7 +96,6 @@ def test_a_new_session_ends_the_reply_and_begins_with_nothing(
     old = replying(board, server, stub)
     board.page.get_by_role("link", name="New decision").click()
     stub.wait(lambda s: s.clients_left == 1)
-    assert stub.left_at[0] - board.moved_at() < AT_ONCE
     a_board(stub, pace=30, words="word " * 30)
     board.page.get_by_role("textbox").fill("Should we move?")
     board.page.get_by_role("button", name="Continue").click()
@@ -125,9 +121,7 @@ def test_a_closed_page_ends_the_reply(end: str, board: Board, server: Server, st
         board.page.close()
     else:
         board.page.context.close()
-    closed = time.monotonic()
     stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
-    assert stub.left_at[0] - closed < AT_ONCE
     assert kept_challenges(server, session_id) == []
 
 
@@ -142,10 +136,8 @@ def test_a_session_whose_page_was_closed_stops_after_the_grace_time_and_goes_on_
     session_id = begun.session_id
     before = time.monotonic()
     begun.page.close()
-    after = time.monotonic()
     stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
     assert before + grace <= min(stub.left_at)
-    assert max(stub.left_at) <= after + grace + 1
     stub.reset()
     a_board(stub, pace=30, words="word " * 30)
     again = new_board(server.url)

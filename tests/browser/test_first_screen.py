@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
+from moot.texts.small_model import SMALL_MODEL
 from tests.browser.board import FIRST, SECOND, NewBoard, a_session
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import Server
+from tests.surfaces.board_session import events, keep
+from tests.surfaces.web.server import Server, serving
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -29,9 +31,22 @@ def test_on_a_phone_the_bar_is_low_and_words_begin_above_the_middle(
     expect(board.words).to_be_visible()
     bar = box(board.page.get_by_role("navigation", name="Steps"))
     assert bar["height"] <= 64
+    assert box(board.page.get_by_role("banner"))["height"] <= 64
     assert bar["bottom"] <= PHONE["height"]
     assert box(board.words)["top"] < PHONE["height"] / 2
     expect(board.brief_note).to_be_visible()
+
+
+def test_on_a_phone_the_warning_of_the_small_model_leaves_the_words_above_the_middle(
+    new_board: NewBoard, stub: StubServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("small")
+    session_id = keep(folder, events(model="local"))
+    with serving(folder, stub, "--no-open") as server:
+        board = new_board(server.url, viewport=PHONE)
+        board.open(session_id, "the-mentor")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        assert box(board.words)["top"] < PHONE["height"] / 2
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, Request, expect
 
 from tests.browser.board import (
-    AT_ONCE,
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -130,14 +129,14 @@ def test_5_going_back_in_mid_reply_ends_it_and_takes_the_exchange_away(
     board.is_replying()
     board.previous.click()
     stub.wait(lambda s: s.clients_left == 1)
-    # Of the 200 ms until the model's stream is closed, these are the page's; the server's 150 are held by a
-    # test of the API. What lies between is the browser's own way to the socket, which is not ours to judge.
-    assert board.seconds_to_abort() < 0.05
-    assert stub.left_at[0] - board.moved_at() < AT_ONCE
+    # The page ends the request in the click itself, before it draws anything else. That the server does not
+    # wait either is held by a test of the API.
     board.is_at(FIRST)
+    noted = board.noted()
+    assert noted[noted.index("aborted") - 1] == "moved"
     board.next.click()
     board.is_at(SECOND)
-    expect(board.box).to_have_value("")
+    expect(board.box).to_have_value(CHALLENGE)
     expect(board.turns).to_have_count(0)
     body = stored(server, board.session_id)
     assert all(response["challenges"] == [] for response in body["responses"])

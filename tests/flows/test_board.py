@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import IllegalMove, InvalidInput
@@ -36,6 +36,7 @@ from moot.flows.board_events import (
     ChallengeMade,
     ChallengeReplied,
     ChallengeWithdrawn,
+    ConditionTicked,
     Consensus,
     DecisionPresented,
     Member,
@@ -63,6 +64,7 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
+from moot.texts.characters import strip_controls
 
 BILL = Spoken("local", 10, 5, 0.0, 800)
 QUESTION = Question("q1", "How long can you wait?", "months")
@@ -97,6 +99,7 @@ def replied(persona: str, text: str = "I still think so.") -> ChallengeReplied:
 
 WHY = ChallengeMade("ada", "Why?")
 DRAFTED = BriefDrafted(BRIEF, BILL)
+TICK = ConditionTicked("the tests pass")
 UNDRAFTED = BriefFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
 
 EVENTS: dict[type, BoardEvent] = {
@@ -117,6 +120,7 @@ EVENTS: dict[type, BoardEvent] = {
     BriefRequested: BriefRequested(),
     BriefDrafted: DRAFTED,
     BriefFailed: UNDRAFTED,
+    ConditionTicked: ConditionTicked("the tests pass"),
     RecordRequested: RecordRequested("record.md"),
 }
 
@@ -176,6 +180,9 @@ LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
     (Step.BRIEF, BOTH_SPOKE, UNDRAFTED, Step.REVIEW),
     (Step.REVIEW, [*REVIEWED, WHY, replied("ada")], BriefRequested(), Step.BRIEF),
     (Step.REVIEW, REVIEWED, BriefRequested(), Step.REVIEW),
+    (Step.ADVISORS, RETRIED, TICK, Step.ADVISORS),
+    (Step.BRIEF, [*REVIEWED, WHY, replied("ada"), BriefRequested()], TICK, Step.BRIEF),
+    (Step.REVIEW, REVIEWED, TICK, Step.REVIEW),
     (Step.REVIEW, REVIEWED, AdvisorPassed("ben"), Step.REVIEW),
     (Step.REVIEW, REVIEWED, RecordRequested("record.md"), Step.REVIEW),
 ]
@@ -567,6 +574,7 @@ def test_with_the_brief_everything_is_offered_that_can_be_done() -> None:
             Option("NUMBER TEXT", "Challenge an advisor: 1 Ada"),
             Option("r 2", "Ask Ben again"),
             Option("b", "Show the brief"),
+            Option("t NUMBER", "Tick a condition of the brief, or take its tick back"),
             Option("e FILE", "Export the record: .md, .json, .html"),
         ),
         optional=True,
@@ -583,6 +591,7 @@ def test_with_the_brief_everything_is_offered_that_can_be_done() -> None:
         ("r 2", AdvisorRetried("ben")),
         ("R", AdvisorRetried("ben")),
         ("b", BriefRequested()),
+        ("t 1", TICK),
         ("e my record.md", RecordRequested("my record.md")),
     ],
 )
@@ -590,9 +599,35 @@ def test_a_choice_becomes_an_event(typed: str, event: BoardEvent) -> None:
     assert meant(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), typed) == event
 
 
+def test_a_condition_is_ticked_and_its_tick_taken_back() -> None:
+    state = BOARD.fold([*REVIEWED, BriefRequested()])
+    assert state.conditions == (("the tests pass", False),)
+    state = told(state, "t 1")
+    assert state.conditions == (("the tests pass", True),)
+    assert meant(state, "t 1") == ConditionTicked("the tests pass", ticked=False)
+    assert told(state, "t 1").conditions == (("the tests pass", False),)
+
+
+def test_a_brief_that_is_written_anew_keeps_the_ticks_of_the_conditions_that_it_still_has() -> None:
+    anew: list[BoardEvent] = [TICK, WHY, replied("ada"), BriefRequested()]
+    other = Recommendation("Ship.", "low", ("the money lasts", "the tests pass"))
+    changed = BriefDrafted(msgspec.structs.replace(BRIEF, recommendation=other), BILL)
+    state = BOARD.fold([*REVIEWED, *anew, changed])
+    assert state.conditions == (("the money lasts", False), ("the tests pass", True))
+
+
+@pytest.mark.parametrize("history", [CONVENED, REVIEWED])
+def test_only_a_condition_of_the_brief_can_be_ticked(history: list[BoardEvent]) -> None:
+    with pytest.raises(InvalidInput, match="'the sun shines' is no condition of the brief") as raised:
+        BOARD.advance(BOARD.fold(history), ConditionTicked("the sun shines"))
+    assert raised.value.field == "condition"
+
+
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [
+        ("t 2", "name the number of a condition, 1 to 1"),
+        ("t", "none of those offered"),
         ("2 Why?", "Ben has not spoken yet"),
         ("3 Why?", "none of those offered"),
         ("0 Why?", "none of those offered"),
@@ -779,7 +814,7 @@ def test_an_outcome_that_the_effect_cannot_have_is_a_mistake_of_ours(
 
 # -- the log -------------------------------------------------------------------------------------
 
-words = st.text(max_size=30)
+words = st.text(max_size=30).map(strip_controls)
 waits = st.none() | st.floats(0, 1e6)
 lists_of_words = st.lists(words, max_size=3).map(tuple)
 bills = st.builds(
@@ -824,6 +859,7 @@ SHAPES: dict[type, st.SearchStrategy[BoardEvent]] = {
     BriefRequested: st.just(BriefRequested()),
     BriefDrafted: st.builds(BriefDrafted, briefs, bills),
     BriefFailed: st.builds(BriefFailed, words, words, words, waits),
+    ConditionTicked: st.builds(ConditionTicked, words, st.booleans()),
     RecordRequested: st.builds(RecordRequested, words),
 }
 
@@ -844,7 +880,7 @@ def test_a_failure_logged_without_a_wait_can_still_be_read() -> None:
 
 
 @settings(max_examples=50)
-@given(st.text("a é\n\0\ud83d\udcff", max_size=4), st.text("a é\n\0\ud83d\udcff", max_size=4))
+@given(st.text("a é\n\ud83d\udcff", max_size=4), st.text("a é\n\ud83d\udcff", max_size=4))
 def test_whatever_a_person_writes_and_the_board_takes_can_be_logged(decision: str, answer: str) -> None:
     opening = msgspec.structs.replace(presented("ada"), decision=decision)
     convening = BoardConvened((Answer("?", answer),))
@@ -938,6 +974,7 @@ def moves(state: BoardState) -> list[BoardEvent]:
             possible.append(ChallengeMade(persona, "Why?"))
         if advisor.challenged:
             possible.append(ChallengeWithdrawn(persona))
+    possible.extend(ConditionTicked(condition, not ticked) for condition, ticked in state.conditions)
     return possible
 
 
@@ -955,6 +992,8 @@ def walk(mode: Mode, choices: list[int]) -> Iterator[tuple[BoardState, BoardEven
         yield before, event, state
 
 
+# How long a walk takes is the machine's affair.
+walking = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 walks = st.builds(
     lambda mode, choices: list(walk(mode, choices)),
     st.sampled_from(["independent", "sequential"]),
@@ -963,14 +1002,14 @@ walks = st.builds(
 )
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_every_move_is_in_the_table(walked: Walk) -> None:
     for before, event, after in walked:
         assert after.step in TRANSITIONS[before.step, type(event)]
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_what_was_said_is_never_lost(walked: Walk) -> None:
     for before, event, after in walked:
@@ -982,7 +1021,7 @@ def test_what_was_said_is_never_lost(walked: Walk) -> None:
         assert after.bills[: len(before.bills)] == before.bills
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_at_most_one_challenge_waits_for_its_reply_and_it_is_the_latest(walked: Walk) -> None:
     for _, _, state in walked:
@@ -990,7 +1029,7 @@ def test_at_most_one_challenge_waits_for_its_reply_and_it_is_the_latest(walked: 
         assert all(exchange.reply is not None for a in state.advisors for exchange in a.exchanges[:-1])
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_a_brief_is_stale_exactly_if_something_was_said_since(walked: Walk) -> None:
     said_since = 0
@@ -1005,7 +1044,7 @@ def test_a_brief_is_stale_exactly_if_something_was_said_since(walked: Walk) -> N
         assert state.brief_failure is None or state.brief is None or state.brief_stale
 
 
-@settings(max_examples=60, deadline=None)
+@walking
 @given(walks)
 def test_only_what_is_open_is_asked_for_and_every_outcome_of_it_can_be_taken(walked: Walk) -> None:
     for _, _, state in walked:
@@ -1021,7 +1060,7 @@ def test_only_what_is_open_is_asked_for_and_every_outcome_of_it_can_be_taken(wal
             assert isinstance(effect, AskPerson) or all(effect not in BOARD.pending(now) for now in led_to)
 
 
-@settings(max_examples=60, deadline=None)
+@walking
 @given(walks)
 def test_a_person_is_asked_one_thing_at_a_time_and_never_while_somebody_speaks(walked: Walk) -> None:
     for _, _, state in walked:
@@ -1042,7 +1081,7 @@ def test_whatever_a_person_types_is_taken_or_refused_with_a_reason(walked: Walk,
                     BOARD.advance(state, BOARD.record(state, effect, PersonAnswered(typed)))
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_no_asking_of_an_advisor_is_mistaken_for_an_earlier_one(walked: Walk) -> None:
     over: set[Effect] = set()
@@ -1054,7 +1093,7 @@ def test_no_asking_of_an_advisor_is_mistaken_for_an_earlier_one(walked: Walk) ->
             assert not over & pending
 
 
-@settings(max_examples=60)
+@walking
 @given(walks)
 def test_the_log_alone_gives_the_same_state(walked: Walk) -> None:
     logged = [BOARD.encode(event) for _, event, _ in walked]

@@ -69,7 +69,7 @@ def test_bytes_may_be_split_anywhere(wire: Wire, split: int, stub: StubServer) -
 
     async def main() -> None:
         async with talking(wire, stub) as talk:
-            assert (await talk.stream()).text == "größer 🎯\n\ndata: no\r\n."
+            assert (await talk.stream()).text == "größer 🎯\n\ndata: no\n."
 
     run(main)
 

@@ -52,6 +52,8 @@ class StubServer:
         """Bytes of each reply's body that were given to the network, before any compression."""
         self.left_at: list[float] = []
         """time.monotonic() of each client's leaving before the end."""
+        self.left: list[Recorded] = []
+        """What they had asked for, in the same order."""
         self.exchanges: list[Exchange] = []
         """Of the same order as the requests; each says what it would cost."""
         self.url = ""
@@ -95,7 +97,7 @@ class StubServer:
             self._queue.clear()
             self._matchers.clear()
             self.requests, self.probes, self.left_at, self.sent = [], [], [], []
-            self.exchanges = []
+            self.exchanges, self.left = [], []
             self.completed = self.faulted = 0
             self.max_open_streams = self.open_streams
 
@@ -221,6 +223,7 @@ class StubServer:
                         self.faulted += 1
                     elif not self._closing:
                         self.left_at.append(ended_at)
+                        self.left.append(request)
 
         return handle
 

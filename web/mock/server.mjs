@@ -40,10 +40,10 @@ function usage(text, ms) {
 function create(decision, answers, made = new Date()) {
   const id = Math.random().toString(36).slice(2, 12);
   const session = {
-    id, decision, answers, mode: "independent", model: MODEL, tiny: TINY, step: "advisors",
+    id, title: decision, pinned: false, decision, answers, mode: "independent", model: MODEL, tiny: TINY, step: "advisors",
     personas: PERSONAS.map(({ rubric: _, ...persona }) => persona),
     responses: PERSONAS.map((persona) => ({ personaId: persona.id, personaName: persona.name, content: "", isComplete: false, error: null, challenges: [], usage: null })),
-    brief: null, briefStale: false, briefError: null, usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0 },
+    brief: null, briefStale: false, briefError: null, tickedConditions: [], usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0 },
     createdAt: made.toISOString(), updatedAt: made.toISOString(),
     events: [], listeners: new Set(), running: 0, failed: new Set(), briefFailed: false,
   };
@@ -140,10 +140,10 @@ function whole(session) {
 
 function summary(session) {
   return {
-    id: session.id, decision: session.decision, step: session.step, personaCount: session.responses.length,
+    id: session.id, title: session.title, pinned: session.pinned, decision: session.decision, step: session.step, personaCount: session.responses.length,
     completeCount: session.responses.filter((one) => one.isComplete).length,
     challengeCount: session.responses.reduce((sum, one) => sum + one.challenges.length, 0),
-    hasBrief: session.brief !== null, live: session.running > 0, model: session.model, workspace: "", owner: "", createdAt: session.createdAt, updatedAt: session.updatedAt,
+    hasBrief: session.brief !== null, briefStale: session.briefStale, live: session.running > 0, model: session.model, workspace: "", owner: "", createdAt: session.createdAt, updatedAt: session.updatedAt,
   };
 }
 
@@ -228,14 +228,31 @@ async function handle(request, response) {
     }
     return json(response, 200, { brief });
   }
-  if (is("GET", /^\/api\/board\/sessions$/))
-    return json(response, 200, { sessions: [...sessions.values()].map(summary).sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)), next: null });
+  if (is("GET", /^\/api\/board\/sessions$/)) {
+    const words = (url.searchParams.get("search") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [...sessions.values()].filter((one) => words.every((word) => `${one.title} ${one.decision}`.toLowerCase().includes(word)));
+    return json(response, 200, { sessions: found.map(summary).sort((a, b) => b.pinned - a.pinned || (a.updatedAt < b.updatedAt ? 1 : -1)), next: null });
+  }
   if (is("GET", /^\/api\/me$/)) return json(response, 200, { name: "", admin: true, signsIn: false });
   if ((match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/))) {
     const session = sessions.get(match[1]);
     if (!session) return json(response, 404, { error: "There is no session with this id." });
     if (request.method === "DELETE" && !match[2]) {
       sessions.delete(session.id);
+      response.writeHead(204);
+      return response.end();
+    }
+    if (request.method === "PATCH" && !match[2]) {
+      const { title, pinned } = await bodyOf(request);
+      if (title !== undefined) session.title = title.trim() || session.decision;
+      if (pinned !== undefined) session.pinned = pinned;
+      response.writeHead(204);
+      return response.end();
+    }
+    if (match[2] === "/conditions") {
+      const { condition, ticked } = await bodyOf(request);
+      const others = session.tickedConditions.filter((one) => one !== condition);
+      session.tickedConditions = ticked ? [...others, condition] : others;
       response.writeHead(204);
       return response.end();
     }

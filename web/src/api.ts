@@ -8,6 +8,7 @@ import type {
   BriefRequest,
   ChallengeEvent,
   ChallengeRequest,
+  ConditionRequest,
   Me,
   ModelInfo,
   PersonasOut,
@@ -15,6 +16,7 @@ import type {
   QuestionsOut,
   QuestionsRequest,
   RetryRequest,
+  SessionChange,
   SessionEvent,
   SessionOut,
   SessionRequest,
@@ -162,14 +164,15 @@ export const api = {
       ),
     ),
 
-  /** The newest, at least as many as `wanted` if there are that many. */
-  sessions: async (everywhere: boolean, wanted: number, signal?: AbortSignal): Promise<Listed> => {
+  /** Pinned ones first, then the newest, at least as many as `wanted` if there are that many. */
+  sessions: async (everywhere: boolean, wanted: number, search: string, signal?: AbortSignal): Promise<Listed> => {
     const sessions: SessionSummary[] = [];
     let before: string | null = null;
     do {
       const query = new URLSearchParams({ limit: String(PAGE_OF_SESSIONS) });
       if (everywhere) query.set("workspace", "all");
       if (before !== null) query.set("before", before);
+      if (search) query.set("search", search);
       const page: SessionsOut = await getJson<SessionsOut>(`/api/board/sessions?${query.toString()}`, signal);
       sessions.push(...page.sessions);
       before = page.next;
@@ -178,6 +181,18 @@ export const api = {
   },
 
   session: (id: string, signal?: AbortSignal) => getJson<SessionOut>(at(id), signal).then((body) => body.session),
+
+  change: async (id: string, change: SessionChange): Promise<void> => {
+    await call(at(id), {
+      method: "PATCH",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(change),
+    });
+  },
+
+  tick: async (id: string, condition: string, ticked: boolean): Promise<void> => {
+    await post<ConditionRequest>(`${at(id)}/conditions`, { condition, ticked });
+  },
 
   remove: async (id: string): Promise<void> => {
     await call(at(id), { method: "DELETE" });
@@ -214,6 +229,9 @@ export const api = {
     const response = await post<BriefRequest>("/api/board/brief", body, signal);
     return ((await response.json()) as BriefOut).brief;
   },
+
+  /** The brief alone, as the server writes it for every surface. */
+  briefMarkdown: async (id: string): Promise<string> => (await call(`${at(id)}/export?format=md&part=brief`)).text(),
 
   exportUrl: (id: string, format: "md" | "json" | "html"): string => `${at(id)}/export?format=${format}`,
 };

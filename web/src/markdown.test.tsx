@@ -2,9 +2,17 @@ import { describe, expect, it } from "vitest";
 import { renderToStaticMarkup } from "react-dom/server";
 import { closeOpen, readBlock, sources, Spoken } from "./markdown";
 
-const html = (text: string): string => renderToStaticMarkup(<Spoken text={text} />);
+const drawn = (text: string): string => renderToStaticMarkup(<Spoken text={text} />);
+/** Without what every block has, which a test of its own is about. */
+const html = (text: string): string => drawn(text).replaceAll(' dir="auto"', "");
 
 describe("Spoken", () => {
+  it("lets every block begin at the side that its own words begin at", () => {
+    const blocks = drawn("שלום\n\n# מה\n\n> כן\n\n- א\n  1. ב\n\n```\nx\n```\n\n| א | b |\n|--|--|\n| ג | d |");
+    const without = [...blocks.matchAll(/<(p|ul|ol|blockquote|pre|td|th)(?![a-z])([^>]*)>/g)].filter(([, , rest]) => !rest?.includes('dir="auto"'));
+    expect(without).toEqual([]);
+  });
+
   it("draws paragraphs, emphasis, lists and code", () => {
     expect(html("A **b** and *c*.\n\n- one\n- two `x`\n\n2. two\n3. three")).toBe(
       '<div class="spoken"><p>A <strong>b</strong> and <em>c</em>.</p><ul><li>one</li><li>two <code>x</code></li></ul><ol start="2"><li>two</li><li>three</li></ol></div>',

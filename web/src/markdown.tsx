@@ -200,7 +200,7 @@ export function closeOpen(text: string): string {
   return closed;
 }
 
-/** The caret stands in the very last item. */
+/** The caret stands in the very last item. The list has the direction, not the items: its marks stand at one side. */
 function ListView({ list, caret }: { list: List; caret: ReactNode }): ReactNode {
   const items = list.items.map((item, at) => {
     const here = at === list.items.length - 1 ? caret : null;
@@ -214,7 +214,7 @@ function ListView({ list, caret }: { list: List; caret: ReactNode }): ReactNode 
       </li>
     );
   });
-  return list.ordered ? <ol start={list.start}>{items}</ol> : <ul>{items}</ul>;
+  return list.ordered ? <ol start={list.start} dir="auto">{items}</ol> : <ul dir="auto">{items}</ul>;
 }
 
 const BlockView = memo(function BlockView({ source, growing }: { source: string; growing: boolean }): ReactNode {
@@ -225,7 +225,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
       return <hr />;
     case "code":
       return (
-        <pre tabIndex={0}>
+        <pre tabIndex={0} dir="auto">
           <code>{block.text}</code>
           {caret}
         </pre>
@@ -243,7 +243,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
                 {block.head.map((cell, at) => {
                   const Cell = cell === "" ? "td" : "th";
                   return (
-                    <Cell key={at} className={className(at)} {...(cell === "" ? {} : { scope: "col" })}>
+                    <Cell key={at} dir="auto" className={className(at)} {...(cell === "" ? {} : { scope: "col" })}>
                       {inline(cell)}
                       {end < 0 && at === width - 1 ? caret : null}
                     </Cell>
@@ -255,7 +255,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
               {block.rows.map((row, y) => (
                 <tr key={y}>
                   {row.map((cell, at) => (
-                    <td key={at} className={className(at)}>
+                    <td key={at} dir="auto" className={className(at)}>
                       {inline(cell)}
                       {y === end && at === width - 1 ? caret : null}
                     </td>
@@ -269,14 +269,14 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
     }
     case "heading":
       return (
-        <p className="md-heading">
+        <p className="md-heading" dir="auto">
           {inline(block.text)}
           {caret}
         </p>
       );
     case "quote":
       return (
-        <blockquote>
+        <blockquote dir="auto">
           {inline(block.text)}
           {caret}
         </blockquote>
@@ -285,7 +285,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
       return <ListView list={block} caret={caret} />;
     default:
       return (
-        <p>
+        <p dir="auto">
           {inline(block.text)}
           {caret}
         </p>

@@ -59,6 +59,12 @@ export interface ChallengeRequest {
   readonly sessionId?: string | null;
 }
 
+/** A condition is known by its words, as the brief has them. */
+export interface ConditionRequest {
+  readonly condition: string;
+  readonly ticked?: boolean;
+}
+
 export interface ConsensusOut {
   readonly areas: readonly string[];
   readonly strength: "strong" | "moderate" | "weak";
@@ -116,7 +122,7 @@ export interface PersonaError {
   readonly type: "persona_error";
   readonly personaId: string;
   readonly message: string;
-  readonly kind?: string;
+  readonly kind: string;
 }
 
 export interface PersonaOut {
@@ -201,6 +207,8 @@ export interface Scored {
 
 export interface SessionBody {
   readonly id: string;
+  readonly title: string;
+  readonly pinned: boolean;
   readonly decision: string;
   readonly answers: readonly Answered[];
   readonly mode: "independent" | "sequential";
@@ -212,12 +220,19 @@ export interface SessionBody {
   readonly brief: BriefBody | null;
   readonly briefStale: boolean;
   readonly briefError: string | null;
+  readonly tickedConditions: readonly string[];
   readonly usage: TotalOut;
   readonly live: boolean;
   readonly paused: boolean;
   readonly lastEventId: number;
   readonly createdAt: string;
   readonly updatedAt: string;
+}
+
+/** What is given is changed. An empty title takes the given one back. */
+export interface SessionChange {
+  readonly title?: string | null;
+  readonly pinned?: boolean | null;
 }
 
 /** Every advisor has spoken or failed, and so has the brief. */
@@ -248,6 +263,8 @@ export interface SessionStart {
 
 export interface SessionSummary {
   readonly id: string;
+  readonly title: string;
+  readonly pinned: boolean;
   readonly decision: string;
   readonly step: Step;
   readonly personaCount: number;
@@ -304,4 +321,6 @@ export interface UsageOut {
   readonly durationMs: number;
 }
 
-export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10 } as const;
+export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10, title: 200 } as const;
+
+export const SMALL_MODEL = "The built-in model is very small: its advice is not worth acting on.";

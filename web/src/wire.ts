@@ -1,6 +1,6 @@
 /** The shapes that travel between the page and the server, under the names that the page has for them. */
 
-export { LIMITS } from "./wire.generated";
+export { LIMITS, SMALL_MODEL } from "./wire.generated";
 export type {
   Answered as Answer,
   BriefBody as Brief,
@@ -8,6 +8,7 @@ export type {
   BriefRequest,
   ChallengeEvent,
   ChallengeRequest,
+  ConditionRequest,
   ExchangeOut as ChallengeExchange,
   MeOut as Me,
   MemberOut as Member,
@@ -20,6 +21,7 @@ export type {
   ResponseOut as PersonaResponse,
   RetryRequest,
   SessionBody as Session,
+  SessionChange,
   SessionEvent,
   SessionOut,
   SessionRequest,

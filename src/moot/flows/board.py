@@ -38,6 +38,7 @@ from moot.flows.board_events import (
     ChallengeMade,
     ChallengeReplied,
     ChallengeWithdrawn,
+    ConditionTicked,
     DecisionPresented,
     Member,
     Question,
@@ -83,6 +84,7 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
     **{(step, ChallengeMade): (step,) for step in _EARLIER},
     **{(step, ChallengeReplied): (step,) for step in _EARLIER},
     **{(step, ChallengeWithdrawn): (step,) for step in _EARLIER},
+    **{(step, ConditionTicked): (step,) for step in _EARLIER},
     (Step.BRIEF, BriefDrafted): (Step.REVIEW,),
     (Step.BRIEF, BriefFailed): (Step.REVIEW,),
     (Step.REVIEW, AdvisorPassed): (Step.REVIEW,),
@@ -118,14 +120,24 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
             _check_answers(answers)
             given = tuple(answer for answer in answers if answer.answer.strip())
             return replace(state, convened=True, answers=given)
+        case RecordRequested(file):
+            _check_record_file(file)
+            return state
+        case BriefRequested() | BriefDrafted() | BriefFailed() | ConditionTicked():
+            return _about_the_brief(state, event)
+        case _:
+            return _at_the_table(state, event)
+
+
+def _about_the_brief(
+    state: BoardState, event: BriefRequested | BriefDrafted | BriefFailed | ConditionTicked
+) -> BoardState:
+    match event:
         case BriefRequested():
             # A first brief that failed needs no request of its own: without its failure it is due again.
             return replace(
                 state, brief_requested=state.brief_stale, brief_failure=None, brief_read=True, stopped=False
             )
-        case RecordRequested(file):
-            _check_record_file(file)
-            return state
         case BriefDrafted(brief, spoken):
             return replace(
                 state,
@@ -136,8 +148,11 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
             )
         case BriefFailed():
             return replace(state, brief_failure=event, brief_requested=False)
-        case _:
-            return _at_the_table(state, event)
+        case ConditionTicked(condition, ticked):
+            if condition not in dict(state.conditions):
+                raise InvalidInput("condition", f"{condition[:80]!r} is no condition of the brief")
+            others = tuple(tick for tick in state.ticks if tick != condition)
+            return replace(state, ticks=(*others, condition) if ticked else others)
 
 
 def _at_the_table(

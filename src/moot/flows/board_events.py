@@ -185,6 +185,14 @@ class BriefFailed(Event, frozen=True):
     retry_after: float | None = None
 
 
+class ConditionTicked(Event, frozen=True):
+    """The person says whether a condition of the brief is met. It is known by its words, so that a brief that
+    is written anew keeps the ticks of the conditions that it still has."""
+
+    condition: str
+    ticked: bool = True
+
+
 class RecordRequested(Event, frozen=True):
     """Somebody wants the record in a file."""
 
@@ -209,5 +217,6 @@ BoardEvent = (
     | BriefRequested
     | BriefDrafted
     | BriefFailed
+    | ConditionTicked
     | RecordRequested
 )

@@ -18,6 +18,7 @@ from moot.flows.board_events import (
     BoardResumed,
     BriefRequested,
     ChallengeMade,
+    ConditionTicked,
     QuestionAnswered,
     RecordRequested,
 )
@@ -109,6 +110,8 @@ def _ask_what_next(state: BoardState) -> AskPerson:
     if spoke:
         current = state.brief is not None and not state.brief_stale
         options.append(Option("b", "Show the brief" if current else "Write the brief anew"))
+    if state.conditions:
+        options.append(Option("t NUMBER", "Tick a condition of the brief, or take its tick back"))
     options.append(Option("e FILE", f"Export the record: {', '.join(RECORD_ENDINGS)}"))
     occasion = f"{state.contributions} {state.challenges_made} {len(state.bills)}"
     return AskPerson(Step.REVIEW, "what next", occasion, tuple(options), optional=True)
@@ -124,6 +127,8 @@ def chosen(state: BoardState, text: str) -> BoardEvent:
             return BriefRequested()
         case "e" if rest:
             return RecordRequested(rest)
+        case "t" if rest:
+            return _ticked(state, rest)
         case "r" if rest.lower() == "all" and state.failed:
             return AdvisorRetried()
         case "r":
@@ -131,6 +136,14 @@ def chosen(state: BoardState, text: str) -> BoardEvent:
         case number if rest and (advisor := _numbered(state, number.rstrip(":"))):
             return ChallengeMade(advisor.member.id, rest)
     raise InvalidInput("choice", f"{text[:80]!r} is none of those offered")
+
+
+def _ticked(state: BoardState, number: str) -> ConditionTicked:
+    numbers = {str(n): one for n, one in enumerate(state.conditions, start=1)}
+    if number not in numbers:
+        raise InvalidInput("t", f"name the number of a condition, 1 to {len(numbers)}")
+    condition, ticked = numbers[number]
+    return ConditionTicked(condition, not ticked)
 
 
 def _numbered(state: BoardState, number: str) -> Advisor | None:

@@ -83,6 +83,8 @@ class BoardState:
     brief_failure: BriefFailed | None = None
     brief_requested: bool = False
     brief_read: bool = False
+    ticks: tuple[str, ...] = ()
+    """Conditions that the person has ticked, of this brief or of an earlier one."""
     stopped: bool = False
     """Nobody is asked for anything until the person goes on; a challenge is still replied to."""
     challenges_made: int = 0
@@ -111,6 +113,12 @@ class BoardState:
     @property
     def brief_stale(self) -> bool:
         return self.brief is not None and self.brief_basis != self.contributions
+
+    @property
+    def conditions(self) -> tuple[tuple[str, bool], ...]:
+        """The conditions of the brief, and whether each is ticked."""
+        conditions = self.brief.recommendation.conditions if self.brief else ()
+        return tuple((condition, condition in self.ticks) for condition in conditions)
 
     @property
     def next_question(self) -> Question | None:

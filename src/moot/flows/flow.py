@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from moot.errors import IllegalMove
+from moot.texts.characters import strip_controls_in_json
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
@@ -198,6 +199,10 @@ class Flow(Generic[S, E]):
     def decode(self, body: bytes) -> E:
         decoded: E = msgspec.json.decode(body, type=self.events)
         return decoded
+
+    def decode_stored(self, body: bytes) -> E:
+        """Of a stored session: earlier versions kept control characters as they came."""
+        return self.decode(strip_controls_in_json(body))
 
 
 Table = dict[tuple[Any, type[Event]], Any]

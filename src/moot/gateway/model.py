@@ -41,6 +41,7 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
+from moot.texts.characters import strip_controls, strip_controls_in_json
 from moot.texts.faults import explain
 
 D = TypeVar("D", bound=BaseModel)
@@ -178,6 +179,9 @@ class Model:
 
         def listen(text: str) -> None:
             nonlocal heard
+            text = strip_controls(text)
+            if not text:
+                return
             if not heard:
                 heard = True
                 talk.first_text = talk.first_text or time.monotonic()
@@ -214,7 +218,7 @@ class Model:
         try:
             turn = await self._provider.exchange(replace(call, tally=tally), hear)
             usage = turn.usage
-            return turn
+            return replace(turn, text=strip_controls(turn.text))
         except BaseException as failed:
             cancelled = isinstance(failed, asyncio.CancelledError)
             outcome = type(failed).__name__ if tally.is_sent else UNSENT
@@ -255,7 +259,7 @@ def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:
         problem = f"it was cut off at its limit of {max_tokens} tokens; be briefer"
         raise DraftInvalid(shape.__name__, problem, turn.text)
     try:
-        return shape.model_validate_json(turn.text)
+        return shape.model_validate_json(strip_controls_in_json(turn.text.encode(errors="surrogatepass")))
     except ValidationError as invalid:
         raise DraftInvalid(shape.__name__, explain(invalid.errors(), "reply"), turn.text) from invalid
 

@@ -116,7 +116,7 @@ def test_one_session_that_cannot_be_read_does_not_hide_the_others(stub: StubServ
     with sqlite3.connect(tmp_path / "data" / "moot" / "moot.sqlite3") as database:
         database.execute(
             "INSERT INTO sessions SELECT 'future-1', 'future', 'Later', created_at, updated_at, workspace,"
-            " owner FROM sessions"
+            " owner, name, pinned FROM sessions"
         )
     database.close()
     listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]

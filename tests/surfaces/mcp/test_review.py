@@ -44,11 +44,13 @@ ALL_TOOLS = [
     "reopen_change",
     "abandon_change",
     "convene_board",
+    "get_board",
+    "tick_condition",
     "ask_persona",
 ]
 
 
-READING = ("read_file", "list_directory", "list_changes", "get_change", "validate_change")
+READING = ("read_file", "list_directory", "list_changes", "get_change", "validate_change", "get_board")
 
 
 @asynccontextmanager
@@ -129,7 +131,9 @@ def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> No
         writes = tool.name not in READING
         assert (hints.read_only_hint, hints.destructive_hint) == (not writes, False), tool.name
         assert hints.open_world_hint is False, tool.name
-        assert hints.idempotent_hint is (not writes or tool.name == "append_review"), tool.name
+        assert hints.idempotent_hint is (not writes or tool.name in ("append_review", "tick_condition")), (
+            tool.name
+        )
     for named, one in zip(everything[:3], confined, strict=True):
         assert named.input_schema["required"][0] == "change_id"
         assert "change_id" not in one.input_schema["properties"]

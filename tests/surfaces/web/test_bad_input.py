@@ -286,12 +286,10 @@ def test_half_a_character_is_refused_by_name(
         assert refusal(answered).startswith(f"{field}: "), half
 
 
-@texts
-def test_a_nul_is_refused_by_name(
-    unmoved: Server, path: str, field: str, asking: Callable[[str], dict[str, Any]]
-) -> None:
-    for nul in ("\0", "go\0now"):
-        assert refusal(unmoved.post(path, asking(nul))).startswith(f"{field}: ")
+@pytest.mark.parametrize("path", POSTS)
+def test_a_decision_of_control_characters_alone_is_empty(unmoved: Server, path: str) -> None:
+    for nothing in ("\0", "\x1b\x07\u202e"):
+        assert refusal(unmoved.post(path, asked(path, decision=nothing))).startswith("decision: ")
 
 
 def test_names_that_nobody_bears_are_refused(unmoved: Server) -> None:

@@ -53,7 +53,7 @@ def test_one_session_too_many_is_429_and_says_when_to_try_again(
                 assert list(told)[-2]["type"] == "session_complete"
         # Its lease is given back once its streams are closed.
         path = f"/api/board/sessions/{session_id}"
-        stub.wait(lambda s: s.open_streams == 0 and not server.get(path).json()["session"]["live"])
+        stub.wait(lambda s: s.open_streams == 0 and server.get(path).json()["session"]["paused"])
         a_board(stub)
         assert server.session()[-2]["type"] == "session_complete"
 

@@ -37,7 +37,7 @@ def copied(database: Path, session: str, times: int) -> list[str]:
         for number, id_ in enumerate(ids):
             connection.execute(
                 "INSERT INTO sessions SELECT ?, format, title, created_at,"
-                " strftime('%Y-%m-%d %H:%M:%f000', updated_at, ?), workspace, owner"
+                " strftime('%Y-%m-%d %H:%M:%f000', updated_at, ?), workspace, owner, name, pinned"
                 " FROM sessions WHERE id = ?",
                 (id_, f"-{number + 1} minutes", session),
             )

@@ -20,7 +20,7 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
       <h3>
         <button type="button" aria-expanded={open} aria-controls={panel} onClick={() => onToggle(advisor.id)}>
           <Mark id={advisor.id} name={advisor.name} contributionType={advisor.contributionType} />
-          <span className="acc-name">{advisor.name}</span>
+          <span className="acc-name" dir="auto">{advisor.name}</span>
           <KindBadge contributionType={advisor.contributionType} />
           {challenges > 0 ? <span className="count">{count(challenges, "challenge")}</span> : null}
           {advisor.phase === "failed" ? <span className="count count-failed">did not answer</span> : null}
@@ -29,7 +29,7 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
       </h3>
       <div id={panel} className="acc-panel" role="region" aria-label={`${advisor.name}: response and follow-up discussion`} hidden={!open}>
         <h4>Initial Response</h4>
-        {advisor.content ? <Spoken text={advisor.content} /> : <p className="thinking">{advisor.error ?? "Nothing was said."}</p>}
+        {advisor.content ? <Spoken text={advisor.content} /> : <p className="thinking" dir="auto">{advisor.error ?? "Nothing was said."}</p>}
         {challenges > 0 ? (
           <>
             <h4>Follow-up Discussion</h4>

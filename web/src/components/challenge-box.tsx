@@ -41,6 +41,7 @@ export const ChallengeBox = memo(function ChallengeBox({ sessionId, personaId, o
         ref={area}
         id={id}
         rows={3}
+        dir="auto"
         value={text}
         placeholder="Ask a follow-up question or push back on their perspective..."
         aria-describedby={`${id}-hint`}

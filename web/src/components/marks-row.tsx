@@ -9,7 +9,7 @@ import { Mark } from "./glyphs";
 
 const WORDS: Record<Phase, string> = { waiting: "waiting", speaking: "speaking", done: "done", failed: "failed" };
 
-const MarkStep = memo(function MarkStep({ store, id, current }: { store: SessionStore; id: string; current: boolean }): ReactNode {
+const MarkStep = memo(function MarkStep({ store, id, number, current }: { store: SessionStore; id: string; number: number; current: boolean }): ReactNode {
   // Strings and numbers only: a token changes none of them, so nothing here is drawn again while text streams.
   const phase = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.phase ?? "waiting", [id]));
   const name = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.name ?? id, [id]));
@@ -25,6 +25,7 @@ const MarkStep = memo(function MarkStep({ store, id, current }: { store: Session
       <Link
         to={paths.advisor(store.id, id)}
         className={`step is-${speaking ? "speaking" : phase}`}
+        {...(number <= 9 ? { title: `${name} (key ${number})`, "aria-keyshortcuts": String(number) } : {})}
         aria-current={current ? "step" : undefined}
       >
         <span className="step-mark">
@@ -39,7 +40,7 @@ const MarkStep = memo(function MarkStep({ store, id, current }: { store: Session
             </span>
           ) : null}
         </span>
-        <span className="step-name">{shortName(name)}</span>
+        <span className="step-name" dir="auto">{shortName(name)}</span>
         <span className="step-state">
           {speaking ? "speaking" : phase === "done" && challenges > 0 ? "challenged" : WORDS[phase]}
           {challenges > 0 ? <span className="sr-only">, {count(challenges, "challenge")}</span> : null}
@@ -111,8 +112,8 @@ export const MarksRow = memo(function MarksRow({ store, current }: { store: Sess
   return (
     <nav className="marks" aria-label="The board">
       <ol ref={track}>
-        {order.map((id) => (
-          <MarkStep key={id} store={store} id={id} current={current === id} />
+        {order.map((id, at) => (
+          <MarkStep key={id} store={store} id={id} number={at + 1} current={current === id} />
         ))}
         <BriefStep store={store} current={current === "brief"} />
       </ol>

@@ -2,8 +2,8 @@ import { useState, type ReactNode } from "react";
 import { api } from "../api";
 import { useFetched } from "../fetched";
 import { modelName } from "../format";
+import { SMALL_MODEL } from "../wire";
 
-export const SMALL_MODEL = "The built-in model is very small: its advice is not worth acting on.";
 const KEY = "moot.small-model-known";
 
 function known(): boolean {
@@ -35,8 +35,7 @@ export function ModelNote(): ReactNode {
   return (
     <aside className="note" aria-label="About the built-in model">
       <p>
-        <strong>The built-in model is very small.</strong> It shows how a board works, on this machine and for free, but its
-        advice is not worth acting on.
+        <strong>{SMALL_MODEL}</strong> It shows how a board works, on this machine and for free.
       </p>
       {model.value.advice ? <p>{model.value.advice}</p> : null}
       <button

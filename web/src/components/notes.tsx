@@ -25,7 +25,7 @@ export function Problem({ title, message, action = "Try again", onAction, retryA
   return (
     <div className="problem" role="alert">
       <p className="problem-title">{title}</p>
-      <p>{message}</p>
+      <p dir="auto">{message}</p>
       {onAction || children ? (
         <div className="row">
           {onAction ? (

@@ -7,10 +7,10 @@ const Exchange = memo(function Exchange({ exchange, name }: { exchange: Challeng
     <>
       <div className="turn turn-you">
         <p className="turn-who">You</p>
-        <p className="turn-text">{exchange.challengeText}</p>
+        <p className="turn-text" dir="auto">{exchange.challengeText}</p>
       </div>
       <div className="turn turn-advisor" aria-busy={!exchange.isReplyComplete}>
-        <p className="turn-who">{name}</p>
+        <p className="turn-who" dir="auto">{name}</p>
         {exchange.replyContent === "" && !exchange.isReplyComplete ? (
           <p className="thinking">Thinking…</p>
         ) : (

@@ -22,7 +22,7 @@ export function Top(): ReactNode {
         {me === "nobody" || path.startsWith(paths.new) ? null : <Link to={paths.new}>New decision</Link>}
         {me !== null && me !== "nobody" && me.signsIn ? (
           <span className="who">
-            <span className="who-name" title={`Signed in as ${me.name}`}>
+            <span className="who-name" dir="auto" title={`Signed in as ${me.name}`}>
               <span className="sr-only">Signed in as </span>
               {me.name}
             </span>

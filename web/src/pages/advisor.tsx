@@ -142,10 +142,10 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
     <header className="advisor-head">
       <Mark id={personaId} name={name} contributionType={kind} className="mark-large" />
       <div>
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} dir="auto">
           {name}
         </h1>
-        <p className="advisor-role">{role}</p>
+        <p className="advisor-role" dir="auto">{role}</p>
         <KindBadge contributionType={kind} />
       </div>
       <Temperament personaId={personaId} />
@@ -182,7 +182,7 @@ function Temperament({ personaId }: { personaId: string }): ReactNode {
                   <rect className="scale-part" width={Math.max(0, Math.min(10, entry.score)) * 10} height="6" />
                 </svg>
               </summary>
-              <p className="trait-note">{entry.note}</p>
+              <p className="trait-note" dir="auto">{entry.note}</p>
             </details>
           </li>
         ))}

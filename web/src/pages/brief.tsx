@@ -1,6 +1,6 @@
 import { memo, useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import { announce } from "../announce";
-import { briefMarkdown } from "../brief-markdown";
+import { api, sentence } from "../api";
 import { AdvisorAccordion } from "../components/accordion";
 import { ExportMenu } from "../components/export-menu";
 import { Mark } from "../components/glyphs";
@@ -54,7 +54,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
           <h1 ref={heading} tabIndex={-1}>
             Board Brief
           </h1>
-          <p className="brief-decision">{decision}</p>
+          <p className="brief-decision" dir="auto">{decision}</p>
         </header>
         {!all && live && brief === null ? <p className="lede">The advisors are still speaking. The brief follows the last of them.</p> : null}
         {!all && !live && brief === null ? (
@@ -91,20 +91,27 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
 }
 
 function Actions({ store }: { store: SessionStore }): ReactNode {
-  const [copied, setCopied] = useState<"" | "Copied" | "Copying was not allowed">("");
+  const [copied, setCopied] = useState<"" | "Copied" | "Not copied" | "Copying was not allowed">("");
   useEffect(() => {
     if (!copied) return;
     const timer = setTimeout(() => setCopied(""), 2500);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async (): Promise<void> => {
-    const session = store.snapshot.session;
-    if (!session) return;
+    const text = api.briefMarkdown(store.id);
     try {
-      await navigator.clipboard.writeText(briefMarkdown(session));
+      // The promise itself is handed over: some browsers take only what is given to them in the click.
+      const blob = text.then((words) => new Blob([words], { type: "text/plain" }));
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
       setCopied("Copied");
       announce("Brief copied as Markdown");
     } catch {
+      const problem = await text.then(() => null, sentence);
+      if (problem !== null) {
+        setCopied("Not copied");
+        announce(problem);
+        return;
+      }
       setCopied("Copying was not allowed");
       announce("Copying was not allowed. Export Markdown gives the same text.");
     }
@@ -150,10 +157,10 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
     <>
       <section className="recommendation" aria-labelledby="brief-recommendation">
         <h2 id="brief-recommendation">Recommendation</h2>
-        <p className="recommendation-words">{inline(recommendation.summary)}</p>
+        <p className="recommendation-words" dir="auto">{inline(recommendation.summary)}</p>
         <Level of={recommendation.confidence} word={CONFIDENCE[recommendation.confidence] ?? recommendation.confidence} />
       </section>
-      {silent ? <p className="silent">Not heard: {silent}. You can ask again from the row above.</p> : null}
+      {silent ? <p className="silent" dir="auto">Not heard: {silent}. You can ask again from the row above.</p> : null}
       {consensus.areas.length > 0 ? (
         <section aria-labelledby="brief-agreement">
           <div className="section-head">
@@ -170,8 +177,8 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
             {tensions.map((tension, at) => (
               <li key={at}>
                 <Pair store={store} names={tension.between} />
-                <p className="tension-issue">{inline(tension.issue)}</p>
-                <p className="tension-implication">{inline(tension.implication)}</p>
+                <p className="tension-issue" dir="auto">{inline(tension.issue)}</p>
+                <p className="tension-implication" dir="auto">{inline(tension.implication)}</p>
               </li>
             ))}
           </ul>
@@ -188,18 +195,46 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
       {recommendation.conditions.length > 0 ? (
         <section aria-labelledby="brief-conditions">
           <h2 id="brief-conditions">Conditions</h2>
-          <Points items={recommendation.conditions} className="conditions" />
+          <Conditions store={store} items={recommendation.conditions} />
         </section>
       ) : null}
     </>
   );
 });
 
-function Points({ items, className = "" }: { items: readonly string[]; className?: string }): ReactNode {
+/** The person ticks what is met; the server keeps it with the session. */
+function Conditions({ store, items }: { store: SessionStore; items: readonly string[] }): ReactNode {
+  const ticked = useSession(store, useCallback((s: SessionState) => s.ticked, []));
+  const [problem, setProblem] = useState<string | null>(null);
+  const met = items.filter((item) => ticked.includes(item)).length;
   return (
-    <ul className={`points ${className}`}>
+    <>
+      <ul className="points conditions" aria-label={`${met} of ${items.length} met`}>
+        {items.map((item, at) => (
+          <li key={at}>
+            <label dir="auto">
+              <input type="checkbox" checked={ticked.includes(item)} onChange={(event) => void store.tick(item, event.target.checked).then(setProblem)} />
+              <span>{inline(item)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {problem !== null ? (
+        <p className="field-problem" role="alert">
+          The tick was not kept: {problem}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Points({ items }: { items: readonly string[] }): ReactNode {
+  return (
+    <ul className="points">
       {items.map((item, at) => (
-        <li key={at}>{inline(item)}</li>
+        <li key={at} dir="auto">
+          {inline(item)}
+        </li>
       ))}
     </ul>
   );
@@ -212,7 +247,7 @@ function Pair({ store, names }: { store: SessionStore; names: readonly string[] 
       {names.map((name, at) => {
         const advisor = Object.values(advisors).find((one) => one.name === name || one.id === name);
         return (
-          <span key={at} className="pair-one">
+          <span key={at} className="pair-one" dir="auto">
             {at > 0 ? <span className="pair-against">{names.length === 2 ? "against" : "·"}</span> : null}
             {advisor ? (
               <Link to={paths.advisor(store.id, advisor.id)}>

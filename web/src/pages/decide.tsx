@@ -36,6 +36,7 @@ export function Decide(): ReactNode {
           id={id}
           className="decision-input"
           rows={8}
+          dir="auto"
           value={draft.decision}
           aria-describedby={`${id}-left`}
           aria-invalid={tooLong(draft.decision, LIMITS.decision)}

@@ -1,14 +1,16 @@
-import { useCallback, useEffect, useState, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { announce } from "../announce";
 import { api, PAGE_OF_SESSIONS, sentence } from "../api";
 import { Mark } from "../components/glyphs";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
+import { Room, tooLong } from "../components/room";
 import { useFetched } from "../fetched";
 import { ago, count, modelName } from "../format";
+import { useKeys } from "../keys";
 import { Link, paths, usePageHeading } from "../router";
 import { forgetSession } from "../session/store";
-import type { SessionSummary } from "../wire";
+import { LIMITS, type SessionChange, type SessionSummary } from "../wire";
 
 export function standing(session: SessionSummary): string {
   if (session.step === "review") {
@@ -20,15 +22,27 @@ export function standing(session: SessionSummary): string {
   return `${session.live ? "" : "Paused, "}${session.completeCount} of ${session.personaCount} have spoken`;
 }
 
+/** Milliseconds that somebody who types pauses before the list is searched. */
+const PAUSE = 200;
+
 export function Home(): ReactNode {
   const [everywhere, setEverywhere] = useState(false);
   const [wanted, setWanted] = useState(PAGE_OF_SESSIONS);
-  const load = useCallback((signal: AbortSignal) => api.sessions(everywhere, wanted, signal), [everywhere, wanted]);
+  const [typed, setTyped] = useState("");
+  const [search, setSearch] = useState("");
+  const load = useCallback((signal: AbortSignal) => api.sessions(everywhere, wanted, search, signal), [everywhere, wanted, search]);
   const [list, again] = useFetched(load);
   const choose = (all: boolean): void => {
     setEverywhere(all);
     setWanted(PAGE_OF_SESSIONS);
   };
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setSearch(typed.trim());
+      setWanted(PAGE_OF_SESSIONS);
+    }, PAUSE);
+    return () => clearTimeout(timer);
+  }, [typed]);
   const heading = usePageHeading("moot");
   useEffect(() => {
     const seen = (): void => {
@@ -42,6 +56,8 @@ export function Home(): ReactNode {
     };
   }, [again]);
   const sessions = list.value?.sessions ?? [];
+  const searching = typed !== "" || search !== "";
+  const none = list.state === "ready" && sessions.length === 0 && !searching;
   const underWay = sessions.some((session) => session.live);
   useEffect(() => {
     if (!underWay) return;
@@ -66,10 +82,10 @@ export function Home(): ReactNode {
           </Link>
         </div>
       </section>
-      {list.state === "ready" && sessions.length === 0 ? <Faces /> : null}
+      {none ? <Faces /> : null}
       <ModelNote />
       <section aria-labelledby="past">
-        {sessions.length > 0 || list.state !== "ready" ? (
+        {!none ? (
           <h2 id="past" className="section-title" tabIndex={-1}>
             Sessions
           </h2>
@@ -91,14 +107,24 @@ export function Home(): ReactNode {
             onAction={again}
           />
         ) : null}
-        {list.state === "ready" && sessions.length === 0 ? (
+        {none ? (
           <p className="empty">No sessions yet. The first decision you present will be kept here, with everything that was said.</p>
         ) : null}
-        {list.value !== null ? <WorkspaceChoice everywhere={everywhere} onChoose={choose} /> : null}
+        {list.value !== null ? (
+          <div className="row row-spread list-head">
+            <WorkspaceChoice everywhere={everywhere} onChoose={choose} />
+            {none ? null : <Search typed={typed} onType={setTyped} />}
+          </div>
+        ) : null}
+        {searching && list.state === "ready" && sessions.length === 0 ? (
+          <p className="empty" role="status">
+            No session has “<bdi>{search}</bdi>” in its title or decision.
+          </p>
+        ) : null}
         {sessions.length > 0 ? (
           <ul className="sessions">
             {sessions.map((session) => (
-              <SessionItem key={session.id} session={session} showsPlace={everywhere} onDeleted={again} />
+              <SessionItem key={session.id} session={session} showsPlace={everywhere} onChanged={again} />
             ))}
           </ul>
         ) : null}
@@ -110,8 +136,39 @@ export function Home(): ReactNode {
           </div>
         ) : null}
       </section>
-      {sessions.length > 0 ? <Faces /> : null}
+      {sessions.length > 0 && !searching ? <Faces /> : null}
     </main>
+  );
+}
+
+function Search({ typed, onType }: { typed: string; onType: (text: string) => void }): ReactNode {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys(
+    useCallback((key: string) => {
+      if (key === "/") field.current?.focus();
+      return key === "/";
+    }, []),
+  );
+  return (
+    <div className="search" role="search">
+      <input
+        ref={field}
+        type="search"
+        dir="auto"
+        value={typed}
+        maxLength={200}
+        placeholder="Search"
+        aria-label="Search the sessions"
+        aria-keyshortcuts="/"
+        onChange={(event) => onType(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          onType("");
+          field.current?.blur();
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </div>
   );
 }
 
@@ -141,8 +198,8 @@ function Faces(): ReactNode {
         <li key={persona.id}>
           <Mark id={persona.id} name={persona.name} contributionType={persona.contributionType} />
           <span>
-            <strong>{persona.name}</strong>
-            <span className="faces-role">{persona.role}</span>
+            <strong dir="auto">{persona.name}</strong>
+            <span className="faces-role" dir="auto">{persona.role}</span>
           </span>
         </li>
       ))}
@@ -153,63 +210,182 @@ function Faces(): ReactNode {
 interface SessionItemProps {
   session: SessionSummary;
   showsPlace: boolean;
-  onDeleted: () => void;
+  onChanged: () => void;
 }
 
-function SessionItem({ session, showsPlace, onDeleted }: SessionItemProps): ReactNode {
-  const [asking, setAsking] = useState(false);
-  const [kept, setKept] = useState(false);
+type Doing = "renaming" | "deleting" | null;
+
+function SessionItem({ session, showsPlace, onChanged }: SessionItemProps): ReactNode {
+  const [doing, setDoing] = useState<Doing>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const remove = useCallback(async () => {
+  /** The button that was used last: it takes the focus back when what it opened is closed. */
+  const used = useRef<Doing>(null);
+  const short = session.title.slice(0, 60);
+  const open = (what: Doing): void => {
+    used.current = what;
+    setProblem(null);
+    setDoing(what);
+  };
+  const attempt = async (act: () => Promise<void>, said: string): Promise<void> => {
     try {
-      await api.remove(session.id);
-      forgetSession(session.id);
-      announce("Session deleted");
-      document.getElementById("past")?.focus({ preventScroll: true });
-      onDeleted();
+      await act();
+      announce(said);
+      setDoing(null);
+      onChanged();
     } catch (error) {
       setProblem(sentence(error));
     }
-  }, [session.id, onDeleted]);
+  };
+  const change = (what: SessionChange, said: string): Promise<void> => attempt(() => api.change(session.id, what), said);
+  const remove = (): Promise<void> =>
+    attempt(async () => {
+      await api.remove(session.id);
+      document.getElementById("past")?.focus({ preventScroll: true });
+      forgetSession(session.id);
+    }, "Session deleted");
   return (
-    <li className="session">
-      <Link to={session.hasBrief ? paths.brief(session.id) : paths.session(session.id)} className="session-link">
-        <span className="session-decision">{session.decision}</span>
-        <span className="session-facts">
-          {session.live ? (
-            <span className="live">
-              <span className="pulse" aria-hidden="true" />
-              Live
+    <li className={session.pinned ? "session is-pinned" : "session"}>
+      {doing === "renaming" ? (
+        <Rename
+          session={session}
+          problem={problem}
+          onSave={(title) => {
+            forgetSession(session.id);
+            void change({ title }, title ? "Session renamed" : "Title taken back");
+          }}
+          onCancel={() => setDoing(null)}
+        />
+      ) : (
+        <Link to={session.hasBrief ? paths.brief(session.id) : paths.session(session.id)} className="session-link">
+          <span className="session-decision" dir="auto">
+            {session.title}
+          </span>
+          {session.title !== session.decision ? (
+            <span className="session-about" dir="auto">
+              {session.decision}
             </span>
           ) : null}
-          <span className={`standing standing-${session.step}${session.hasBrief ? (session.briefStale ? " has-stale-brief" : " has-brief") : ""}`}>{standing(session)}</span>
-          <span>{count(session.personaCount, "advisor")}</span>
-          {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
-          <span>{modelName(session.model)}</span>
-          {showsPlace && session.workspace ? <span>{session.workspace}</span> : null}
-          {session.owner ? <span>{session.owner}</span> : null}
-          <time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time>
-        </span>
-      </Link>
-      <div className="session-delete">
-        {asking ? (
+          <span className="session-facts">
+            {session.pinned ? <span className="pinned">Pinned</span> : null}
+            {session.live ? (
+              <span className="live">
+                <span className="pulse" aria-hidden="true" />
+                Live
+              </span>
+            ) : null}
+            <span className={`standing standing-${session.step}${session.hasBrief ? (session.briefStale ? " has-stale-brief" : " has-brief") : ""}`}>{standing(session)}</span>
+            <span>{count(session.personaCount, "advisor")}</span>
+            {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
+            <span>{modelName(session.model)}</span>
+            {showsPlace && session.workspace ? <span dir="auto">{session.workspace}</span> : null}
+            {session.owner ? <span dir="auto">{session.owner}</span> : null}
+            <time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time>
+          </span>
+        </Link>
+      )}
+      <div className="session-actions">
+        {doing === "deleting" ? (
           <span className="confirm" role="group" aria-label="Delete this session for good?">
             <span>{problem ?? "Delete for good?"}</span>
             <button type="button" className="quiet danger" onClick={() => void remove()}>
               Delete
             </button>
-            <button type="button" className="quiet" autoFocus onClick={() => (setAsking(false), setKept(true))}>
+            <button type="button" className="quiet" autoFocus onClick={() => setDoing(null)}>
               Keep
             </button>
           </span>
-        ) : (
-          <button type="button" className="icon-button" aria-label={`Delete the session “${session.decision.slice(0, 60)}”`} title="Delete" autoFocus={kept} onClick={() => setAsking(true)}>
-            <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+        ) : doing === null ? (
+          <>
+            {problem !== null ? (
+              <span className="field-problem" role="alert">
+                {problem}
+              </span>
+            ) : null}
+            <IconButton label={session.pinned ? `Unpin the session “${short}”` : `Pin the session “${short}”`} title={session.pinned ? "Unpin" : "Pin to the top"} onClick={() => void change({ pinned: !session.pinned }, session.pinned ? "Session unpinned" : "Session pinned")}>
+              <path className={session.pinned ? "is-filled" : ""} d="M9 4h6l-.8 6 3.3 3.2V15h-11v-1.8L9.8 10ZM12 15v5.5" />
+            </IconButton>
+            <IconButton label={`Rename the session “${short}”`} title="Rename" focus={used.current === "renaming"} onClick={() => open("renaming")}>
+              <path d="M5 19h3.2L18.6 8.6a1.8 1.8 0 0 0 0-2.5l-.7-.7a1.8 1.8 0 0 0-2.5 0L5 15.8ZM13.8 7l3.2 3.2" />
+            </IconButton>
+            <IconButton label={`Delete the session “${short}”`} title="Delete" focus={used.current === "deleting"} onClick={() => open("deleting")}>
               <path d="M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7M10.5 10.5v5.5M13.5 10.5v5.5" />
-            </svg>
-          </button>
-        )}
+            </IconButton>
+          </>
+        ) : null}
       </div>
     </li>
+  );
+}
+
+interface IconButtonProps {
+  label: string;
+  title: string;
+  focus?: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}
+
+function IconButton({ label, title, focus = false, onClick, children }: IconButtonProps): ReactNode {
+  return (
+    <button type="button" className="icon-button" aria-label={label} title={title} autoFocus={focus} onClick={onClick}>
+      <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+        {children}
+      </svg>
+    </button>
+  );
+}
+
+interface RenameProps {
+  session: SessionSummary;
+  problem: string | null;
+  onSave: (title: string) => void;
+  onCancel: () => void;
+}
+
+/** An empty title takes the given one back: then the session is called by its decision. */
+function Rename({ session, problem, onSave, onCancel }: RenameProps): ReactNode {
+  const id = useId();
+  const [title, setTitle] = useState(session.title === session.decision ? "" : session.title);
+  const long = tooLong(title, LIMITS.title);
+  return (
+    <form
+      className="rename"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!long) onSave(title.trim());
+      }}
+    >
+      <label htmlFor={id}>Title</label>
+      <input
+        id={id}
+        type="text"
+        dir="auto"
+        autoFocus
+        value={title}
+        placeholder={session.decision.slice(0, 120)}
+        aria-invalid={long}
+        aria-describedby={`${id}-room`}
+        onChange={(event) => setTitle(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onCancel();
+        }}
+      />
+      <div className="row">
+        <button type="submit" className="button" disabled={long}>
+          Save
+        </button>
+        <button type="button" className="quiet" onClick={onCancel}>
+          Cancel
+        </button>
+        <Room id={`${id}-room`} text={title} most={LIMITS.title} near={40}>
+          Left empty, it is called by its decision.
+        </Room>
+      </div>
+      {problem !== null ? (
+        <p className="field-problem" role="alert">
+          {problem}
+        </p>
+      ) : null}
+    </form>
   );
 }

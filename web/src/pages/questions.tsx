@@ -109,15 +109,16 @@ export function Questions(): ReactNode {
           <ol className="questions">
             {draft.questions.map((question) => (
               <li key={question.id}>
-                <label htmlFor={`answer-${question.id}`}>{question.question}</label>
+                <label htmlFor={`answer-${question.id}`} dir="auto">{question.question}</label>
                 {question.hint ? (
-                  <p className="hint" id={`hint-${question.id}`}>
+                  <p className="hint" dir="auto" id={`hint-${question.id}`}>
                     {question.hint}
                   </p>
                 ) : null}
                 <textarea
                   id={`answer-${question.id}`}
                   rows={2}
+                  dir="auto"
                   placeholder="Optional"
                   aria-describedby={`${question.hint ? `hint-${question.id} ` : ""}room-${question.id}`}
                   aria-invalid={tooLong(draft.answers[question.id] ?? "", LIMITS.answer)}

@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useMemo, type ReactNode } from "react";
 import { DecisionFold } from "../components/decision-fold";
 import { MarksRow } from "../components/marks-row";
-import { SMALL_MODEL } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
+import { useKeys } from "../keys";
 import { Link, navigate, paths, usePageHeading, type Route } from "../router";
-import { sharedFailure, type SessionState } from "../session/state";
+import { allSettled, sharedFailure, type SessionState } from "../session/state";
 import { sessionStore, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
+import { SMALL_MODEL } from "../wire";
 import { AdvisorPage } from "./advisor";
 import { BriefPage } from "./brief";
 
@@ -73,10 +74,22 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
     if (route.page === "session" && start) navigate(start, { replace: true });
   }, [route.page, start]);
 
+  useKeys(
+    useCallback(
+      (key: string) => {
+        const to = goal(key, store, route);
+        if (to !== null) navigate(to);
+        return to !== null;
+      },
+      [store, route],
+    ),
+  );
+  const title = useSession(store, useCallback((s: SessionState) => s.title, []));
+
   const known = route.page !== "advisor" || order.includes(route.personaId);
   return (
     <main className="page">
-      <DecisionFold decision={decision} answers={answers} />
+      <DecisionFold decision={decision} title={title} answers={answers} />
       <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
       <ConnectionNote store={store} />
       {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
@@ -90,6 +103,23 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
       ) : null}
     </main>
   );
+}
+
+/** Where a key leads: a number to that advisor, an arrow to the next or the one before. */
+function goal(key: string, store: SessionStore, route: SessionRoute): string | null {
+  const session = store.snapshot.session;
+  if (!session) return null;
+  if (/^[1-9]$/.test(key)) {
+    const persona = session.order[Number(key) - 1];
+    return persona === undefined ? null : paths.advisor(session.id, persona);
+  }
+  // A reply ends when its page is left: an arrow is too easily pressed for that.
+  const step = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
+  if (step === 0 || session.challenging !== null) return null;
+  const places = session.order.map((persona) => paths.advisor(session.id, persona));
+  if (allSettled(session)) places.push(paths.brief(session.id));
+  const here = route.page === "brief" ? session.order.length : route.page === "advisor" ? session.order.indexOf(route.personaId) : -1;
+  return here < 0 ? null : (places[here + step] ?? null);
 }
 
 function ConnectionNote({ store }: { store: SessionStore }): ReactNode {

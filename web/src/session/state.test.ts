@@ -13,6 +13,8 @@ function stored(part: Partial<Session> = {}): Session {
   const ids = ["one", "two", "three"];
   return {
     id: "s1",
+    title: "Should we?",
+    pinned: false,
     decision: "Should we?",
     answers: [],
     mode: "independent",
@@ -24,6 +26,7 @@ function stored(part: Partial<Session> = {}): Session {
     brief: null,
     briefStale: false,
     briefError: null,
+    tickedConditions: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
     live: true,
     paused: false,
@@ -40,6 +43,14 @@ const start = (personaId: string): SessionEvent => ({ type: "persona_start", per
 const token = (personaId: string, text: string): SessionEvent => ({ type: "persona_token", personaId, token: text });
 const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: USAGE });
 const everybody = ["one", "two", "three"].flatMap((id) => [start(id), token(id, `${id} says`), complete(id)]);
+
+describe("a condition of the brief", () => {
+  it("is ticked once, and its tick taken back", () => {
+    const tick = (condition: string, ticked: boolean): Action => ({ type: "ticked", condition, ticked });
+    expect(run([tick("a", true), tick("b", true), tick("a", true)]).ticked).toEqual(["b", "a"]);
+    expect(run([tick("a", true), tick("b", true), tick("a", false)]).ticked).toEqual(["b"]);
+  });
+});
 
 describe("a session's events", () => {
   it("follow interleaved advisors", () => {
@@ -63,7 +74,7 @@ describe("a session's events", () => {
   });
 
   it("keep one advisor's failure to that advisor, and take a retry", () => {
-    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone" }]);
+    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone", kind: "" }]);
     expect(failed.advisors["three"]).toMatchObject({ phase: "failed", error: "gone", content: "" });
     expect(allSettled(failed)).toBe(true);
     const retried = reduce(failed, { type: "retry", personaId: "three" });

@@ -31,6 +31,8 @@ export interface Advisor {
 
 export interface SessionState {
   readonly id: string;
+  /** What the person calls it, or else the decision. */
+  readonly title: string;
   readonly decision: string;
   readonly answers: readonly Answer[];
   readonly model: string;
@@ -42,6 +44,8 @@ export interface SessionState {
   readonly brief: Brief | null;
   readonly briefStale: boolean;
   readonly briefError: string | null;
+  /** Conditions of the brief that the person says are met. */
+  readonly ticked: readonly string[];
   /** The server is writing the brief as part of the session. */
   readonly briefWriting: boolean;
   /** We asked for a brief and wait for it. */
@@ -69,6 +73,7 @@ export type Action =
   | { type: "brief_requested" }
   | { type: "brief_received"; brief: Brief }
   | { type: "brief_failed"; message: string }
+  | { type: "ticked"; condition: string; ticked: boolean }
   | { type: "resumed" };
 
 export function settled(phase: Phase): boolean {
@@ -118,6 +123,7 @@ export function fromSession(session: Session): SessionState {
   }
   return {
     id: session.id,
+    title: session.title,
     decision: session.decision,
     answers: session.answers,
     model: session.model,
@@ -128,6 +134,7 @@ export function fromSession(session: Session): SessionState {
     brief: session.brief,
     briefStale: session.briefStale,
     briefError: session.briefError,
+    ticked: session.tickedConditions,
     briefWriting: session.step === "brief" && session.live && !session.paused,
     briefLoading: false,
     usage: session.usage,
@@ -290,6 +297,11 @@ export function reduce(state: SessionState, action: Action): SessionState {
 
     case "brief_received":
       return { ...state, brief: action.brief, briefLoading: false, briefStale: false, briefError: null };
+
+    case "ticked": {
+      const others = state.ticked.filter((one) => one !== action.condition);
+      return { ...state, ticked: action.ticked ? [...others, action.condition] : others };
+    }
 
     case "brief_failed":
       return { ...state, briefLoading: false, briefError: action.message };

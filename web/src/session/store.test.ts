@@ -14,6 +14,8 @@ const now: FrameScheduler = {
 function session(part: Partial<Session> = {}): Session {
   return {
     id: "s1",
+    title: "Should we?",
+    pinned: false,
     decision: "Should we?",
     answers: [],
     mode: "independent",
@@ -25,6 +27,7 @@ function session(part: Partial<Session> = {}): Session {
     brief: null,
     briefStale: false,
     briefError: null,
+    tickedConditions: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
     live: true,
     paused: false,

@@ -287,6 +287,18 @@ export class SessionStore {
     this.#dispatch({ type: "challenge_abort" });
   }
 
+  /** Shown at once; taken back, with the reason, where the server did not keep it. */
+  async tick(condition: string, ticked: boolean): Promise<string | null> {
+    this.#dispatch({ type: "ticked", condition, ticked });
+    try {
+      await api.tick(this.id, condition, ticked);
+      return null;
+    } catch (error) {
+      this.#dispatch({ type: "ticked", condition, ticked: !ticked });
+      return sentence(error);
+    }
+  }
+
   /** Called on arrival at the brief: asks for one only when there is none or it is out of date. */
   async ensureBrief(again = false): Promise<void> {
     const session = this.#snapshot.session;

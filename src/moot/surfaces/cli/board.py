@@ -89,10 +89,9 @@ def board(
                 begun = await new_board(moot, first, person, narrator, questions=questions)
             else:
                 begun = await resumed_board(moot, resume, person, narrator)
-            session = BoardSession(
-                begun.session.id, begun.session.created_at, begun.runner, narrator, begun.tiny
-            )
-            narrator.follow(begun.model, lambda: begun.runner.state)
+            head = begun.session
+            session = BoardSession(head.id, head.created_at, begun.runner, narrator, begun.tiny, head.name)
+            narrator.follow(begun.model, lambda: begun.runner.state, tiny=begun.tiny)
             if begun.tiny:
                 screen.say(TINY, "dim")
             code = await _talk(session, as_json=as_json)
@@ -125,6 +124,18 @@ class BoardSession:
     runner: Runner[BoardState, BoardEvent]
     narrator: BoardNarrator
     tiny: bool = False
+    name: str = ""
+    """What the person calls it, if they gave it a name."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a record says besides what was said."""
+        return {
+            "session_id": self.id,
+            "when": self.created_at,
+            "tiny": self.tiny,
+            "title": self.name,
+        }
 
     @property
     def state(self) -> BoardState:
@@ -161,7 +172,7 @@ def document(session: BoardSession, error: MootError | None = None) -> dict[str,
 
     return {
         "session": session.id,
-        **board_json(session.state, session_id=session.id, when=session.created_at, tiny=session.tiny),
+        **board_json(session.state, **session.facts),
         **({"error": error_document(error)} if error else {}),
     }
 
@@ -186,7 +197,7 @@ def _write_record(session: BoardSession, file: Path) -> None:
     from moot.workspace.writing import write_atomic
 
     state = session.state
-    facts: Any = {"session_id": session.id, "when": session.created_at, "tiny": session.tiny}
+    facts = session.facts
     match file.suffix.lower():
         case ".json":
             text = screen.json_text(records.board_json(state, **facts)) + "\n"

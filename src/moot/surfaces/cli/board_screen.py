@@ -20,6 +20,7 @@ from moot.flows.board_events import (
     BriefRequested,
     ChallengeReplied,
     ChallengeWithdrawn,
+    ConditionTicked,
     QuestionsDrafted,
     QuestionsFailed,
     RecordRequested,
@@ -30,6 +31,7 @@ from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
 from moot.surfaces.cli.terminal import bill
+from moot.texts.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
     from moot.errors import MootError
@@ -131,6 +133,7 @@ class BoardNarrator:
     def __init__(self, export: Callable[[str], None], *, words_to_stdout: bool) -> None:
         self.brief_told = False
         self._model = ""
+        self._tiny = False
         self._export = export
         self._out = sys.stdout if words_to_stdout else sys.stderr
         self._waiting = Waiting()
@@ -138,9 +141,10 @@ class BoardNarrator:
         self._told: set[str] = set()
         self._state: Callable[[], BoardState] = BoardState
 
-    def follow(self, model: str, state: Callable[[], BoardState]) -> None:
+    def follow(self, model: str, state: Callable[[], BoardState], *, tiny: bool) -> None:
         """What has been said so far is told again, but it is not the result of this run."""
         self._model = model
+        self._tiny = tiny
         self._state = state
         for advisor in state().advisors:
             if advisor.settled:
@@ -195,6 +199,8 @@ class BoardNarrator:
                 self._tell_failure(kind, message, wait)
             case QuestionsFailed(kind, message, wait) | ChallengeWithdrawn(_, kind, message, wait):
                 self._tell_failure(kind, message, wait)
+            case ConditionTicked():
+                screen.say("\n".join(condition_lines(self._state(), screen.columns())))
             case RecordRequested(file):
                 self._export(file)
         self._waiting.show()
@@ -209,7 +215,7 @@ class BoardNarrator:
         if state.brief is not None:
             self.brief_told = True
             measure = screen.columns() if self._out.isatty() else UNWRAPPED
-            self._write("\n" + "\n".join(brief_lines(state, state.brief, measure)) + "\n")
+            self._write("\n" + "\n".join(brief_lines(state, state.brief, measure, tiny=self._tiny)) + "\n")
 
     def _together(self, effect: AskPersona) -> bool:
         return effect.prompt == ADVISOR and self._state().mode == "independent"
@@ -296,10 +302,12 @@ def recounted(advisor: Advisor) -> Iterator[str]:
     yield ""
 
 
-def brief_lines(state: BoardState, brief: Brief, columns: int) -> Iterator[str]:
+def brief_lines(state: BoardState, brief: Brief, columns: int, *, tiny: bool = False) -> Iterator[str]:
     """The brief as a document: what to do first, then what it rests on, then what it does not know."""
     recommendation, consensus = brief.recommendation, brief.consensus
     yield "THE BOARD'S BRIEF"
+    if tiny:
+        yield from _hung("", SMALL_MODEL, columns)
     if state.brief_stale:
         yield "Out of date: advisors have spoken since it was written."
     yield f"\nRecommendation (confidence: {recommendation.confidence})"
@@ -315,11 +323,19 @@ def brief_lines(state: BoardState, brief: Brief, columns: int) -> Iterator[str]:
     yield "\nBlind spots"
     yield from _points(brief.blind_spots, columns)
     yield "\nConditions"
-    yield from _points(recommendation.conditions, columns)
+    yield from condition_lines(state, columns)
     silent = [a for a in state.advisors if a.failure is not None]
     if silent:
         yield "\nWho did not answer"
         yield from _points(tuple(a.member.shown for a in silent), columns)
+
+
+def condition_lines(state: BoardState, columns: int) -> Iterator[str]:
+    """With the numbers by which they are ticked."""
+    for number, (condition, ticked) in enumerate(state.conditions, start=1):
+        yield from _hung(f"{number}. [{'x' if ticked else ' '}] ", condition, columns)
+    if not state.conditions:
+        yield "None were found."
 
 
 def _points(items: tuple[str, ...], columns: int) -> Iterator[str]:

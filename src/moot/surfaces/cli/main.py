@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -30,6 +31,7 @@ from moot.surfaces.cli.spending import spending
 from moot.surfaces.cli.validate import validate_challenge, validate_proposal
 from moot.surfaces.cli.worker import worker
 from moot.surfaces.cli.workflow import workflow
+from moot.texts.characters import strip_controls
 
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
@@ -67,7 +69,6 @@ app.command()(worker)
 app.command()(board)
 app.command()(ask)
 app.command()(doctor)
-app.command()(sessions)
 app.command()(spending)
 app.command()(backup)
 app.command()(brainstorm)
@@ -87,16 +88,22 @@ app.command("validate-challenge")(validate_challenge)
 app.command()(changes)
 app.command()(mcp)
 app.add_typer(workflow, name="workflow")
+app.add_typer(sessions, name="sessions")
 app.add_typer(people, name="people")
 app.add_typer(personas, name="personas")
 app.add_typer(models, name="models")
 
 
 def main() -> None:
-    app()
+    app(args=_arguments())
 
 
 def agentd() -> None:
     """The same program under another name: changes are in agentd/changes."""
     call_as("agentd")
-    app(prog_name="agentd")
+    app(args=_arguments(), prog_name="agentd")
+
+
+def _arguments() -> list[str]:
+    """What was typed or pasted, without characters that act."""
+    return [strip_controls(argument) for argument in sys.argv[1:]]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from moot.texts.characters import strip_controls
+
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # window titles, links, clipboard
     r"|\x1b[@-_]?"
 )
-_CONTROLS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+_UNPRINTED = re.compile(r"[\u061c\u200e\u200f\u2028\u2029\ufeff\ud800-\udfff]")
+"""Elsewhere they are part of a text; on a terminal they have no place."""
 ACTING = re.compile(
     "["
     r"\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -29,7 +30,7 @@ ACTING = re.compile(
 
 def visible(text: str) -> str:
     """Without escape sequences, control characters and bidirectional overrides."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+    return _UNPRINTED.sub("", strip_controls(_ESCAPES.sub("", text)))
 
 
 def width(text: str) -> int:

@@ -12,6 +12,7 @@ from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
 from moot.surfaces.cli.typed_ahead import TypedAhead
+from moot.texts.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from moot.personas import Library
 
 
-TINY = (
-    "The built-in model is speaking. It is tiny, so take its words as a sketch. For a real one set "
-    "ANTHROPIC_API_KEY or OPENAI_API_KEY, run Ollama, or see `moot models list`."
-)
+TINY = f"{SMALL_MODEL} {BETTER_MODEL}"
 
 
 class TerminalPerson:

@@ -10,13 +10,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.boards import headless_board
+from moot.boards import headless_board, is_tiny, opened_boards
 from moot.flows.ask import MAX_QUESTION
 from moot.flows.board_events import MAX_DECISION
 from moot.review_tools import without_paths
 from moot.runner import Left
 from moot.surfaces.mcp.working import Progress, to_its_end
 from moot.surfaces.web.wire import BriefBody
+from moot.texts.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,14 @@ _ASKS = ToolAnnotations(
 )
 
 
+_LOOKS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_TICKS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+
 class AdvisorOut(BaseModel):
     persona: str
     name: str
@@ -46,6 +55,10 @@ class BoardOut(BaseModel):
     advisors: list[AdvisorOut]
     brief: BriefBody | None
     brief_error: str | None
+    ticked_conditions: list[str] = Field(
+        description="Those of the recommendation's conditions that somebody says are met."
+    )
+    warning: str | None = Field(description="What to know of the model before anything is done about this.")
 
 
 class AnswerOut(BaseModel):
@@ -68,6 +81,10 @@ BoardContext = Annotated[
 ]
 Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the one that comes with moot.")]
 Views = Annotated[bool, Field(description="Whether to give back each advisor's view in full.")]
+SessionId = Annotated[str, Field(max_length=64, description="As convene_board gave it.")]
+Condition = Annotated[
+    str, Field(min_length=1, description="One of the recommendation's conditions, word for word.")
+]
 PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strategist'.")]
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
 
@@ -82,7 +99,20 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
             board = await to_its_end(headless_board(moot, decision, context, panel, progress.tell))
-        return _board_out(*board, moot.workspace.root, views=include_views)
+        return out(*board, views=include_views)
+
+    def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
+        return board_out(session_id, state, moot.workspace.root, views=views, tiny=is_tiny(moot, state.model))
+
+    async def get_board(session_id: SessionId, include_views: Views = False) -> BoardOut:
+        async with opened_boards(moot, grace=0, work="none") as boards:
+            session = await boards.session(session_id)
+            return out(session.id, await boards.state(session), views=include_views)
+
+    async def tick_condition(session_id: SessionId, condition: Condition, ticked: bool = True) -> BoardOut:
+        async with opened_boards(moot, grace=0, work="none") as boards:
+            await boards.tick(session_id, condition, ticked=ticked)
+            return out(session_id, await boards.state(await boards.session(session_id)), views=False)
 
     async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
         return await to_its_end(_answer(moot, persona, question))
@@ -96,6 +126,20 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         annotations=_ASKS,
     )
     server.add_tool(
+        get_board,
+        title="Read a board session again",
+        description="What a board that was convened before has come to: its brief, and which of its "
+        "conditions are ticked. Asks nobody anything.",
+        annotations=_LOOKS,
+    )
+    server.add_tool(
+        tick_condition,
+        title="Tick a condition of a brief",
+        description="Say that a condition of a board's recommendation is met, or with ticked=false that it "
+        "is not. Only where the person says so.",
+        annotations=_TICKS,
+    )
+    server.add_tool(
         ask_persona,
         title="Ask one persona",
         description="Ask one persona a question and get its answer. An unknown persona is answered with the "
@@ -107,7 +151,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
-def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -> BoardOut:
+def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, tiny: bool) -> BoardOut:
     if not state.contributions and any(not advisor.settled for advisor in state.advisors):
         raise ToolError(
             "The board has not finished, because whoever asked its advisors has stopped. "
@@ -122,6 +166,8 @@ def _board_out(session_id: str, state: BoardState, root: Path, *, views: bool) -
         advisors=[_advisor_out(advisor, root, views=views) for advisor in state.advisors],
         brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
+        ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
+        warning=SMALL_MODEL if tiny else None,
     )
 
 

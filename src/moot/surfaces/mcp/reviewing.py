@@ -35,7 +35,7 @@ APPENDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
-_TITLES = {
+TOOLS = {
     "read_file": ("Read a file of a change", READS),
     "list_directory": ("List a folder of a change", READS),
     "append_review": ("Append a review to a change", APPENDS),
@@ -69,5 +69,5 @@ def _add(server: MCPServer[Any], *functions: Callable[..., Any]) -> None:
     # Plain functions: the package runs them in threads, so that none that waits for a lock stops the others.
     for function in functions:
         name = function.__name__
-        title, annotations = _TITLES[name]
+        title, annotations = TOOLS[name]
         server.add_tool(function, title=title, description=DESCRIPTIONS[name], annotations=annotations)

@@ -17,6 +17,7 @@ from moot.errors import MootError
 from moot.review_tools import ReviewTools, in_words, without_paths
 from moot.speech import ToolFault
 from moot.surfaces.mcp import reviewing
+from moot.texts.characters import strip_controls_in
 from moot.texts.faults import explain
 from moot.workspace.change_state import now
 from moot.workspace.changes import ChangeFolders
@@ -38,7 +39,8 @@ _REVIEWING = (
 _ONE = f"moot: the review of the change '{{change}}'. {_REVIEWING}"
 _ALL = (
     "moot: argue it before you build it. convene_board puts a decision before a board of advisors and "
-    "gives back their brief; ask_persona asks one of them. create_change drafts a change (a proposal with "
+    "gives back their brief, which get_board reads again; ask_persona asks one of them. create_change drafts "
+    "a change (a proposal with "
     "specifications and tasks) from a description; list_changes, get_change and validate_change tell where "
     f"changes stand. {_REVIEWING}"
 )
@@ -57,6 +59,9 @@ class Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        # A path or a review with such characters is refused: what is read or written must be what was named.
+        if name not in reviewing.TOOLS:
+            arguments = strip_controls_in(arguments)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

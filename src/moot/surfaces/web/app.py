@@ -14,7 +14,6 @@ from moot.application import Moot
 from moot.boards import Boards, Said, opened_boards
 from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, StoreFailed
-from moot.examination import BETTER_MODEL
 from moot.frames import usage
 from moot.surfaces.http_server import MAX_BODY
 from moot.surfaces.web import payloads, wire
@@ -27,6 +26,8 @@ from moot.surfaces.web.proxies import Proxies
 from moot.surfaces.web.refusals import Refused, add_refusals
 from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
 from moot.surfaces.web.watched import Watched
+from moot.texts.characters import strip_controls
+from moot.texts.small_model import BETTER_MODEL
 
 
 def create_app(
@@ -65,6 +66,7 @@ def create_app(
     add_signing_in(app, door)
     _board_routes(app, moot)
     _session_routes(app)
+    _upkeep_routes(app)
     add_health(app)
     add_pages(app)
     return app
@@ -232,11 +234,15 @@ def _session_routes(app: FastAPI) -> None:
         workspace: Literal["this", "all"] = "this",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
+        search: Annotated[str, Query(max_length=200)] = "",
     ) -> wire.SessionsOut:
+        """With `search`, those whose title or decision has all of its words."""
         boards = _boards(request)
         listed = []
         after = payloads.Place.of(before) if before else None
-        found = await boards.sessions(limit + 1, after, everywhere=workspace == "all")
+        found = await boards.sessions(
+            limit + 1, after, everywhere=workspace == "all", search=strip_controls(search)
+        )
         found, more = found[:limit], len(found) > limit
         driven = await boards.engine.driven([session.id for session in found])
         for session in found:
@@ -258,12 +264,6 @@ def _session_routes(app: FastAPI) -> None:
             last_event_id=await boards.settled_frames(found, state),
         )
         return wire.SessionOut(session=body)
-
-    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
-    async def delete(request: Request, session_id: wire.SessionId) -> Response:
-        await _boards(request).delete(session_id)
-        await _note(request, "deleted", session_id)
-        return Response(status_code=204)
 
     @app.post(
         "/api/board/sessions/{session_id}/retry",
@@ -316,26 +316,68 @@ def _session_routes(app: FastAPI) -> None:
         return EventStream(_frames(boards, live, max(last_event_id, after), go_on=go_on))
 
     @app.get(
-        "/api/board/sessions/{session_id}/export", responses=problems(404) | EXPORT, response_class=Response
+        "/api/board/sessions/{session_id}/export",
+        responses=problems(404, 409) | EXPORT,
+        response_class=Response,
     )
     async def export(
         request: Request,
         session_id: wire.SessionId,
         format: Literal["md", "json", "html"] = "md",  # noqa: A002
+        part: Literal["all", "brief"] = "all",
     ) -> Response:
+        """`part=brief` is the brief alone, as Markdown."""
         boards = _boards(request)
         found = await boards.session(session_id)
         state = await boards.state(found)
+        if part == "brief" and state.brief is None:
+            raise IllegalMove("A brief", str(state.step))
         await _note(request, "exported", session_id)
         facts: dict[str, Any] = {
             "session_id": found.id,
             "when": found.created_at,
             "tiny": boards.tiny(state.model),
+            "title": found.name,
         }
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":
             return JSONResponse(records.board_json(state, **facts), headers=name)
         if format == "html":
             return HTMLResponse(records.board_html(state, **facts), headers=name)
-        text = records.board_markdown(state, **facts)
+        if part == "brief":
+            text = records.brief_markdown(state, tiny=facts["tiny"])
+        else:
+            text = records.board_markdown(state, **facts)
         return PlainTextResponse(text, headers=name, media_type="text/markdown")
+
+
+def _upkeep_routes(app: FastAPI) -> None:
+    """What a person does to a session in which nobody speaks."""
+
+    @app.patch(
+        "/api/board/sessions/{session_id}",
+        status_code=204,
+        responses=problems(403, 404, 413),
+        response_class=Response,
+    )
+    async def change(request: Request, session_id: wire.SessionId, asked: wire.SessionChange) -> Response:
+        await _boards(request).change(session_id, title=asked.title, pinned=asked.pinned)
+        await _note(request, "renamed or pinned", session_id)
+        return Response(status_code=204)
+
+    @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
+    async def delete(request: Request, session_id: wire.SessionId) -> Response:
+        await _boards(request).delete(session_id)
+        await _note(request, "deleted", session_id)
+        return Response(status_code=204)
+
+    @app.post(
+        "/api/board/sessions/{session_id}/conditions",
+        status_code=204,
+        responses=problems(403, 404, 409, 413),
+        response_class=Response,
+    )
+    async def tick(request: Request, session_id: wire.SessionId, asked: wire.ConditionRequest) -> Response:
+        await _boards(request).tick(session_id, asked.condition, ticked=asked.ticked)
+        await _note(request, "ticked a condition", session_id)
+        return Response(status_code=204)

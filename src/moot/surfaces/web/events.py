@@ -47,7 +47,7 @@ class PersonaError(Payload):
     type: Literal["persona_error"]
     persona_id: str
     message: str
-    kind: str = ""
+    kind: str
 
 
 class BriefStart(Payload):

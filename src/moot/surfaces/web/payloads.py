@@ -32,6 +32,10 @@ class Kept(Protocol):
     def workspace(self) -> str: ...
     @property
     def owner(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def pinned(self) -> bool: ...
 
 
 def answers_of(answers: list[wire.Answered]) -> tuple[Answer, ...]:
@@ -103,27 +107,33 @@ def persona(known: Persona) -> wire.PersonaOut:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """After which session the list goes on, and how that travels: as a moment and an id."""
+    """After which session the list goes on, and how that travels: as a moment and an id, with a `p` before
+    them if it is pinned."""
 
     updated_at: datetime
     id: str
+    pinned: bool = False
 
     @classmethod
     def of(cls, text: str) -> Place:
         moment, _, id_ = text.partition("-")
-        return cls(_EPOCH + timedelta(microseconds=int(moment)), id_)
+        pinned = moment.startswith("p")
+        return cls(_EPOCH + timedelta(microseconds=int(moment.removeprefix("p"))), id_, pinned)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def place_of(kept: Kept) -> str:
-    return f"{(kept.updated_at - _EPOCH) // timedelta(microseconds=1)}-{kept.id}"
+    moment = (kept.updated_at - _EPOCH) // timedelta(microseconds=1)
+    return f"{'p' if kept.pinned else ''}{moment}-{kept.id}"
 
 
 def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary:
     return wire.SessionSummary(
         id=kept.id,
+        title=kept.name or state.decision,
+        pinned=kept.pinned,
         decision=state.decision,
         step=state.step,
         persona_count=len(state.advisors),
@@ -144,6 +154,8 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
     at_work = state.step in (Step.ADVISORS, Step.BRIEF)
     return wire.SessionBody(
         id=kept.id,
+        title=kept.name or state.decision,
+        pinned=kept.pinned,
         decision=state.decision,
         answers=[wire.Answered(question=a.question, answer=a.answer) for a in state.answers],
         mode=state.mode,
@@ -155,6 +167,7 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         brief=brief_body(state),
         brief_stale=state.brief_stale,
         brief_error=state.brief_failure.message if state.brief_failure else None,
+        ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         usage=total(state.bills),
         # What has not been told to its end is worth listening to, whoever is at work on it.
         live=live or (at_work and not state.stopped),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from moot.application import MAX_TITLE
 from moot.flows.board_events import (
     MAX_ANSWER,
     MAX_ANSWERS,
@@ -22,13 +23,14 @@ from moot.flows.board_events import (
 )
 from moot.flows.board_state import Step
 from moot.personas import Contribution
+from moot.texts.characters import strip_controls
 
 MAX_CONTENT = 10_000
 
 _NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NULs, and no model wants any."""
 _NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
-PLACE = r"^[0-9]{1,17}-[a-z0-9-]{1,64}$"
+PLACE = r"^p?[0-9]{1,17}-[a-z0-9-]{1,64}$"
 
 FORMS = {
     _NO_NUL: "must not contain NUL characters",
@@ -40,6 +42,15 @@ FORMS = {
 
 class Payload(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Received(Payload):
+    """What a client says."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _strip_controls(cls, value: Any) -> Any:
+        return strip_controls(value) if isinstance(value, str) else value
 
 
 def _text(most: int) -> Any:
@@ -57,7 +68,7 @@ Id = Annotated[str, _text(64)]
 SessionId = Annotated[str, StringConstraints(pattern=_NO_NUL)]
 
 
-class Answered(Payload):
+class Answered(Received):
     question: Annotated[str, _text_if_any(MAX_ANSWER)]
     answer: Annotated[str, _text_if_any(MAX_ANSWER)]
 
@@ -65,13 +76,13 @@ class Answered(Payload):
 Answers = Annotated[list[Answered], Field(max_length=MAX_ANSWERS)]
 
 
-class Exchanged(Payload):
+class Exchanged(Received):
     challenge_text: ChallengeText
     reply_content: Annotated[str, _text_if_any(MAX_CONTENT)]
     is_reply_complete: bool = True
 
 
-class Responded(Payload):
+class Responded(Received):
     persona_id: Id
     persona_name: Annotated[str, _text_if_any(200)] = ""
     content: Annotated[str, _text_if_any(MAX_CONTENT)]
@@ -79,18 +90,18 @@ class Responded(Payload):
     challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)] = []
 
 
-class QuestionsRequest(Payload):
+class QuestionsRequest(Received):
     decision: Decision
 
 
-class SessionRequest(Payload):
+class SessionRequest(Received):
     decision: Decision
     answers: Answers = []
     panel: Id = "board"
     mode: Mode = "independent"
 
 
-class ChallengeRequest(Payload):
+class ChallengeRequest(Received):
     persona_id: Id
     decision: Decision
     answers: Answers = []
@@ -100,7 +111,7 @@ class ChallengeRequest(Payload):
     session_id: Id | None = None
 
 
-class BriefRequest(Payload):
+class BriefRequest(Received):
     decision: Decision
     answers: Answers = []
     responses: Annotated[list[Responded], Field(min_length=1, max_length=MAX_MEMBERS)]
@@ -114,19 +125,33 @@ class BriefRequest(Payload):
         return responses
 
 
-class RetryRequest(Payload):
+class RetryRequest(Received):
     """Without a persona: everybody who did not answer."""
 
     persona_id: Id | None = None
 
 
-class StopRequest(Payload):
+class StopRequest(Received):
     """Without a persona: everybody, and the brief."""
 
     persona_id: Id | None = None
 
 
-class SignInRequest(Payload):
+class SessionChange(Received):
+    """What is given is changed. An empty title takes the given one back."""
+
+    title: Annotated[str, _text_if_any(MAX_TITLE)] | None = None
+    pinned: bool | None = None
+
+
+class ConditionRequest(Received):
+    """A condition is known by its words, as the brief has them."""
+
+    condition: Content
+    ticked: bool = True
+
+
+class SignInRequest(Received):
     token: Annotated[str, _text_if_any(200)]
 
 
@@ -251,6 +276,9 @@ class ResponseOut(Payload):
 
 class SessionBody(Payload):
     id: str
+    title: str
+    """What the person calls it, or else the decision."""
+    pinned: bool
     decision: str
     answers: list[Answered]
     mode: Mode
@@ -262,6 +290,7 @@ class SessionBody(Payload):
     brief: BriefBody | None
     brief_stale: bool
     brief_error: str | None
+    ticked_conditions: list[str]
     usage: TotalOut
     live: bool
     paused: bool
@@ -277,6 +306,9 @@ class SessionOut(Payload):
 
 class SessionSummary(Payload):
     id: str
+    title: str
+    """What the person calls it, or else the decision."""
+    pinned: bool
     decision: str
     step: Step
     persona_count: int

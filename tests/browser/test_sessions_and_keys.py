@@ -1,0 +1,212 @@
+"""What the page offers besides the board: ticks, keys, the list of sessions, words of any direction."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from moot.texts.small_model import SMALL_MODEL
+from tests.browser.board import (
+    CHALLENGE,
+    ENDLESS,
+    FIRST,
+    LAST,
+    SECOND,
+    Board,
+    NewBoard,
+    a_session,
+    reply_to,
+    stored,
+)
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.surfaces.board_session import events, keep
+from tests.surfaces.web.server import Server, serving
+
+HEBREW = "האם לפתוח סניף שני?"
+
+
+# -- conditions ------------------------------------------------------------------------------------
+
+
+def test_a_condition_is_ticked_kept_and_copied(new_board: NewBoard, server: Server, stub: StubServer) -> None:
+    board = new_board(server.url, permissions=["clipboard-read", "clipboard-write"])
+    session_id = a_session(server, stub)
+    board.open_brief(session_id)
+    box = board.page.get_by_role("checkbox", name="Rents do not fall.")
+    expect(box).not_to_be_checked()
+    with board.page.expect_response(f"**/sessions/{session_id}/conditions"):
+        box.check()
+    assert stored(server, session_id)["tickedConditions"] == ["Rents do not fall."]
+    board.page.reload()
+    expect(box).to_be_checked()
+    board.page.get_by_role("button", name="Copy brief as Markdown").click()
+    expect(board.page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = board.page.evaluate("navigator.clipboard.readText()")
+    assert "- [x] Rents do not fall." in copied
+    assert copied == server.get(f"/api/board/sessions/{session_id}/export?format=md&part=brief").text
+    with board.page.expect_response(f"**/sessions/{session_id}/conditions"):
+        box.uncheck()
+    assert stored(server, session_id)["tickedConditions"] == []
+
+
+def test_a_tick_that_was_not_kept_is_taken_back_and_said(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    board.open_brief(a_session(server, stub))
+    board.page.route("**/conditions", lambda route: route.abort())
+    box = board.page.get_by_role("checkbox", name="Rents do not fall.")
+    box.click()
+    expect(board.page.get_by_role("alert")).to_contain_text("The tick was not kept: moot is not answering.")
+    expect(box).not_to_be_checked()
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_numbers_and_arrows_go_from_advisor_to_advisor(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    board.open(a_session(server, stub), FIRST)
+    board.is_at(FIRST)
+    keys = board.page.keyboard
+    keys.press("2")
+    board.is_at(SECOND)
+    keys.press("ArrowLeft")
+    board.is_at(FIRST)
+    keys.press("ArrowLeft")
+    board.is_at(FIRST)
+    keys.press("8")
+    board.is_at(LAST)
+    keys.press("9")
+    board.is_at(LAST)
+    keys.press("ArrowRight")
+    expect(board.heading).to_have_text("Board Brief")
+    keys.press("ArrowRight")
+    keys.press("ArrowLeft")
+    board.is_at(LAST)
+
+
+def test_keys_are_left_to_who_types_and_to_a_reply_that_is_being_said(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    board.open(a_session(server, stub), FIRST)
+    board.box.fill("x")
+    board.box.press("2")
+    board.box.press("ArrowRight")
+    board.box.press("/")
+    expect(board.box).to_have_value("x2/")
+    board.is_at(FIRST)
+    reply_to(stub, CHALLENGE, ENDLESS)
+    board.challenge()
+    board.is_replying()
+    board.page.keyboard.press("ArrowRight")
+    board.page.keyboard.press("Control+2")
+    board.is_replying()
+    board.is_at(FIRST)
+    board.page.get_by_role("button", name="Stop the reply").click()
+    stub.wait(lambda s: s.open_streams == 0)
+
+
+# -- the list --------------------------------------------------------------------------------------
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".session-decision")
+
+
+def test_the_list_is_searched_with_a_slash(board: Board, server: Server, stub: StubServer) -> None:
+    server.session(decision="Should the zebra move?")
+    other = server.session(decision="Should the yak stay?")[0]["sessionId"]
+    page = board.page
+    page.goto("/")
+    expect(rows(page).first).to_have_text("Should the yak stay?")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search the sessions")).to_be_focused()
+    page.keyboard.type("ZEBRA")
+    expect(rows(page)).to_have_text(["Should the zebra move?"])
+    page.keyboard.type(" unicorn")
+    expect(page.get_by_text("No session has “ZEBRA unicorn”")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(rows(page).first).to_have_text("Should the yak stay?")
+    server.client.delete(f"{server.url}/api/board/sessions/{other}")
+    stub.wait(lambda s: s.open_streams == 0)
+
+
+def test_a_session_is_renamed_pinned_and_deleted_in_the_list(board: Board, server: Server) -> None:
+    page = board.page
+    for decision in ("Should the gnu move?", "Should the emu stay?"):
+        server.session(decision=decision)
+    page.goto("/")
+    page.get_by_role("button", name="Rename the session “Should the gnu move?”").click()
+    expect(page.get_by_label("Title")).to_be_focused()
+    page.keyboard.type("x" * 201)
+    expect(page.get_by_text("1 character too many")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    page.get_by_label("Title").fill("The great trek")
+    page.keyboard.press("Enter")
+    row = page.get_by_role("listitem").filter(has_text="The great trek")
+    expect(row).to_contain_text("Should the gnu move?")
+    expect(page.get_by_role("button", name="Rename the session “The great trek”")).to_be_focused()
+    expect(rows(page).first).to_have_text("Should the emu stay?")
+    page.get_by_role("button", name="Pin the session “The great trek”").click()
+    expect(rows(page).first).to_have_text("The great trek")
+    expect(row).to_contain_text("Pinned")
+    rows(page).first.click()
+    expect(page.locator(".decision-line")).to_have_text("The great trek")
+    page.go_back()
+    page.get_by_role("button", name="Unpin the session “The great trek”").click()
+    expect(rows(page).first).to_have_text("Should the emu stay?")
+    page.get_by_role("button", name="Delete the session “The great trek”").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text("The great trek")).to_have_count(0)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def direction(of: Locator) -> str:
+    found: str = of.evaluate("element => getComputedStyle(element).direction")
+    return found
+
+
+def test_words_begin_at_the_side_that_they_are_written_from(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    board.page.goto("/new")
+    box = board.page.get_by_role("textbox")
+    box.fill("Go?")
+    assert direction(box) == "ltr"
+    box.fill(HEBREW)
+    assert direction(box) == "rtl"
+    stub.on(lambda request: request.schema is None, Behaviour(text=f"Yes.\n\n{HEBREW}\n\n- {HEBREW}"))
+    session_id = a_session(server, stub, decision=HEBREW)
+    board.open(session_id, FIRST)
+    expect(board.words).to_contain_text("Yes.")
+    assert [direction(one) for one in board.words.locator("p, ul").all()] == ["ltr", "rtl", "rtl"]
+    assert direction(board.page.locator(".decision-line")) == "rtl"
+    board.box.fill(HEBREW)
+    assert direction(board.box) == "rtl"
+    board.page.goto("/")
+    expect(rows(board.page).first).to_have_text(HEBREW)
+    assert direction(rows(board.page).first) == "rtl"
+
+
+def test_every_page_of_a_session_warns_of_the_small_model(
+    new_board: NewBoard, stub: StubServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("small")
+    session_id = keep(folder, events(model="local"))
+    with serving(folder, stub, "--no-open") as server:
+        board = new_board(server.url, permissions=["clipboard-read", "clipboard-write"])
+        board.open(session_id, "the-mentor")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.open_brief(session_id)
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.get_by_role("button", name="Copy brief as Markdown").click()
+        expect(board.page.get_by_role("button", name="Copied")).to_be_visible()
+        assert SMALL_MODEL in board.page.evaluate("navigator.clipboard.readText()")
+        board.page.goto("/")
+        expect(board.page.get_by_role("link", name=re.compile("second shop"))).to_be_visible()
