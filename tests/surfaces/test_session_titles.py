@@ -34,7 +34,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_a_search_finds_all_words_in_any_case_in_what_it_is_about_or_is_called(database: str) -> None:
     async def main() -> None:
-        async with open_store(database, "/work/search") as store:
+        async with open_store(database, "/projects/search") as store:
             first = await store.create("board", "ÜBER die Miete\nim Frühling 100%")
             named = await store.create("board", "Something else")
             await store.create("board", "A third one")
@@ -64,7 +64,7 @@ def test_pinned_sessions_come_first_on_whatever_page(database: str) -> None:
         return seen
 
     async def main() -> None:
-        async with open_store(database, "/work/pins") as store:
+        async with open_store(database, "/projects/pins") as store:
             made = [(await store.create("board", str(number))).id for number in range(7)]
             for number in (1, 2, 5):
                 await store.change_head(made[number], pinned=True)

@@ -1,6 +1,6 @@
 /** Keys of the page itself. None is taken from somebody who types, from what scrolls sideways, or from the browser. */
 
-import { useEffect } from "react";
+import { useLayoutEffect } from "react";
 
 const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 /** Code and tables take the focus so that arrows can move them. */
@@ -13,9 +13,9 @@ export function isForThePage(event: KeyboardEvent): boolean {
   return !(event.key.startsWith("Arrow") && (event.shiftKey || at?.closest(SCROLLING)));
 }
 
-/** `press` says whether it took the key. */
+/** `press` says whether it took the key. Listened for from the moment that the page is there to be seen. */
 export function useKeys(press: (key: string) => boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (isForThePage(event) && press(event.key)) event.preventDefault();
     };

@@ -115,7 +115,7 @@ Blind spots
 - Nobody asked the customers.
 
 Conditions
-- Rents do not fall.
+1. [ ] Rents do not fall.
 """
     )
     assert "The Strategist is thinking (openai:gpt-5.6)" in ended.err
