@@ -61,12 +61,16 @@ class Terminal:
 
 
 @contextmanager
-def at_terminal(*arguments: str, env: Mapping[str, str], cwd: Path) -> Iterator[Terminal]:
+def at_terminal(
+    *arguments: str, env: Mapping[str, str], cwd: Path, coloured: bool = False
+) -> Iterator[Terminal]:
+    """`coloured` has all that moves, too: what waits is shown by a live line."""
+    plain = {} if coloured else {"NO_COLOR": "1"}
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, 100))
     process = subprocess.Popen(
         [*MOOT, *arguments],
-        env={**env, "TERM": "xterm", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1"},
+        env={**env, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **plain},
         cwd=cwd,
         stdin=theirs,
         stdout=theirs,

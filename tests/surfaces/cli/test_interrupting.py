@@ -51,9 +51,11 @@ def roundtable(terminal: Terminal) -> None:
     terminal.type(f"E{ENTER}")
 
 
-def test_done_ends_it_while_somebody_speaks(project: Project, stub: StubServer) -> None:
+@pytest.mark.parametrize("coloured", [False, True])
+def test_done_ends_it_while_somebody_speaks(project: Project, stub: StubServer, coloured: bool) -> None:
     stub.default = stalling(SECOND)
-    with at_terminal("analyze", "Offline mode", env=project.env, cwd=project.root) as terminal:
+    terminal_ = at_terminal("analyze", "Offline mode", env=project.env, cwd=project.root, coloured=coloured)
+    with terminal_ as terminal:
         roundtable(terminal)
         stub.wait(lambda stub: len(stub.requests) >= SECOND, timeout=60)
         terminal.type(f"done{ENTER}")
