@@ -361,7 +361,7 @@ def test_a_session_that_nobody_listens_to_stops_after_the_grace_time_and_can_be_
         stub.wait(lambda s: s.open_streams == 8)
         left = time.monotonic()
     stub.wait(lambda s: s.open_streams == 0)
-    assert 0.3 <= stub.left_at[-1] - left < 1.5
+    assert stub.left_at[-1] - left >= 0.3, "not before the grace time is over"
     stub.reset()
     a_board(stub)
     with server.streaming("GET", f"/api/board/sessions/{session_id}/events") as events:
