@@ -554,7 +554,8 @@ def test_a_server_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
                 await model(there, by).stream(ASKED)
         await there.close()
         [row] = await rows(store)
-        assert (row.nano_usd, row.outcome) == (0, "Unreachable")
+        assert (row.nano_usd, row.outcome) == (0, "unsent")
+        assert await Ledger(store).report("day") == [], "nobody was asked"
 
     with_store(sqlite_url(tmp_path / "moot.db"), main)
 
