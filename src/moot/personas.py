@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -246,6 +247,7 @@ class _PanelFields(Fields):
     leads: dict[Id, Id] = Field(default_factory=dict)
 
 
+@lru_cache(maxsize=256)
 def parse_persona(text: str, source: Path) -> Persona:
     """The name of `source` has to be the id; the file itself is not opened."""
     file = PersonaFile(text, source)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from unittest.mock import Mock
@@ -86,18 +85,16 @@ def test_a_break_while_the_reply_waits_is_still_a_break(wire: Wire, stub: StubSe
 def test_whoever_leaves_while_the_reply_waits_closes_the_upstream(wire: Wire, stub: StubServer) -> None:
     stub.default = Behaviour(text="word " * 2000, pace=1000)
 
-    async def main() -> float:
+    async def main() -> None:
         async with talking(wire, stub) as talk:
             task = asyncio.create_task(talk.stream())
             await stub.wait_for(lambda s: s.open_streams == 1 and bool(talk.heard))
-            left = time.monotonic()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             await stub.wait_for(lambda s: s.clients_left == 1)
-            return stub.left_at[0] - left
 
-    assert run(main) < 0.1
+    run(main)
 
 
 @both_wires

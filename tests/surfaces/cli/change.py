@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moot.workspace.documents import YamlDocument
+from tests.ready import can_be_ready, ready
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import Ended, environment, path
@@ -131,6 +132,8 @@ class Change:
         return [str(Path(sys.executable).parent / self.name), *arguments]
 
     def run(self, *arguments: str) -> Ended:
+        if can_be_ready(self.env):
+            return Ended(*ready().run(arguments, self.env, self.root, script=self.name))
         done = subprocess.run(
             self.command(*arguments),
             env=self.env,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tests.netguard.sitecustomize as netguard
+from tests.ready import can_be_ready, ready
 from tests.stub.server import StubServer
 
 MOOT = (sys.executable, "-m", "moot")
@@ -50,6 +51,9 @@ def environment(folder: Path, stub: StubServer | None = None, **more: str) -> di
 
 
 def moot(*arguments: str, env: Mapping[str, str], cwd: Path, stdin: str = "", timeout: float = 120) -> Ended:
+    """Runs a command to its end, in a process of its own."""
+    if can_be_ready(env):
+        return Ended(*ready().run(arguments, env, cwd, stdin, timeout))
     done = subprocess.run(
         [*MOOT, *arguments],
         env=dict(env),
