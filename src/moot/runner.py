@@ -336,7 +336,7 @@ class Runner(Generic[S, E]):
         match effect:
             case AskPerson(interrupting=True):
                 assert isinstance(self._person, Interrupter)
-                return PersonAnswered(await self._person.interrupt(effect, problem))
+                return PersonAnswered(strip_controls(await self._person.interrupt(effect, problem)))
             case AskPerson():
                 assert self._person is not None
                 return PersonAnswered(strip_controls(await self._person.answer(effect, problem)))
