@@ -29,7 +29,6 @@ from moot.texts import review_block, tasks
 from moot.texts.review_block import Issue, Review, Severity, Verdict
 from moot.workspace import change_state, writing
 from moot.workspace import changes as folders
-from moot.workspace.change_state import ChangeState
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.documents import YamlDocument
 from moot.workspace.yaml_text import YamlText
@@ -109,8 +108,6 @@ class Readings:
     def __init__(self) -> None:
         self._texts: set[str] = set()
         self._parsed: dict[str, YamlText] = {}
-        self._states: dict[str, ChangeState] = {}
-        self._state = ChangeFolder.state
 
     def begin(self) -> None:
         vars(change_state)["now"] = lambda: STAMP
@@ -118,7 +115,6 @@ class Readings:
         call = changes.call
         vars(changes)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
         type.__setattr__(YamlDocument, "_parse", staticmethod(self._parse))
-        type.__setattr__(ChangeFolder, "state", lambda folder: self._read(folder))  # noqa: PLW0108
 
     def prepare(self) -> None:
         """What is parsed can be changed, so that each child needs one of its own."""
@@ -128,13 +124,6 @@ class Readings:
     def _parse(self, text: str) -> YamlText:
         self._texts.add(text)
         return self._parsed.pop(text, None) or YamlText(text)
-
-    def _read(self, folder: ChangeFolder) -> ChangeState:
-        file = folder.path / "STATE.yaml"
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        if text not in self._states:
-            self._states[text] = self._state(folder)
-        return self._states[text]
 
 
 class Command(ABC):

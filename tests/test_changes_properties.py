@@ -321,7 +321,7 @@ def stand_ins() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("stand_ins")
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(nasty=documents(), sequence=sequences)
 def test_no_review_is_ever_lost_and_the_last_one_decides(
     nasty: Nasty, sequence: list[tuple[Any, ...]]

@@ -70,7 +70,7 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
     assert after.startswith(written)
     assert [each.raw for each in review_block.blocks(after)][:-1] == [block.raw]
 
-    state = YamlDocument.load(folder / "STATE.yaml").data
+    state = YamlDocument.load(folder / "STATE.yaml")
     assert (state["phase"], state["verdict"], state["last_action"]) == ("challenged", "APPROVED", "challenge")
     assert state["session_engine"] == desk.reviewer.name
     calls = state["telemetry"]["calls"]

@@ -99,7 +99,7 @@ def test_new_entries_come_last_and_deleted_ones_go(yaml_file: Path) -> None:
 
 
 def test_timestamps_are_texts(yaml_file: Path) -> None:
-    assert YamlDocument.load(yaml_file).data["created_at"] == "2026-06-15T08:00:00.123456789Z"
+    assert YamlDocument.load(yaml_file)["created_at"] == "2026-06-15T08:00:00.123456789Z"
     YamlDocument.update(yaml_file, setting(created_at="2027-01-01T00:00:00Z"))
     assert "\ncreated_at: 2027-01-01T00:00:00Z\n" in yaml_file.read_text(encoding="utf-8")
 
@@ -373,7 +373,7 @@ def test_json_says_what_was_put_into_it(quick: Path, first: dict[str, Any], seco
     JsonDocument.update(quick, lambda data: data.update(first))
     JsonDocument.update(quick, lambda data: data.update(second))
     assert json.loads(quick.read_bytes()) == {**first, **second}
-    assert JsonDocument.load(quick).data == {**first, **second}
+    assert JsonDocument.load(quick) == {**first, **second}
 
 
 @many
@@ -382,7 +382,7 @@ def test_yaml_says_what_was_put_into_it(quick: Path, first: dict[str, Any], seco
     quick.unlink(missing_ok=True)
     YamlDocument.update(quick, lambda data: data.update(first))
     YamlDocument.update(quick, lambda data: data.update(second))
-    assert YamlDocument.load(quick).data == {**first, **second}
+    assert YamlDocument.load(quick) == {**first, **second}
 
 
 @many
@@ -450,7 +450,7 @@ def test_comments_and_entries_of_others_survive_in_their_bytes(
     expected = {
         f"key{n}": ours if n in chosen else value for n, value in enumerate(entries) if n not in deleted
     }
-    assert YamlDocument.load(quick).data == expected
+    assert YamlDocument.load(quick) == expected
     assert (YAML(typ="safe", pure=True).load(after) or {}).keys() == expected.keys()
     position = 0
     for n, (comment, block) in enumerate(blocks):

@@ -16,10 +16,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from moot.errors import AlreadyThere, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
+from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
 from moot.texts import review_block, reviewed
 from moot.texts.review_block import Block, Review
 from moot.workspace import change_state, frozen, writing
@@ -245,8 +245,7 @@ class ChangeFolder:
         if text is None:
             at = change_state.now()
             return ChangeState(self.id, created_at=at, updated_at=at, reviews=())
-        data = YamlDocument(text, self.path / STATE).data
-        return self._understood(data, text)
+        return _understand(text, self.path / STATE, self.id)
 
     def update_state(self, change: Callable[[Data], None]) -> ChangeState:
         """Changes STATE.yaml under its lock. What cannot be understood, before or after, is not written."""
@@ -257,7 +256,7 @@ class ChangeFolder:
             if text is None:
                 change_state.begin(data, self.id, at)
             else:
-                self._understood(data, text)
+                _understand(text, self.path / STATE, self.id)
             try:
                 change(data)
                 data["updated_at"] = at
@@ -289,14 +288,6 @@ class ChangeFolder:
                     data["checksums"].pop(name, None)
 
         return self.update_state(noted)
-
-    def _understood(self, data: Mapping[str, Any], text: str) -> ChangeState:
-        try:
-            return change_state.read(data, self.id)
-        except Unfit as error:
-            found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
-            line = text.count("\n", 0, found.start()) + 1 if found else None
-            raise self._files.damaged(STATE, f"{error.field}: {error.problem}", line) from None
 
     @property
     def _files(self) -> TextFolder:
@@ -371,6 +362,18 @@ class ChangeFolders:
     def _archive_place(self, name: str) -> Path:
         place = (self._workspace.archive / name).relative_to(self._workspace.root)
         return Root(self._workspace.root).resolve(place.as_posix())
+
+
+@lru_cache(maxsize=64)
+def _understand(text: str, path: Path, change_id: str) -> ChangeState:
+    """What the text of STATE.yaml says: asked for often, and slow to read."""
+    data = YamlDocument.read(text, path)
+    try:
+        return change_state.read(data, change_id)
+    except Unfit as error:
+        found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
+        line = text.count("\n", 0, found.start()) + 1 if found else None
+        raise FileDamaged(str(path), f"{error.field}: {error.problem}", line) from None
 
 
 def _has_signs(path: Path) -> bool:

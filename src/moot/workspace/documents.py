@@ -6,12 +6,13 @@ to know what any field means. A text that does not parse is reported with its li
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from moot.errors import FileDamaged, NotFound
-from moot.workspace import writing
+from moot.workspace import json_text, writing, yaml_text
 from moot.workspace.json_text import JsonText
 from moot.workspace.spelling import NotParsed
 from moot.workspace.yaml_text import YamlText
@@ -35,23 +36,23 @@ class _Document:
 
     def __init__(self, text: str, path: Path) -> None:
         self._original = text
-        try:
-            self._text = self._parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
+        with _reporting(path):
+            self._text = self._parse(_plain(text))
             self._unchanged = self._text.compose()
-        except NotParsed as error:
-            raise FileDamaged(str(path), error.problem, error.line) from None
-        except RecursionError:
-            raise FileDamaged(str(path), "it is nested too deeply") from None
-        except Exception as error:
-            # ruamel raises more than it documents: a ValueError for `!!int x`, a TypeError for an odd key.
-            raise FileDamaged(str(path), str(error)) from error
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def read(cls, text: str, path: Path) -> dict[str, Any]:
+        """What the text of the file at `path` says. To be changed it has to be kept as it is spelled, too,
+        which takes several times as long."""
+        with _reporting(path):
+            return cls._read(_plain(text))
+
+    @classmethod
+    def load(cls, path: Path) -> dict[str, Any]:
         text = writing.read(path)
         if text is None:
             raise NotFound("file", str(path))
-        return cls(text, path)
+        return cls.read(text, path)
 
     @classmethod
     def update(cls, path: Path, change: Change, *, timeout: float = writing.LOCK_SECONDS) -> Self:
@@ -85,10 +86,33 @@ class _Document:
     def _parse(text: str) -> _Text:
         raise NotImplementedError
 
+    @staticmethod
+    def _read(text: str) -> dict[str, Any]:
+        raise NotImplementedError
+
 
 class YamlDocument(_Document):
     _parse = YamlText
+    _read = staticmethod(yaml_text.read)
 
 
 class JsonDocument(_Document):
     _parse = JsonText
+    _read = staticmethod(json_text.read)
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix(_BOM).replace("\r\n", "\n")
+
+
+@contextmanager
+def _reporting(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except NotParsed as error:
+        raise FileDamaged(str(path), error.problem, error.line) from None
+    except RecursionError:
+        raise FileDamaged(str(path), "it is nested too deeply") from None
+    except Exception as error:
+        # ruamel raises more than it documents: a ValueError for `!!int x`, a TypeError for an odd key.
+        raise FileDamaged(str(path), str(error)) from error

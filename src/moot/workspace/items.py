@@ -60,7 +60,7 @@ class ItemFolder:
         text = self._files.read(META)
         if text is None:
             return item_meta.read({}, self.slug)
-        return self._understood(JsonDocument(text, self.path / META).data, text)
+        return self._understood(JsonDocument.read(text, self.path / META), text)
 
     def update_meta(self, change: Callable[[Data], None]) -> ItemMeta:
         """Changes meta.json under its lock. What cannot be understood, before or after, is not written."""

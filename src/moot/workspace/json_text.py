@@ -29,7 +29,7 @@ class JsonText:
         self._space = " " if first is None else first["space"]
         self._ascii = text.isascii() and _ESCAPED.search(text) is not None
         self._end = text[len(text.rstrip()) :]
-        self.data = _parse(text)
+        self.data = read(text)
 
     def compose(self) -> str:
         return self._value(self.data, "\n") + self._end
@@ -72,7 +72,7 @@ class JsonText:
         return json.dumps(text, ensure_ascii=self._ascii or _HALVED.search(text) is not None)
 
 
-def _parse(text: str) -> dict[str, Any]:
+def read(text: str) -> dict[str, Any]:
     def constant(name: str) -> Any:
         # With the strings blanked out, the first one found is the one that the parser stumbled over.
         bare = re.sub(_STRING, lambda string: " " * len(string[0]), text)

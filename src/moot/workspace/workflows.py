@@ -78,7 +78,7 @@ class SnapshotLog(Generic[S, E]):
         self._known = text
         if text is None:
             return []
-        data = _plain(JsonDocument(text, self._path).data)
+        data = _plain(JsonDocument.read(text, self._path))
         try:
             event = self._restored(data)
             self._state = self._advance(self._state, event)
@@ -182,7 +182,7 @@ class Queue:
         """Another tool has the list alone in the file; it stays so."""
         if _is_list(text):
             text = f'{{"{_ENTRIES}": {text.lstrip(_BOM)}}}'
-        return JsonDocument(text, self._path).data
+        return JsonDocument.read(text, self._path)
 
     def _entries(self, data: Mapping[str, Any], text: str) -> Entries:
         entries = data.get(_ENTRIES)
@@ -225,7 +225,7 @@ def put_away(workspace: Workspace, *, copy: bool = False) -> Path | None:
 def _told(text: str) -> str:
     """What a file calls itself, if it says so: it may be damaged."""
     try:
-        data = JsonDocument(text, Path("workflow.json")).data
+        data = JsonDocument.read(text, Path("workflow.json"))
     except FileDamaged:
         return "damaged"
     return str(data.get("userDescription") or "workflow")[:60]

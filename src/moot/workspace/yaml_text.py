@@ -48,11 +48,9 @@ class _Piece:
 
 class YamlText:
     def __init__(self, text: str) -> None:
-        if len(text) > LARGEST:
-            raise NotParsed(f"it is larger than {LARGEST // 1024} KB")
         self._yaml = _yaml(text)
         self._ends_open = bool(text) and not text.endswith("\n")
-        whole = self._load(text)
+        whole = _load(self._yaml, text)
         parts = self._split(text, whole)
         self._in_one_piece = parts is None
         # The plain texts are the comments and blank lines between pieces.
@@ -110,29 +108,36 @@ class YamlText:
         return parts
 
     def _piece(self, text: str, node: CommentedMap | None = None) -> _Piece:
-        node = self._load(text) if node is None else node
+        node = _load(self._yaml, text) if node is None else node
         return _Piece(text, node, self._dump(node))
-
-    def _load(self, text: str) -> CommentedMap:
-        try:
-            data = self._yaml.load(text)
-        except MaxDepthExceededError as error:
-            raise NotParsed(
-                f"it is nested more than {DEEPEST} levels deep", error.problem_mark.line + 1
-            ) from None
-        except MarkedYAMLError as error:
-            mark = error.problem_mark
-            raise NotParsed(error.problem or str(error), mark.line + 1 if mark else None) from None
-        except ReaderError as error:
-            raise NotParsed(error.reason, line_at(text, error.position)) from None
-        if not isinstance(data, CommentedMap):
-            raise NotParsed("it is not a mapping", 1)
-        return data
 
     def _dump(self, node: CommentedMap) -> str:
         stream = io.StringIO()
         self._yaml.dump(node, stream)
         return stream.getvalue()
+
+
+def read(text: str) -> dict[str, Any]:
+    return dict(_load(_yaml(text), text))
+
+
+def _load(yaml: YAML, text: str) -> CommentedMap:
+    if len(text) > LARGEST:
+        raise NotParsed(f"it is larger than {LARGEST // 1024} KB")
+    try:
+        data = yaml.load(text)
+    except MaxDepthExceededError as error:
+        raise NotParsed(
+            f"it is nested more than {DEEPEST} levels deep", error.problem_mark.line + 1
+        ) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise NotParsed(error.problem or str(error), mark.line + 1 if mark else None) from None
+    except ReaderError as error:
+        raise NotParsed(error.reason, line_at(text, error.position)) from None
+    if not isinstance(data, CommentedMap):
+        raise NotParsed("it is not a mapping", 1)
+    return data
 
 
 def _yaml(text: str) -> YAML:

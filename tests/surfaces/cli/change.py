@@ -126,7 +126,7 @@ class Change:
 
     @property
     def state(self) -> dict[str, Any]:
-        return YamlDocument.load(self.path / "STATE.yaml").data
+        return YamlDocument.load(self.path / "STATE.yaml")
 
     def command(self, *arguments: str) -> list[str]:
         return [str(Path(sys.executable).parent / self.name), *arguments]

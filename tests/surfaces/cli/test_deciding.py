@@ -130,7 +130,7 @@ def test_a_change_can_be_given_up_in_every_phase(change: Change, phase: str) -> 
     ended = change.run("abandon", "feat-auth", "--because", "Nobody needs it.", "--json")
     assert ended.code == 0, ended.err
     place = change.root / ended.json["archived"]
-    state = YamlDocument.load(place / "STATE.yaml").data
+    state = YamlDocument.load(place / "STATE.yaml")
     assert (state["phase"], state["abandoned"]["because"]) == ("archived", "Nobody needs it.")
     assert (place / "proposal.md").read_text(encoding="utf-8") == PROPOSAL
     assert not change.path.exists()
