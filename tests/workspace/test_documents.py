@@ -416,6 +416,13 @@ def flow(value: Any) -> str:
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def test_a_comment_beside_a_key_never_changes_what_is_written_below_it(tmp_path: Path) -> None:
+    path = tmp_path / "STATE.yaml"
+    path.write_text("calls: null   # none so far\n", encoding="utf-8")
+    YamlDocument.update(path, setting(calls=[{}, None, 1]))
+    assert YamlDocument.load(path) == {"calls": [{}, None, 1]}
+
+
 def yaml_entry(key: str, value: Any) -> str:
     """As another program would write it, in a style that is not ours."""
     if isinstance(value, list) and value:

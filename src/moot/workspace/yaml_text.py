@@ -3,7 +3,7 @@
 Each top-level entry is a piece of text of its own, and only a piece that says something else than before
 is written anew. ruamel, which writes it, would keep comments by itself, but it hangs those above a key on
 the last value before that key, where replacing the value loses them; and what it keeps in meaning it may
-still spell differently. A text that does not come apart (a flow mapping) is a single piece.
+still spell differently. A text that does not come apart (a flow mapping) is written as a whole.
 
 Timestamps are read as the text that they are: whoever writes nanoseconds gets them back. Refuses a key that
 is there twice, a second document, anchors and aliases, and anything but a mapping at the top.
@@ -21,7 +21,6 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.nodes import MappingNode
 from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
@@ -37,84 +36,135 @@ _LIST_UNDER_A_KEY = re.compile(_UNDER_A_KEY + r"- ", re.MULTILINE)
 _MAPPING_UNDER_A_KEY = re.compile(_UNDER_A_KEY + r"[^\s#-]", re.MULTILINE)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Piece:
-    """Some whole lines, what they say, and what ruamel would write for that."""
+    """The whole lines of one entry, and the node that it is in."""
 
+    key: Any
     text: str
     node: CommentedMap
-    written: str
 
 
 class YamlText:
     def __init__(self, text: str) -> None:
+        self._original = text
         self._yaml = _yaml(text)
-        self._ends_open = bool(text) and not text.endswith("\n")
-        whole = _load(self._yaml, text)
-        parts = self._split(text, whole)
-        self._in_one_piece = parts is None
+        self._whole = _load(self._yaml, text)
         # The plain texts are the comments and blank lines between pieces.
-        self._parts: list[str | _Piece] = parts or [self._piece(text, whole)]
-        self.data: dict[str, Any] = {
-            key: value for part in self._parts if isinstance(part, _Piece) for key, value in part.node.items()
-        }
+        self._parts = self._split(text)
+        self.data: dict[str, Any] = dict(self._whole)
+        for part in self._parts or ():
+            if isinstance(part, _Piece):
+                self.data[part.key] = part.node[part.key]
+        self._before = {key: _copy(value) for key, value in self.data.items()}
 
     def compose(self) -> str:
-        pieces = [part for part in self._parts if isinstance(part, _Piece)]
-        known = {key for piece in pieces for key in piece.node}
-        added = {key: value for key, value in self.data.items() if key not in known}
-        if self._in_one_piece:
-            pieces[0].node.update(added)
-            added = {}
-        text = "".join(part if isinstance(part, str) else self._current(part) for part in self._parts)
-        if added or not self.data:
+        if self._says_the_same():
+            return self._original
+        parts = self._parts
+        text = self._rewrite() if parts is None else "".join(map(self._current, parts))
+        added = {key: value for key, value in self.data.items() if key not in self._before}
+        if parts is not None and (added or not self.data):
             text += "\n" if text and not text.endswith("\n") else ""
             text += self._dump(CommentedMap(added))
-        return text.removesuffix("\n") if self._ends_open else text
+        ends_open = bool(self._original) and not self._original.endswith("\n")
+        return text.removesuffix("\n") if ends_open else text
 
-    def _current(self, piece: _Piece) -> str:
-        node = piece.node
-        for key in list(node):
-            if key not in self.data:
-                del node[key]
-            elif node[key] is not self.data[key]:
-                node[key] = self.data[key]
-        written = self._dump(node) if node else ""
-        return piece.text if written == piece.written else written
+    def _says_the_same(self) -> bool:
+        return self.data.keys() == self._before.keys() and all(map(self._is_kept, self.data))
 
-    def _split(self, text: str, whole: CommentedMap) -> list[str | _Piece] | None:
-        """The text as pieces of one entry each, or None where they would not mean the same on their own."""
+    def _is_kept(self, key: Any) -> bool:
+        return key in self.data and _is_same(self.data[key], self._before[key])
+
+    def _current(self, part: str | _Piece) -> str:
+        if isinstance(part, str):
+            return part
+        if self._is_kept(part.key):
+            return part.text
+        if part.key not in self.data:
+            return ""
+        entry = CommentedMap({part.key: part.node[part.key]})
+        # Quotes are kept by putting a text in the place of another.
+        entry[part.key] = self.data[part.key]
+        if part.key in part.node.ca.items:
+            entry.ca.items[part.key] = part.node.ca.items[part.key]
+        return "".join(_body(self._dump(entry)))
+
+    def _rewrite(self) -> str:
+        for key in self._before.keys() - self.data.keys():
+            del self._whole[key]
+        for key, value in self.data.items():
+            if key not in self._whole or self._whole[key] is not value:
+                self._whole[key] = value
+        return self._dump(self._whole)
+
+    def _split(self, text: str) -> list[str | _Piece] | None:
+        """The text as pieces of one entry each, with what is between them; None where it does not come
+        apart."""
+        whole = self._whole
         if not whole:
             return [_EMPTY_MAPPING.sub("", text, count=1)]
-        root = self._yaml.compose(text)
-        if not isinstance(root, MappingNode) or root.flow_style or len(root.value) != len(whole):
+        positions = [whole.lc.key(key) for key in whole]
+        if whole.fa.flow_style() or any(column for _, column in positions):
             return None
-        starts = [key.start_mark.index for key, _ in root.value]
-        if any(start and text[start - 1] != "\n" for start in starts):
-            return None
-        parts: list[str | _Piece] = [text[: starts[0]]]
-        for key, start, end in zip(whole, starts, [*starts[1:], len(text)], strict=True):
-            lines = _LINES.findall(text[start:end])
-            body = len(lines)
-            while lines[body - 1].startswith("#") or lines[body - 1].isspace():
-                body -= 1
-            try:
-                piece = self._piece("".join(lines[:body]))
-            except NotParsed:
+        lines = _LINES.findall(text)
+        starts = [line for line, _ in positions]
+        parts: list[str | _Piece] = ["".join(lines[: starts[0]])]
+        for key, start, end in zip(whole, starts, [*starts[1:], len(lines)], strict=True):
+            body = _body("".join(lines[start:end]))
+            between = "".join(lines[start + len(body) : end])
+            node = self._alone(key, "".join(body)) if between else whole
+            if node is None:
                 return None
-            if list(piece.node) != [key] or piece.node[key] != whole[key]:
-                return None
-            parts += [piece, "".join(lines[body:])]
+            parts += [_Piece(key, "".join(body), node), between]
         return parts
 
-    def _piece(self, text: str, node: CommentedMap | None = None) -> _Piece:
-        node = _load(self._yaml, text) if node is None else node
-        return _Piece(text, node, self._dump(node))
+    def _alone(self, key: Any, text: str) -> CommentedMap | None:
+        """The entry without the comments below it, which hang on its last value otherwise."""
+        try:
+            node = _load(self._yaml, text)
+        except NotParsed:
+            return None
+        return node if list(node) == [key] and node[key] == self._whole[key] else None
 
     def _dump(self, node: CommentedMap) -> str:
+        """Without the comments in it where they would make it say something else: beside `key: # comment`
+        ruamel writes the list [null, 1] as the text 'null - 1'."""
+        written = self._write(node)
+        try:
+            is_right = _is_same(_load(self._yaml, written), node)
+        except NotParsed:
+            is_right = False
+        return written if is_right else self._write(CommentedMap(_copy(node)))
+
+    def _write(self, node: CommentedMap) -> str:
         stream = io.StringIO()
         self._yaml.dump(node, stream)
         return stream.getvalue()
+
+
+def _body(text: str) -> list[str]:
+    """The lines of an entry without the comments and blank lines below it."""
+    lines = _LINES.findall(text)
+    while lines and (lines[-1].startswith("#") or lines[-1].isspace()):
+        del lines[-1]
+    return lines
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether both would be read as the same: 1, 1.0 and true are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    kinds = (bool, int, float, str)
+    return one == other and all(isinstance(one, kind) == isinstance(other, kind) for kind in kinds)
 
 
 def read(text: str) -> dict[str, Any]:
