@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.processes import git_settings
 from moot.workspace import git, survey
 from moot.workspace.survey import Mention, Survey, look, mentions, named_files, tree
 
@@ -145,7 +146,8 @@ def test_a_git_that_hangs_is_given_up(project: Path, tmp_path: Path, monkeypatch
     slow.chmod(0o755)
     put_file(project, "a.py")
     monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(git, "_SECONDS", 0.1)
+    for module in (git, git_settings):
+        monkeypatch.setattr(module, "_SECONDS", 0.1)
     assert look(project).files == ("a.py",)
 
 
