@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
@@ -267,7 +266,7 @@ class ChangeFolder:
         with writing.locked(path):
             text = self._files.read(STATE)
             document = YamlDocument.update(path, changed)
-        return change_state.read(document.data, self.id)
+        return _keep(document.text, self.path / STATE, self.id, change_state.read(document.data, self.id))
 
     def record_call(self, call: Call) -> ChangeState:
         return self.update_state(lambda data: change_state.note_call(data, call))
@@ -364,12 +363,25 @@ class ChangeFolders:
         return Root(self._workspace.root).resolve(place.as_posix())
 
 
-@lru_cache(maxsize=64)
+_MOST_UNDERSTOOD = 64
+_understood: dict[tuple[str, Path, str], ChangeState] = {}
+"""What texts of STATE.yaml say: asked for often, and slow to read."""
+
+
+def _keep(text: str, path: Path, change_id: str, state: ChangeState) -> ChangeState:
+    if len(_understood) >= _MOST_UNDERSTOOD:
+        _understood.clear()
+    _understood[text, path, change_id] = state
+    return state
+
+
 def _understand(text: str, path: Path, change_id: str) -> ChangeState:
-    """What the text of STATE.yaml says: asked for often, and slow to read."""
+    known = _understood.get((text, path, change_id))
+    if known is not None:
+        return known
     data = YamlDocument.read(text, path)
     try:
-        return change_state.read(data, change_id)
+        return _keep(text, path, change_id, change_state.read(data, change_id))
     except Unfit as error:
         found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
         line = text.count("\n", 0, found.start()) + 1 if found else None

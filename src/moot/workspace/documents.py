@@ -32,10 +32,11 @@ class _Text(Protocol):
 
 
 class _Document:
-    """A mapping in a file: `data` is what it says, and may be changed in place inside `update`."""
+    """A mapping in a file: `data` is what it says, and may be changed in place inside `update`; `text` is
+    what is there."""
 
     def __init__(self, text: str, path: Path) -> None:
-        self._original = text
+        self.text = text
         with _reporting(path):
             self._text = self._parse(_plain(text))
             self._unchanged = self._text.compose()
@@ -68,6 +69,7 @@ class _Document:
             rendered = document._render()
             if rendered != text:
                 writing.write_atomic(path, rendered)
+                document.text = rendered
         return document
 
     @property
@@ -77,10 +79,10 @@ class _Document:
     def _render(self) -> str:
         composed = self._text.compose()
         if composed == self._unchanged:
-            return self._original
-        if "\r\n" in self._original:
+            return self.text
+        if "\r\n" in self.text:
             composed = composed.replace("\n", "\r\n")
-        return _BOM + composed if self._original.startswith(_BOM) else composed
+        return _BOM + composed if self.text.startswith(_BOM) else composed
 
     @staticmethod
     def _parse(text: str) -> _Text:
