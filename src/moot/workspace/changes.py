@@ -266,7 +266,7 @@ class ChangeFolder:
         with writing.locked(path):
             text = self._files.read(STATE)
             document = YamlDocument.update(path, changed)
-        return _keep(document.text, self.path / STATE, self.id, change_state.read(document.data, self.id))
+        return _keep(document.text, self.id, change_state.read(document.data, self.id))
 
     def record_call(self, call: Call) -> ChangeState:
         return self.update_state(lambda data: change_state.note_call(data, call))
@@ -364,24 +364,24 @@ class ChangeFolders:
 
 
 _MOST_UNDERSTOOD = 64
-_understood: dict[tuple[str, Path, str], ChangeState] = {}
+_understood: dict[tuple[str, str], ChangeState] = {}
 """What texts of STATE.yaml say: asked for often, and slow to read."""
 
 
-def _keep(text: str, path: Path, change_id: str, state: ChangeState) -> ChangeState:
+def _keep(text: str, change_id: str, state: ChangeState) -> ChangeState:
     if len(_understood) >= _MOST_UNDERSTOOD:
         _understood.clear()
-    _understood[text, path, change_id] = state
+    _understood[text, change_id] = state
     return state
 
 
 def _understand(text: str, path: Path, change_id: str) -> ChangeState:
-    known = _understood.get((text, path, change_id))
+    known = _understood.get((text, change_id))
     if known is not None:
         return known
     data = YamlDocument.read(text, path)
     try:
-        return _keep(text, path, change_id, change_state.read(data, change_id))
+        return _keep(text, change_id, change_state.read(data, change_id))
     except Unfit as error:
         found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
         line = text.count("\n", 0, found.start()) + 1 if found else None

@@ -21,7 +21,7 @@ from moot.flows.flow import AskPerson
 from moot.processes import git_settings
 from moot.surfaces.cli.answers import ScriptedPerson
 from moot.surfaces.cli.main import app
-from moot.workspace import change_state, writing
+from moot.workspace import change_state, json_text, writing
 from moot.workspace.documents import YamlDocument
 from moot.workspace.json_text import JsonText
 from moot.workspace.workflows import SnapshotLog
@@ -496,6 +496,7 @@ def hurried(patch: pytest.MonkeyPatch) -> None:
     written, the system still has."""
     patch.setattr(git_settings, "harmless", lambda *_: {})
     patch.setattr(YamlDocument, "_parse", JsonText)
+    patch.setattr(YamlDocument, "_read", staticmethod(json_text.read))
     patch.setattr(writing.Disk, "fsync", lambda *_: None)
     patch.setattr(writing.Disk, "fsync_dir", lambda *_: None)
 
