@@ -14,6 +14,7 @@ import psycopg
 import psycopg.sql
 from sqlalchemy.engine import make_url
 
+from tests.ready import Popen
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, await_line, environment
 from tests.surfaces.web.server import Server, serving
@@ -43,7 +44,7 @@ class Several:
     @contextmanager
     def worker(self, config: str = "") -> Iterator[subprocess.Popen[str]]:
         folder = self.folder(config)
-        process = subprocess.Popen(
+        process = Popen(
             [*MOOT, "worker", "--database", self.database],
             env=environment(folder, self._stub),
             cwd=folder,

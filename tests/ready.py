@@ -2,42 +2,100 @@
 process for each command that is asked for, with its own folder, environment, files and end.
 
 Loading takes most of the time of a short command, and the suite runs thousands. What depends on how the
-interpreter starts (its encoding, its flags, what it imports) needs a real start: see `can_be_ready`.
+interpreter starts (its encoding, its flags, what it imports) needs a real start.
 """
 
 from __future__ import annotations
 
 import array
 import atexit
-import contextlib
 import gc
 import importlib
-import io
 import os
 import pickle
 import pkgutil
 import random
 import runpy
-import signal
+import select
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 _INTERPRETER = ("PYTHON", "LC_", "LANG", "TZ")
 _NOT_LOADED = ("moot.__main__", "moot.engine.jobs", "moot.processes.lifeline")
 _ROOT = Path(__file__).parent.parent
+_SCRIPTS = Path(sys.executable).parent
+
+Order = tuple[str, list[str], dict[str, str], str, bool]
+"""Which script, its arguments, environment and folder, and whether it leads a session of its own."""
 
 
 # -- in the tests ----------------------------------------------------------------------------------
 
 
-def can_be_ready(env: Mapping[str, str]) -> bool:
-    """Whether the interpreter would start with this environment as it has with the tests'."""
+class Popen(subprocess.Popen[Any]):
+    """As subprocess.Popen, but moot and its scripts are forks of the process that has them loaded. Any other
+    command is started as ever, and so is one that wants another interpreter than ours."""
+
+    _connection: socket.socket | None = None
+
+    def _execute_child(self, *given: Any) -> None:
+        asked = dict(zip(_GIVEN, given, strict=False))
+        entry, arguments = _split_command(asked["args"])
+        env = os.environ if asked["env"] is None else asked["env"]
+        if entry is None or asked["preexec_fn"] or not _is_of_this_interpreter(env):
+            super()._execute_child(*given)  # type: ignore[misc]
+            return
+        ours = (asked["p2cread"], asked["c2pwrite"], asked["errwrite"])
+        handles = [number if handle == -1 else handle for number, handle in enumerate(ours)]
+        cwd = os.fspath(asked["cwd"] or Path.cwd())
+        order = (entry, arguments, dict(env), cwd, asked["start_new_session"])
+        self._connection, self.pid = _ready().start(order, handles)
+        self._child_created = True
+        pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._close_pipe_fds(*(asked[name] for name in pipes))  # type: ignore[attr-defined]
+
+    def _internal_poll(self, *given: Any, **more: Any) -> int | None:
+        if self._connection is None:
+            return super()._internal_poll(*given, **more)  # type: ignore[misc,no-any-return]
+        with suppress(subprocess.TimeoutExpired):
+            self._wait(0)
+        return self.returncode
+
+    def _wait(self, timeout: float | None) -> int:
+        if self._connection is None:
+            return super()._wait(timeout)  # type: ignore[misc,no-any-return]
+        with self._waitpid_lock:  # type: ignore[attr-defined]
+            if self.returncode is None:
+                if not select.select([self._connection], [], [], timeout)[0]:
+                    raise subprocess.TimeoutExpired(self.args, timeout or 0)
+                self.returncode = int(_read_line(self._connection))
+                self._connection.close()
+        return self.returncode
+
+
+_GIVEN = ("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo",
+          "creationflags", "shell", "p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite",
+          "restore_signals", "gid", "gids", "uid", "umask", "start_new_session")  # fmt: skip
+
+
+def _split_command(command: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Which of moot's entries it is ("" is `python -m moot`), and its arguments."""
+    program, *rest = map(str, command)
+    if program == sys.executable and rest[:2] == ["-m", "moot"]:
+        return "", rest[2:]
+    is_script = program in (str(_SCRIPTS / name) for name in ("moot", "agentd"))
+    return (Path(program).name, rest) if is_script else (None, rest)
+
+
+def _is_of_this_interpreter(env: Mapping[str, str]) -> bool:
+    """Whether an interpreter would start with this environment as it has with the tests'."""
 
     def about(one: Mapping[str, str]) -> dict[str, str]:
         return {name: one[name] for name in one if name.startswith(_INTERPRETER)}
@@ -45,7 +103,16 @@ def can_be_ready(env: Mapping[str, str]) -> bool:
     return about(env) == about(os.environ)
 
 
-class Ready:
+def _read_line(connection: socket.socket) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = connection.recv(1)
+        assert byte, "the process that has moot loaded has ended"
+        line += byte
+    return line
+
+
+class _Ready:
     """The process that has it loaded."""
 
     def __init__(self) -> None:
@@ -62,54 +129,26 @@ class Ready:
         self._process.communicate()
         self._place.cleanup()
 
-    def run(
-        self,
-        arguments: Sequence[str],
-        env: Mapping[str, str],
-        cwd: Path,
-        stdin: str = "",
-        timeout: float = 120,
-        script: str = "",
-    ) -> tuple[int, str, str]:
-        """As `python -m moot`, or as one of its scripts."""
-        with contextlib.ExitStack() as opened:
-            files = [opened.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
-            files[0].write(stdin.encode())
-            files[0].seek(0)
-            connection = opened.enter_context(socket.socket(socket.AF_UNIX))
-            connection.connect(self._address)
-            asked = pickle.dumps((script, list(arguments), dict(env), str(cwd)))
-            handles = array.array("i", [file.fileno() for file in files])
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)]
-            connection.sendmsg([len(asked).to_bytes(8, "big")], ancillary)
-            connection.sendall(asked)
-            told = connection.makefile("rb")
-            pid = int(told.readline())
-            connection.settimeout(timeout)
-            try:
-                code = int(told.readline())
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(["moot", *arguments], timeout) from None
-            out, err = (_text(file) for file in files[1:])
-            return code, out, err
+    def start(self, order: Order, handles: Sequence[int]) -> tuple[socket.socket, int]:
+        """A connection on which its exit code will be told, and its process id."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self._address)
+        asked = pickle.dumps(order)
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
+        connection.sendmsg([len(asked).to_bytes(8, "big")], ancillary)
+        connection.sendall(asked)
+        return connection, int(_read_line(connection))
 
 
-def _text(file: Any) -> str:
-    file.seek(0)
-    with io.TextIOWrapper(file, encoding="utf-8", errors="replace") as text:
-        return text.read()
-
-
-_made: list[Ready] = []
+_made: list[_Ready] = []
 _making = threading.Lock()
 
 
-def ready() -> Ready:
+def _ready() -> _Ready:
     """One for all tests of a process."""
     with _making:
         if not _made:
-            _made.append(Ready())
+            _made.append(_Ready())
         return _made[0]
 
 
@@ -142,7 +181,7 @@ def _main(address: str) -> None:
             listening.close()
             _attend(connection)
         connection.close()
-        with contextlib.suppress(ChildProcessError):
+        with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
@@ -158,22 +197,29 @@ def _attend(connection: socket.socket) -> NoReturn:
     asked = b""
     while len(asked) < int.from_bytes(size, "big"):
         asked += connection.recv(1 << 16)
-    script, arguments, env, cwd = pickle.loads(asked)
+    order: Order = pickle.loads(asked)
     program = os.fork()
     if program == 0:
         connection.close()
-        _become(handles, script, arguments, env, cwd)
+        _become(handles, *order)
     connection.sendall(f"{program}\n".encode())
     _, status = os.waitpid(program, 0)
     # Whoever asked may have gone.
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
 
 
 def _become(
-    handles: Sequence[int], script: str, arguments: list[str], env: dict[str, str], cwd: str
+    handles: Sequence[int],
+    script: str,
+    arguments: list[str],
+    env: dict[str, str],
+    cwd: str,
+    new_session: bool,
 ) -> NoReturn:
+    if new_session:
+        os.setsid()
     for number, handle in enumerate(handles):
         os.dup2(handle, number)
         os.close(handle)
@@ -196,7 +242,7 @@ def _become(
     sys.path[0] = cwd
     sys.argv = ["moot", *arguments]
     if script:
-        sys.argv[0] = str(Path(sys.executable).parent / script)
+        sys.argv[0] = str(_SCRIPTS / script)
         sys.modules["__main__"].__package__ = None
         {"moot": main.main, "agentd": main.agentd}[script]()
     else:

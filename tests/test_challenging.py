@@ -12,6 +12,7 @@ import pytest
 from moot.texts import review_block
 from moot.workspace.changes import ChangeFolder
 from tests.killing import COMMANDS
+from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import HIGH, PROPOSAL, Change, until
@@ -36,7 +37,7 @@ def test_killed_at_every_step_of_writing(command: str, tmp_path: Path) -> None:
 
 def killed_at_request(change: Change, number: int, *arguments: str) -> None:
     """The real command, killed while the model is being asked for the so-many-th time."""
-    process = subprocess.Popen(
+    process = Popen(
         change.command(*arguments),
         env=change.env,
         cwd=change.root,

@@ -23,6 +23,7 @@ from moot.engine.engine import MOST_ASKED
 from moot.sharing import LEASE_SECONDS
 from tests.many import Several, new_database
 from tests.postgres import running_postgresql
+from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
 from tests.surfaces.cli.command import MOOT, environment
@@ -58,7 +59,7 @@ class Processes:
         return serving(self.folder, self.stub, *arguments)
 
     def command(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return Popen(
             [*MOOT, *arguments],
             env=environment(self.folder, self.stub),
             cwd=self.folder,

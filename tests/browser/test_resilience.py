@@ -26,6 +26,7 @@ from tests.browser.board import (
     speak,
     stored,
 )
+from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment
@@ -201,7 +202,7 @@ def test_two_servers_on_one_file_with_a_tab_each_and_a_terminal_pay_for_every_re
         session_id = board.session_id
         second = new_board(other.url)
         second.open(session_id)
-        terminal = subprocess.Popen(
+        terminal = Popen(
             [*MOOT, "board", "--resume", session_id, "--json"],
             env=environment(tmp_path, stub),
             cwd=tmp_path,

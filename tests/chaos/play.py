@@ -24,6 +24,7 @@ import aiohttp
 from moot.flows.board import BOARD
 from moot.flows.board_events import AdvisorSpoke, BriefDrafted
 from moot.store import open_store
+from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment
@@ -91,7 +92,7 @@ class Cluster:
     def _begin(self, number: int) -> None:
         folder = self._place / f"machine-{number}"
         folder.mkdir(exist_ok=True)
-        self._processes[number] = subprocess.Popen(
+        self._processes[number] = Popen(
             [*MOOT, "serve", "--port", "0", *self._arguments],
             env=environment(folder, self._stub, **self._env),
             cwd=folder,

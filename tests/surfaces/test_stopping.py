@@ -15,6 +15,7 @@ import pytest
 
 from tests.many import Several, new_database
 from tests.postgres import running_postgresql
+from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment
@@ -103,7 +104,7 @@ def test_an_mcp_server_stops_while_a_board_is_at_work(how: str, stub: StubServer
 
 def test_a_command_that_is_told_to_stop_keeps_what_was_complete(stub: StubServer, tmp_path: Path) -> None:
     stub.default = Behaviour(text="word " * 400, pace=20)
-    process = subprocess.Popen(
+    process = Popen(
         [*MOOT, "ask", "the-strategist", DECISION],
         env=environment(tmp_path, stub),
         cwd=tmp_path,
@@ -121,7 +122,7 @@ def test_a_command_that_is_told_to_stop_keeps_what_was_complete(stub: StubServer
 
 
 def _mcp(folder: Path, stub: StubServer, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Popen(
         [*MOOT, "mcp", *arguments],
         env=environment(folder, stub),
         cwd=folder,

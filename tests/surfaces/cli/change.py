@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from moot.workspace.documents import YamlDocument
-from tests.ready import can_be_ready, ready
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import Ended, environment, path
+from tests.surfaces.cli.command import Ended, environment, path, run
 
 PROPOSAL = """\
 # Passkeys
@@ -132,19 +130,7 @@ class Change:
         return [str(Path(sys.executable).parent / self.name), *arguments]
 
     def run(self, *arguments: str) -> Ended:
-        if can_be_ready(self.env):
-            return Ended(*ready().run(arguments, self.env, self.root, script=self.name))
-        done = subprocess.run(
-            self.command(*arguments),
-            env=self.env,
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-            timeout=120,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return run(self.command(*arguments), self.env, self.root)
 
     def reviewer_says(self, verdict: str, *issues: dict[str, str], summary: str = "Read it all.") -> None:
         """A model that reads, appends a review and says that it is done."""

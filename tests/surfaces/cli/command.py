@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tests.netguard.sitecustomize as netguard
-from tests.ready import can_be_ready, ready
+from tests.ready import Popen
 from tests.stub.server import StubServer
 
 MOOT = (sys.executable, "-m", "moot")
@@ -52,21 +52,28 @@ def environment(folder: Path, stub: StubServer | None = None, **more: str) -> di
 
 def moot(*arguments: str, env: Mapping[str, str], cwd: Path, stdin: str = "", timeout: float = 120) -> Ended:
     """Runs a command to its end, in a process of its own."""
-    if can_be_ready(env):
-        return Ended(*ready().run(arguments, env, cwd, stdin, timeout))
-    done = subprocess.run(
-        [*MOOT, *arguments],
+    return run([*MOOT, *arguments], env, cwd, stdin, timeout)
+
+
+def run(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path, stdin: str = "", timeout: float = 120
+) -> Ended:
+    with Popen(
+        command,
         env=dict(env),
         cwd=cwd,
-        input=stdin,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
         errors="replace",
-        timeout=timeout,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    ) as process:
+        try:
+            out, err = process.communicate(stdin, timeout)
+        finally:
+            process.kill()
+        return Ended(process.returncode, out, err)
 
 
 def await_line(process: subprocess.Popen[str], beginning: str) -> str:

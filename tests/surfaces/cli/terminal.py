@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.ready import Popen
 from tests.surfaces.cli.command import MOOT
 
 ENTER, CTRL_D = "\r", "\x04"
@@ -68,7 +69,7 @@ def at_terminal(
     plain = {} if coloured else {"NO_COLOR": "1"}
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, 100))
-    process = subprocess.Popen(
+    process = Popen(
         [*MOOT, *arguments],
         env={**env, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **plain},
         cwd=cwd,

@@ -18,6 +18,7 @@ import pytest
 
 from moot.workspace.claim import claimed
 from tests.analysing import ASKED_BACK, EXPLAINED, SYNTHESIS, reply
+from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, Ended, environment, moot
@@ -91,7 +92,7 @@ class Project:
         before = len(stub.requests)
         command = [*MOOT, "analyze", "Offline mode", "--answers", str(file)]
         with (self._folder / "out").open("w+", encoding="utf-8") as out:
-            process = subprocess.Popen(command, env=self.env, cwd=self.root, stdout=out, stderr=out)
+            process = Popen(command, env=self.env, cwd=self.root, stdout=out, stderr=out)
             try:
                 stub.wait(lambda stub: len(stub.requests) >= before + request, timeout=60)
             finally:
@@ -293,7 +294,7 @@ def test_ctrl_c_in_a_roundtable_keeps_everything_and_it_goes_on_at_its_turn(
     file = project.root.parent / "answers.yaml"
     file.write_text(json.dumps(["Twenty people.", "E"]), encoding="utf-8")
     command = [*MOOT, "analyze", "Offline mode", "--answers", str(file)]
-    process = subprocess.Popen(command, env=project.env, cwd=project.root, stderr=subprocess.PIPE, text=True)
+    process = Popen(command, env=project.env, cwd=project.root, stderr=subprocess.PIPE, text=True)
     stub.wait(lambda stub: len(stub.requests) >= 5, timeout=60)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment, moot
@@ -102,7 +103,7 @@ def test_a_killed_answer_is_asked_for_again_and_nothing_complete_is_lost(
     )
     env = environment(tmp_path, stub)
     session = moot("ask", "the-strategist", QUESTION, "--json", env=env, cwd=tmp_path).json["session"]
-    with subprocess.Popen(
+    with Popen(
         [*MOOT, "ask", "--resume", session, "Why?"], env=env, cwd=tmp_path, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
@@ -120,7 +121,7 @@ def test_a_killed_answer_is_asked_for_again_and_nothing_complete_is_lost(
 
 def test_ctrl_c_closes_the_stream_saves_and_exits_130(stub: StubServer, tmp_path: Path) -> None:
     stub.script(Behaviour(text="One two three four.", stall_after=2))
-    with subprocess.Popen(
+    with Popen(
         [*MOOT, "ask", "the-strategist", QUESTION], env=environment(tmp_path, stub), cwd=tmp_path,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
     ) as process:  # fmt: skip
@@ -335,7 +336,7 @@ def test_a_reader_that_goes_away_is_no_crash(stub: StubServer, tmp_path: Path) -
     stub.default = Behaviour(text="word " * 30_000)
     env = environment(tmp_path, stub)
     reading, writing = os.pipe()
-    with subprocess.Popen(
+    with Popen(
         [*MOOT, "ask", "the-coach", QUESTION], env=env, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE,
         text=True,
     ) as process:  # fmt: skip

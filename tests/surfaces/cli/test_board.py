@@ -11,6 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, Ended, environment, moot
@@ -203,7 +204,7 @@ def test_a_killed_session_goes_on_without_asking_anybody_again(stub: StubServer,
 
     answering(stub, special)
     env = environment(tmp_path, stub)
-    with subprocess.Popen(
+    with Popen(
         [*MOOT, "board", DECISION, "--no-questions"], env=env, cwd=tmp_path, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
     ) as process:  # fmt: skip
@@ -420,11 +421,11 @@ def test_ctrl_c_saves_and_exits_130(stub: StubServer, tmp_path: Path) -> None:
         ),
     )
     env = environment(tmp_path, stub)
-    with subprocess.Popen(
+    with Popen(
         [*MOOT, "board", DECISION, "--no-questions", "--mode", "sequential"], env=env, cwd=tmp_path,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
         # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
         assert process.stdout is not None
         heard = ""

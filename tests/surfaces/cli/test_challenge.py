@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from moot.texts import review_block
+from tests.ready import Popen
 from tests.reviewers.fakes import Fake, Run, lines
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
@@ -298,7 +299,7 @@ def test_a_verdict_can_be_made_to_count(moot_change: Change, verdict: str, fail_
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_two_challenges_at_once(how: signal.Signals, code: int, moot_change: Change) -> None:
     moot_change.stub.script(Behaviour(text="…", first_token_delay=600))
-    first = subprocess.Popen(
+    first = Popen(
         moot_change.command("challenge", "feat-auth"),
         env=moot_change.env,
         cwd=moot_change.root,

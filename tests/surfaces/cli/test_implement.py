@@ -14,6 +14,7 @@ import pytest
 
 from moot.texts import review_block
 from moot.workspace.survey import MOST_FILES
+from tests.ready import Popen
 from tests.reviewers.fakes import is_running
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import HIGH, PROPOSAL, TASKS, Change, until
@@ -227,7 +228,7 @@ def test_whoever_stops_it_ends_the_agent_and_what_it_started(
         "time.sleep(600)\n"
     )
     pids = project.change.root / "pids"
-    process = subprocess.Popen(
+    process = Popen(
         project.change.command("implement", "feat-auth"),
         env=project.change.env,
         cwd=project.change.root,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from moot.texts import review_block
+from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import DRAFT, HIGH, PROPOSAL, SPEC, TASKS, Change, until
@@ -224,7 +225,7 @@ def test_an_approval_does_not_outlive_a_revision(tmp_path: Path, stub: StubServe
 def test_a_revision_waits_for_nobody(tmp_path: Path, stub: StubServer) -> None:
     change = Change("moot", tmp_path, stub)
     change.stub.script(Behaviour(text="…", first_token_delay=600))
-    first = subprocess.Popen(
+    first = Popen(
         change.command("challenge", "feat-auth"),
         env=change.env,
         cwd=change.root,

@@ -26,6 +26,7 @@ from moot.workspace.documents import YamlDocument
 from moot.workspace.json_text import JsonText
 from moot.workspace.workflows import SnapshotLog
 from tests.changing import STAMP
+from tests.ready import Popen
 from tests.reviewers.fakes import is_running
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
@@ -270,7 +271,7 @@ def test_what_others_write_into_the_file_stays(shop: Shop) -> None:
 
 
 def started(shop: Shop, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Popen(
         [*MOOT, *arguments], env=shop.env, cwd=shop.root, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
 

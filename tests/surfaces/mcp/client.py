@@ -14,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from moot.workspace.changes import ChangeFolder
+from tests.ready import Popen
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, await_line, environment
 
@@ -89,7 +90,7 @@ async def over_stdio(
 @contextmanager
 def serving(folder: Path, *arguments: str, stub: StubServer | None = None) -> Iterator[str]:
     """The address of a server over HTTP."""
-    process = subprocess.Popen(
+    process = Popen(
         [*MOOT, "mcp", "--http", "--port", "0", *arguments],
         env=environment(folder, stub),
         cwd=folder,

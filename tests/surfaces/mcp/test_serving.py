@@ -15,6 +15,7 @@ import pytest
 from moot.boards import known
 from moot.flows.board_events import MAX_ANSWER, MAX_ANSWERS
 from moot.surfaces.mcp.deliberating import MAX_CONTEXT
+from tests.ready import Popen
 from tests.surfaces.cli.command import MOOT, environment, moot
 from tests.surfaces.mcp.client import a_change, serving
 
@@ -40,7 +41,7 @@ def test_stdout_has_nothing_but_the_protocol(tmp_path: Path) -> None:
     a_change(tmp_path)
     lines = ["this is no message", json.dumps(INITIALIZE)]
     lines += [json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})]
-    process = subprocess.Popen(
+    process = Popen(
         [*MOOT, "mcp", "--change", "add-login"],
         env=environment(tmp_path),
         cwd=tmp_path,
@@ -127,7 +128,7 @@ def test_only_requests_to_this_very_server_are_heard(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_server(tmp_path: Path) -> None:
     for arguments in ((), ("--http", "--port", "0")):
-        process = subprocess.Popen(
+        process = Popen(
             [*MOOT, "mcp", *arguments],
             env=environment(tmp_path),
             cwd=tmp_path,

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 
+from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, await_line, environment
@@ -78,7 +79,7 @@ def serving(
     folder: Path, stub: StubServer, *arguments: str, through: Sequence[str] = (), **env: str
 ) -> Iterator[Server]:
     """Started anew on the same folder, it finds the same sessions. `through` is a command that starts it."""
-    process = subprocess.Popen(
+    process = Popen(
         [*through, *MOOT, "serve", "--port", "0", *arguments],
         env=environment(folder, stub, **env),
         cwd=folder,
