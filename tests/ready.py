@@ -1,5 +1,6 @@
 """Processes that have moot loaded already. `python -m tests.ready SOCKET` loads it once, and then forks a
-process for each command that is asked for, with its own folder, environment, files and end.
+process for each command that is asked for, with its own folder, environment, files and end. With arguments
+behind the socket, it asks for one.
 
 Loading takes most of the time of a short command, and the suite runs thousands. What depends on how the
 interpreter starts (its encoding, its flags, what it imports) needs a real start.
@@ -17,6 +18,7 @@ import pkgutil
 import random
 import runpy
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -56,7 +58,7 @@ class Popen(subprocess.Popen[Any]):
         handles = [number if handle == -1 else handle for number, handle in enumerate(ours)]
         cwd = os.fspath(asked["cwd"] or Path.cwd())
         order = (entry, arguments, dict(env), cwd, asked["start_new_session"])
-        self._connection, self.pid = _ready().start(order, handles)
+        self._connection, self.pid = _start(_ready().address, order, handles)
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(asked[name] for name in pipes))  # type: ignore[attr-defined]
@@ -103,6 +105,17 @@ def _is_of_this_interpreter(env: Mapping[str, str]) -> bool:
     return about(env) == about(os.environ)
 
 
+def _start(address: str, order: Order, handles: Sequence[int]) -> tuple[socket.socket, int]:
+    """A connection on which its exit code will be told, and its process id. It ends with the connection."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(address)
+    asked = pickle.dumps(order)
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
+    connection.sendmsg([len(asked).to_bytes(8, "big")], ancillary)
+    connection.sendall(asked)
+    return connection, int(_read_line(connection))
+
+
 def _read_line(connection: socket.socket) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
@@ -117,8 +130,8 @@ class _Ready:
 
     def __init__(self) -> None:
         self._place = tempfile.TemporaryDirectory(prefix="moot-ready-")
-        self._address = str(Path(self._place.name) / "socket")
-        command = [sys.executable, "-m", "tests.ready", self._address]
+        self.address = str(Path(self._place.name) / "socket")
+        command = [sys.executable, "-m", "tests.ready", self.address]
         self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
@@ -129,15 +142,10 @@ class _Ready:
         self._process.communicate()
         self._place.cleanup()
 
-    def start(self, order: Order, handles: Sequence[int]) -> tuple[socket.socket, int]:
-        """A connection on which its exit code will be told, and its process id."""
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(self._address)
-        asked = pickle.dumps(order)
-        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
-        connection.sendmsg([len(asked).to_bytes(8, "big")], ancillary)
-        connection.sendall(asked)
-        return connection, int(_read_line(connection))
+
+def stand_in(*arguments: str) -> list[str]:
+    """A command that does what moot does with these arguments, for who has to start it themselves."""
+    return [sys.executable, "-S", __file__, _ready().address, *arguments]
 
 
 _made: list[_Ready] = []
@@ -203,11 +211,17 @@ def _attend(connection: socket.socket) -> NoReturn:
         connection.close()
         _become(handles, *order)
     connection.sendall(f"{program}\n".encode())
+    threading.Thread(target=_end_with, args=(connection, program), daemon=True).start()
     _, status = os.waitpid(program, 0)
     # Whoever asked may have gone.
     with suppress(OSError):
         connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
+
+
+def _end_with(connection: socket.socket, program: int) -> None:
+    connection.recv(1)
+    os.kill(program, signal.SIGKILL)
 
 
 def _become(
@@ -250,5 +264,15 @@ def _become(
     sys.exit(0)
 
 
+def _stand_in(address: str, arguments: list[str]) -> NoReturn:
+    order = ("", arguments, dict(os.environ), str(Path.cwd()), False)
+    connection, pid = _start(address, order, (0, 1, 2))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: os.kill(pid, received))
+    sys.exit(int(_read_line(connection)) & 255)
+
+
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    if len(sys.argv) == 2:
+        _main(sys.argv[1])
+    _stand_in(sys.argv[1], sys.argv[2:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from moot.workspace.changes import ChangeFolder
-from tests.ready import Popen
+from tests.ready import Popen, stand_in
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, await_line, environment
 
@@ -77,9 +76,10 @@ async def read_all(client: Client, **more: str) -> None:
 async def over_stdio(
     folder: Path, *arguments: str, stub: StubServer | None = None, mode: str = "auto"
 ) -> AsyncIterator[Client]:
+    command, *rest = stand_in("mcp", *arguments)
     parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "moot", "mcp", *arguments],
+        command=command,
+        args=rest,
         env=environment(folder, stub),
         cwd=folder,
     )
