@@ -288,7 +288,7 @@ def test_a_worker_that_wakes_from_a_freeze_takes_nothing_back(
     place = tmp_path_factory.mktemp("pg")
     with running_postgresql(place) as url:
         several = Several(tmp_path_factory.mktemp("frozen"), stub, new_database(url, "frozen"))
-        freeze(several, stub, times=2, seconds=LEASE_SECONDS + 2)
+        freeze(several, stub, times=1, seconds=LEASE_SECONDS + 2)
 
 
 def freeze(several: Several, stub: StubServer, *, times: int, seconds: float) -> None:
