@@ -271,7 +271,9 @@ def _load(weights: Weights) -> xllamacpp.Server:
     params.n_ctx = VOICES * 2_048
     params.kv_unified = not weights.tiny
     for cores in (params.cpuparams, params.cpuparams_batch):
-        cores.n_threads = os.cpu_count() or 1
+        # One core is left to others: all threads wait for the slowest after every step, so that a single one
+        # that has to share its core makes all of them as slow.
+        cores.n_threads = max(1, (os.cpu_count() or 1) - 1)
         # Waiting threads sleep. Busy waiting, the default, falls from 50 words a second to less than one
         # as soon as another program wants the same cores.
         cores.poll = 0
