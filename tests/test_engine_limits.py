@@ -83,7 +83,7 @@ async def running(
 async def told(engine: Engine, live: Live, after: int = 0) -> list[dict[str, Any]]:
     return [
         {"id": frame.seq, **json.loads(frame.body)}
-        async for batch in engine.stream(live, after)
+        async for batch in engine.stream(live, after, go_on=True)
         for frame in batch
     ]
 

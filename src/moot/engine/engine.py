@@ -223,7 +223,7 @@ class Engine:
             live.driven_elsewhere = False
             await live.let_go()
 
-    async def stream(self, live: Live, after: int, *, go_on: bool = True) -> AsyncIterator[Sequence[Frame]]:
+    async def stream(self, live: Live, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
         """All frames of a session above `after`, then those to come, until nothing is under way. Without
         `go_on`, one that rests is left resting."""
         assert live.session is not None

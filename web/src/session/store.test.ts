@@ -91,7 +91,7 @@ describe("SessionStore", () => {
     await store.open();
     expect(seen).toEqual(["loading", "live", "reconnecting", "live", "idle"]);
     expect([...texts]).toEqual(["", "one in ", "one in full"]);
-    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0&goOn=false", "GET /api/board/sessions/s1/events?after=3"]);
+    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0", "GET /api/board/sessions/s1/events after 3"]);
   });
 
   it("asks ever less often where a server says both that it goes on and that nothing more is to come", async () => {
