@@ -324,12 +324,17 @@ async def called_board(moot: Moot, decision: str, context: str, panel: str) -> s
         return live.session.id
 
 
-async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) -> BoardState:
+async def heard_board(
+    moot: Moot, session_id: str, tell: Callable[[str], None], again: str | None = None
+) -> BoardState:
     """From where it stands to its brief: nobody who has spoken is asked again, and a brief that failed is
-    tried once more."""
+    tried once more. With `again`, that one advisor, or all who did not answer where it is empty, are asked
+    once more first, and the brief is brought up to date."""
     async with opened_boards(moot, grace=0, work="own") as boards:
         live = await boards.live(session_id)
-        if live.state.step is Step.REVIEW and live.state.brief is None:
+        if again is not None:
+            await live.runner.put(ask_again(live.state, again))
+        elif live.state.step is Step.REVIEW and live.state.brief is None:
             await live.runner.put(BriefRequested())
         for event in go_on(live.state):
             await live.runner.put(event)
@@ -340,6 +345,11 @@ async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) 
                     _tell(msgspec.json.decode(frame.body), live, tell)
             # Another process may have driven it, and may have stopped before its end.
             await live.runner.catch_up()
+            if again is not None and live.state.step is Step.REVIEW:
+                again = None
+                if live.state.brief is None or live.state.brief_stale:
+                    await live.runner.put(BriefRequested())
+                    continue
             if not live.runner.pending() or live.log_seq == known:
                 return live.state
 
