@@ -1,8 +1,9 @@
 """All sessions that this process has to do with, and the one writer of their frames.
 
-A session that somebody listens to is driven: its runner runs, and what happens is written down frame by frame
-before anybody is told, so that every listener, now or after a restart, can be told exactly the rest. Without
-a listener a session rests after a while; what was complete is kept, what was half said is asked for again.
+A session that somebody has asked for and somebody listens to is driven: its runner runs, and what happens is
+written down frame by frame before anybody is told, so that every listener, now or after a restart, can be
+told exactly the rest. Without a listener a session rests after a while; what was complete is kept, what was
+half said is asked for again once somebody has it go on: to listen alone begins nothing.
 
 Of all processes that use the same database, one drives a session: see `many`.
 """

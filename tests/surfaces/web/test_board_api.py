@@ -486,6 +486,26 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         assert sorted(asked) == ["The Coach", "The Ethicist"]
 
 
+def test_a_session_that_a_crash_cut_off_is_taken_up_by_who_listened_and_not_by_who_opens_it(
+    tmp_path: Path,
+) -> None:
+    with running_stub() as stub:
+        a_board(stub)
+        with serving(tmp_path, stub) as server, speaking(server, stub) as (at, _):
+            server.process.kill()
+        stub.wait(lambda s: s.open_streams == 0)
+        stub.reset()
+        a_board(stub)
+        with serving(tmp_path, stub) as server:
+            wait_until_paused(server, at)
+            assert heard_of(server, f"{at}/events")[-1]["type"] == "idle"
+            assert stub.requests == []
+            assert (
+                heard_of(server, f"{at}/events", **{"Last-Event-ID": "1"})[-2]["type"] == "session_complete"
+            )
+        assert sorted(advisors_asked(stub)) == ["The Coach", "The Ethicist"]
+
+
 # -- stopping --------------------------------------------------------------------------------------
 
 
