@@ -564,7 +564,8 @@ def stopped(folder: Path) -> str:
 def test_a_stopped_session_says_so_and_asks_before_it_goes_on(stub: StubServer, tmp_path: Path) -> None:
     a_board(stub)
     session = stopped(tmp_path)
-    for replies in (None, [], ["x"]):
+    without: tuple[list[object] | None, ...] = (None, [], ["x"])
+    for replies in without:
         refused = board(tmp_path, stub, "--resume", session, replies=replies)
         assert refused.code != 0
         assert "'stopped'" in refused.err
