@@ -20,6 +20,7 @@ from moot.flows.board_events import BoardConvened, BoardEvent, DecisionPresented
 from moot.flows.board_state import Step
 from moot.flows.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
 from moot.runner import Speak, Speech
+from moot.sharing import Sharing
 from moot.store import Frame, open_store, sqlite_url
 from tests.surfaces.web.server import BRIEF
 
@@ -83,13 +84,35 @@ async def running(
 async def told(engine: Engine, live: Live, after: int = 0) -> list[dict[str, Any]]:
     return [
         {"id": frame.seq, **json.loads(frame.body)}
-        async for batch in engine.stream(live, after)
+        async for batch in engine.stream(live, after, go_on=True)
         for frame in batch
     ]
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(main, 30))
+
+
+# -- listening -------------------------------------------------------------------------------------
+
+
+def test_listening_begins_nothing_also_not_what_a_crash_has_cut_off(tmp_path: Path) -> None:
+    async def main() -> None:
+        models = Models()
+        async with running(tmp_path, models) as engine:
+            live = await engine.convene(opening())
+            assert live.session is not None
+            # Somebody wanted it driven, and whoever did has gone without a word.
+            await Sharing(engine.store).want(live.session.id, "")
+            async with live.listening():
+                # As it does once a second, for as long as a slow client reads.
+                await engine._many._see([live])
+                assert not live.under_way
+            assert models.asked == []
+            await told(engine, live)
+            assert live.state.step is Step.REVIEW
+
+    run(main())
 
 
 # -- at once ---------------------------------------------------------------------------------------

@@ -227,6 +227,49 @@ def test_a_session_rests_when_nobody_listens_anywhere(
     assert len(stub.requests) == 9
 
 
+def test_stopped_on_any_server_it_rests_on_all_of_them_until_somebody_goes_on_anywhere(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    a_board(stub, pace=50, words="word " * 500)
+    with one.streaming("POST", "/api/board/session", json=SESSION) as events:
+        at = f"/api/board/sessions/{next(events)['sessionId']}"
+        stub.wait(lambda s: s.open_streams == 8)
+        assert other.post(f"{at}/stop", {}).status_code == 204
+        assert list(events)[-1]["type"] == "idle"
+    stub.wait(lambda s: s.open_streams == 0)
+    stub.reset()
+    a_board(stub)
+    for server in servers:
+        for headers in ({}, {"Last-Event-ID": "1"}):
+            with server.streaming("GET", f"{at}/events", headers=headers) as told:
+                assert list(told)[-1]["type"] == "idle"
+    assert stub.requests == []
+    assert one.post(f"{at}/go-on").status_code == 202
+    with other.streaming("GET", f"{at}/events") as told:
+        assert list(told)[-2]["type"] == "session_complete"
+    assert len(stub.requests) == 9
+
+
+def test_opening_a_session_that_was_left_begins_nothing_anywhere(
+    servers: tuple[Server, Server], stub: StubServer
+) -> None:
+    one, other = servers
+    a_board(stub, pace=50, words="word " * 500)
+    with one.streaming("POST", "/api/board/session", json=SESSION) as events:
+        at = f"/api/board/sessions/{next(events)['sessionId']}"
+        stub.wait(lambda s: s.open_streams == 8)
+    stub.wait(lambda s: s.open_streams == 0)
+    until(lambda: other.get(at).json()["session"]["paused"])
+    stub.reset()
+    a_board(stub)
+    for server in servers:
+        with server.streaming("GET", f"{at}/events") as told:
+            assert list(told)[-1]["type"] == "idle"
+    assert stub.requests == []
+    assert other.get(at).json()["session"]["paused"]
+
+
 def _leave(_server: Server, events: Any) -> None:
     events.close()
 

@@ -346,7 +346,7 @@ def test_a_board_stops_at_its_session_s_limit_and_says_so(tmp_path: Path, stub: 
         path = f"/api/board/sessions/{session}"
         again = {"personaId": failed[-1]["personaId"]}
         assert server.post(f"{path}/retry", again).status_code == 202
-        with server.streaming("GET", f"{path}/events") as heard:
+        with server.streaming("GET", f"{path}/events", headers={"Last-Event-ID": "0"}) as heard:
             assert any(
                 e["type"] == "persona_complete" and e["personaId"] == again["personaId"] for e in heard
             )

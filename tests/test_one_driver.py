@@ -257,12 +257,14 @@ def test_a_reply_that_is_broken_off_again_and_again_is_not_asked_for_for_ever(
         with server.streaming("POST", "/api/board/session", json=SESSION) as events:
             session_id = next(events)["sessionId"]
             until(lambda: len(_complete(server, session_id)) == 7)
+        path = f"/api/board/sessions/{session_id}/events"
         for asked in range(2, MOST_ASKED + 1):
             stub.wait(lambda s: s.open_streams == 0)
-            with server.streaming("GET", f"/api/board/sessions/{session_id}/events"):
+            with server.streaming("GET", path, headers={"Last-Event-ID": "0"}):
                 until(partial(_asked, stub, "The Coach", asked))
         stub.wait(lambda s: s.open_streams == 0)
-        told = events_of(server, session_id)
+        with server.streaming("GET", path, headers={"Last-Event-ID": "0"}) as events:
+            told = list(events)
         assert told[-2]["type"] == "session_complete"
         [failed] = [e for e in told if e["type"] == "persona_error"]
         assert failed["personaId"] == "the-coach"

@@ -14,19 +14,14 @@ import msgspec
 
 from moot.application import Part
 from moot.engine import Engine, Live, Work
-from moot.errors import InvalidInput, MootError, NotFound, SessionStopped
-from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS
+from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
+from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
 from moot.flows.board_events import (
     MAX_ANSWER,
-    STOPPED,
-    AdvisorFailed,
-    AdvisorRetried,
     AdvisorSpoke,
     Answer,
     BoardConvened,
     BoardEvent,
-    BoardResumed,
-    BoardStopped,
     BriefFailed,
     BriefRequested,
     ChallengeMade,
@@ -140,19 +135,21 @@ class Boards:
     async def retry(self, session_id: str, persona: str | None, client: str = "") -> None:
         """Without a persona: everybody who did not answer."""
         live = await self.live(session_id, client)
-        await live.runner.put(AdvisorRetried(persona or ""))
+        await live.runner.put(ask_again(live.state, persona or ""))
         async with live.listening():
             await live.want()
 
     async def stop(self, session_id: str, persona: str | None) -> None:
-        """One advisor, who is then as one who did not answer; or everybody, until somebody goes on."""
+        """One advisor, who is then as one who did not answer, or their reply; or everybody, until somebody
+        goes on."""
         live = await self.engine.live(await self.session(session_id))
-        if persona:
-            await live.runner.put(
-                AdvisorFailed(persona, STOPPED, "You stopped them before they had finished.")
-            )
-        elif not live.state.stopped:
-            await live.runner.put(BoardStopped())
+        for event in stop(live.state, persona or ""):
+            try:
+                await live.runner.put(event)
+            except IllegalMove:
+                # It came to its end a moment before: that is said in plain words, unless all are meant.
+                if persona:
+                    stop(live.state, persona)
 
     async def tick(self, session_id: str, condition: str, *, ticked: bool) -> None:
         """Whether a condition of the brief is met; nothing is asked of a model."""
@@ -162,8 +159,8 @@ class Boards:
     async def go_on(self, session_id: str, client: str = "") -> None:
         """What a person does to a session that rests, whether it was stopped or left."""
         live = await self.live(session_id, client)
-        if live.state.stopped:
-            await live.runner.put(BoardResumed())
+        for event in go_on(live.state):
+            await live.runner.put(event)
         async with live.listening():
             await live.want()
 
@@ -327,22 +324,32 @@ async def called_board(moot: Moot, decision: str, context: str, panel: str) -> s
         return live.session.id
 
 
-async def heard_board(moot: Moot, session_id: str, tell: Callable[[str], None]) -> BoardState:
+async def heard_board(
+    moot: Moot, session_id: str, tell: Callable[[str], None], again: str | None = None
+) -> BoardState:
     """From where it stands to its brief: nobody who has spoken is asked again, and a brief that failed is
-    tried once more."""
+    tried once more. With `again`, that one advisor, or all who did not answer where it is empty, are asked
+    once more first, and the brief is brought up to date."""
     async with opened_boards(moot, grace=0, work="own") as boards:
         live = await boards.live(session_id)
-        if live.state.step is Step.REVIEW and live.state.brief is None:
+        if again is not None:
+            await live.runner.put(ask_again(live.state, again))
+        elif live.state.step is Step.REVIEW and live.state.brief is None:
             await live.runner.put(BriefRequested())
-        elif live.state.stopped:
-            await live.runner.put(BoardResumed())
+        for event in go_on(live.state):
+            await live.runner.put(event)
         while True:
             known = live.log_seq
-            async for frames in boards.engine.stream(live, after=live.seq):
+            async for frames in boards.engine.stream(live, after=live.seq, go_on=True):
                 for frame in frames:
                     _tell(msgspec.json.decode(frame.body), live, tell)
             # Another process may have driven it, and may have stopped before its end.
             await live.runner.catch_up()
+            if again is not None and live.state.step is Step.REVIEW:
+                again = None
+                if live.state.brief is None or live.state.brief_stale:
+                    await live.runner.put(BriefRequested())
+                    continue
             if not live.runner.pending() or live.log_seq == known:
                 return live.state
 

@@ -137,6 +137,10 @@ class IllegalMove(UserMistake):
         self.allowed = allowed
 
 
+class NotNow(UserMistake):
+    """Possible at another moment; the message says why not at this one."""
+
+
 class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")

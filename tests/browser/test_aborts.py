@@ -192,6 +192,28 @@ def test_everybody_can_be_stopped_and_goes_on_when_asked_to(
     assert len(asked_advisors(stub)) == 8
 
 
+def test_opening_the_brief_of_a_paused_session_has_none_written_until_one_goes_on(
+    new_board: NewBoard, board: Board, server: Server, stub: StubServer
+) -> None:
+    stub.on(lambda request: "consensus" in str(request.schema), ENDLESS)
+    begun = new_board(server.url)
+    begun.convene()
+    expect(begun.page.locator(".step.is-done")).to_have_count(8)
+    stub.wait(lambda s: s.open_streams == 1)
+    session_id = begun.session_id
+    begun.page.close()
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
+    stub.reset()
+    a_board(stub)
+    board.open_brief(session_id)
+    expect(board.page.get_by_text("Paused.")).to_be_visible()
+    expect(board.page.get_by_text("The brief is written when you go on.")).to_be_visible()
+    assert stub.requests == []
+    board.page.get_by_role("button", name="Go on").click()
+    expect(board.page.get_by_role("button", name="Export")).to_be_visible()
+    assert len(stub.requests) == 1
+
+
 def test_a_reply_can_be_stopped_and_its_challenge_stays(
     board: Board, server: Server, stub: StubServer
 ) -> None:

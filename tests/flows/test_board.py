@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows.board import BOARD, TRANSITIONS, check_text
+from moot.errors import IllegalMove, InvalidInput, NotNow
+from moot.flows.board import BOARD, TRANSITIONS, ask_again, check_text, go_on, stop
 from moot.flows.board_events import (
     MAX_ANSWER,
     MAX_ANSWERS,
@@ -915,6 +915,27 @@ def test_a_stopped_board_asks_no_model_for_anything_until_the_person_goes_on(
         BOARD.advance(before, BoardResumed())
 
 
+def test_who_does_not_speak_cannot_be_stopped_and_who_has_answered_is_not_asked_again() -> None:
+    state = BOARD.fold([presented("ada", "ben"), BoardConvened(), spoke("ada"), failed("ben")])
+    with pytest.raises(NotNow, match="Ada does not speak at the moment: there is nothing to stop"):
+        stop(state, "ada")
+    with pytest.raises(NotNow, match="Ada has answered: there is nothing to ask again"):
+        ask_again(state, "ada")
+    with pytest.raises(InvalidInput, match="'zoe' is not an advisor"):
+        stop(state, "zoe")
+    with pytest.raises(NotNow, match="Nobody speaks"):
+        stop(BOARD.fold([presented("ada")]))
+    with pytest.raises(NotNow, match="Nobody speaks"):
+        stop(BOARD.fold([presented("ada")]), "ada")
+    with pytest.raises(NotNow, match="No advisor has failed"):
+        ask_again(BOARD.fold(CONVENED))
+    with pytest.raises(NotNow, match="has not had their say yet"):
+        ask_again(BOARD.fold(CONVENED), "ada")
+    # Everybody is stopped, and then each of them: there is nothing left to go on with.
+    each = BOARD.fold([*CONVENED, BoardStopped(), failed("ada"), failed("ben")])
+    assert (each.step, go_on(each)) == (Step.REVIEW, ())
+
+
 def test_everybody_who_failed_is_asked_again_with_one_word() -> None:
     state = BOARD.fold(
         [presented("ada", "ben", "cleo"), BoardConvened(), failed("ada"), failed("ben"), spoke("cleo")]
@@ -1019,6 +1040,34 @@ def test_what_was_said_is_never_lost(walked: Walk) -> None:
             assert was.text is None or (was.text, was.spoken) == (now.text, now.spoken)
             assert now.replied[: len(was.replied)] == was.replied
         assert after.bills[: len(before.bills)] == before.bills
+
+
+@walking
+@given(walks)
+def test_stopping_leaves_nobody_speaking_and_going_on_asks_for_exactly_what_was_missing(walked: Walk) -> None:
+    for _, _, state in walked:
+        if not state.convened:
+            continue
+        missing = {advisor.member.id for advisor in state.advisors if not advisor.settled}
+        stopped = state
+        try:
+            for event in stop(state):
+                stopped = BOARD.advance(stopped, event)
+        except NotNow:
+            assert asked_of_models(state) == ()
+            continue
+        assert asked_of_models(stopped) == ()
+        assert stopped.contributions == state.contributions
+        on = stopped
+        for event in go_on(stopped):
+            on = BOARD.advance(on, event)
+        assert on.step is state.step
+        asked = {effect.persona for effect in asked_of_models(on) if isinstance(effect, AskPersona)}
+        assert asked <= missing
+        assert asked or not missing
+        for persona in missing:
+            [event] = stop(state, persona)
+            assert BOARD.advance(state, event).advisor(persona).failure is not None
 
 
 @walking

@@ -212,11 +212,11 @@ export const api = {
     await post(`${at(id)}/go-on`, {});
   },
 
-  /** Who only looks has nothing begun. */
+  /** Who only looks has nothing begun; who takes up what was cut off has it go on. */
   events: async (id: string, after: number, looks: boolean, signal?: AbortSignal): Promise<SessionStream> =>
     streamOf<SessionEvent>(
-      await call(`${at(id)}/events?after=${after}${looks ? "&goOn=false" : ""}`, {
-        headers: { Accept: "text/event-stream" },
+      await call(`${at(id)}/events${looks ? `?after=${after}` : ""}`, {
+        headers: { Accept: "text/event-stream", ...(looks ? {} : { "Last-Event-ID": String(after) }) },
         cache: "no-store",
         ...(signal ? { signal } : {}),
       }),

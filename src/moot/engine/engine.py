@@ -1,8 +1,9 @@
 """All sessions that this process has to do with, and the one writer of their frames.
 
-A session that somebody listens to is driven: its runner runs, and what happens is written down frame by frame
-before anybody is told, so that every listener, now or after a restart, can be told exactly the rest. Without
-a listener a session rests after a while; what was complete is kept, what was half said is asked for again.
+A session that somebody has asked for and somebody listens to is driven: its runner runs, and what happens is
+written down frame by frame before anybody is told, so that every listener, now or after a restart, can be
+told exactly the rest. Without a listener a session rests after a while; what was complete is kept, what was
+half said is asked for again once somebody has it go on: to listen alone begins nothing.
 
 Of all processes that use the same database, one drives a session: see `many`.
 """
@@ -223,7 +224,7 @@ class Engine:
             live.driven_elsewhere = False
             await live.let_go()
 
-    async def stream(self, live: Live, after: int, *, go_on: bool = True) -> AsyncIterator[Sequence[Frame]]:
+    async def stream(self, live: Live, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
         """All frames of a session above `after`, then those to come, until nothing is under way. Without
         `go_on`, one that rests is left resting."""
         assert live.session is not None

@@ -175,9 +175,12 @@ class LeasedSession(Generic[S, E]):
     async def _keep_renewing(self) -> None:
         while self._is_leased:
             await asyncio.sleep(RENEW_SECONDS)
-            # A database that is away is tried again; nobody can take the lease meanwhile either.
-            with contextlib.suppress(StoreFailed):
+            # A database that is away is tried again; nobody can take the lease meanwhile either. A log that
+            # is damaged is found by whoever writes to it next.
+            with contextlib.suppress(MootError):
                 await self._renew()
+                # Somebody elsewhere may have stopped it.
+                await self.runner.catch_up()
 
     async def _renew(self) -> None:
         now = time.monotonic()

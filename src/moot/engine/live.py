@@ -319,9 +319,10 @@ class Live:
     # -- who listens -------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def listening(self, *, go_on: bool = True) -> AsyncIterator[None]:
-        """While at least one does, anywhere, a session that is under way stays so. One that rests is driven
-        on, unless who listens only looks: looking spends nothing."""
+    async def listening(self, *, go_on: bool = False) -> AsyncIterator[None]:
+        """While at least one does, anywhere, a session that is under way stays so. To listen begins nothing
+        and spends nothing: one that rests is driven on only for somebody who has said so. One that was
+        stopped has nothing to be driven for, whoever says what, until the flow has it go on."""
         self.listeners += 1
         self.stay()
         try:
@@ -407,7 +408,7 @@ class Live:
 
     async def questions(self) -> BoardState:
         """The state once the probing questions have been drafted, or could not be."""
-        async with self.listening():
+        async with self.listening(go_on=True):
             if self._driving is not None:
                 await self._driving
         return self.state

@@ -321,7 +321,8 @@ class Many:
             live.feed.tell(seen.frames)
             live.seq = live.feed.newest
             driven = seen.driven
-            if seen.orphaned and self._jobs.local and live.listeners:
+            # Who heard it here hears it on; who only opened it has nothing begun.
+            if seen.orphaned and self._jobs.local and live.listeners and live.driven_elsewhere:
                 driven = True
                 if self._is_settled():
                     await self._jobs.want(id_)

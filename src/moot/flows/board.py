@@ -8,10 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NoReturn
 
 import msgspec
 
-from moot.errors import IllegalMove, InvalidInput
+from moot.errors import IllegalMove, InvalidInput, NotNow
 from moot.flows import board_menu
 from moot.flows.board_events import (
     MAX_ANSWER,
@@ -22,6 +23,7 @@ from moot.flows.board_events import (
     MAX_FILE_NAME,
     MAX_MEMBERS,
     RECORD_ENDINGS,
+    STOPPED,
     AdvisorFailed,
     AdvisorPassed,
     AdvisorRetried,
@@ -339,6 +341,48 @@ def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
             return board_menu.meant(state, step, text.strip())
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+# -- what somebody may ask for at any moment -----------------------------------------------------
+
+
+def stop(state: BoardState, persona: str = "") -> tuple[BoardEvent, ...]:
+    """One advisor's view or reply, or without a persona everything: a reply that is under way is withdrawn,
+    and the board rests until somebody goes on. A board that is stopped already stays so."""
+    if persona:
+        return (_stop_one(state.advisor(persona)),) if state.convened else _nothing_to_stop("Nobody speaks")
+    replies = [_stop_one(advisor) for advisor in state.advisors if advisor.challenged]
+    at_work = state.step in _AT_WORK
+    if not replies and not at_work:
+        return _nothing_to_stop("Nobody speaks")
+    return (*replies, BoardStopped()) if at_work and not state.stopped else tuple(replies)
+
+
+def _stop_one(advisor: Advisor) -> BoardEvent:
+    if advisor.challenged:
+        return ChallengeWithdrawn(advisor.member.id, STOPPED, "The reply was stopped before its end.")
+    if advisor.settled:
+        _nothing_to_stop(f"{advisor.member.shown} does not speak")
+    return AdvisorFailed(advisor.member.id, STOPPED, "You stopped them before they had finished.")
+
+
+def _nothing_to_stop(who: str) -> NoReturn:
+    raise NotNow(f"{who} at the moment: there is nothing to stop")
+
+
+def go_on(state: BoardState) -> tuple[BoardEvent, ...]:
+    """Nothing has to happen where nobody has stopped it: then it is only to be driven."""
+    return (BoardResumed(),) if state.stopped and state.step in _AT_WORK else ()
+
+
+def ask_again(state: BoardState, persona: str = "") -> BoardEvent:
+    """One advisor who did not answer; without a persona, all who did not."""
+    if persona and (advisor := state.advisor(persona)).failure is None:
+        why = "has answered" if advisor.text is not None else "has not had their say yet"
+        raise NotNow(f"{advisor.member.shown} {why}: there is nothing to ask again")
+    if not state.failed:
+        raise NotNow("No advisor has failed: there is nobody to ask again")
+    return AdvisorRetried(persona)
 
 
 BOARD: Flow[BoardState, BoardEvent] = Flow(

@@ -11,9 +11,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from moot.flows.board_events import BoardStopped
 from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
+from tests.surfaces.board_session import events, keep
 from tests.surfaces.cli.command import MOOT, Ended, environment, moot
 from tests.surfaces.web.server import BRIEF, DECISION, a_board, serving
 
@@ -550,3 +552,66 @@ def test_in_sequence_words_are_seen_as_they_come(stub: StubServer, tmp_path: Pat
     there.expect(pexpect.EOF)
     there.close()
     assert there.exitstatus == 130
+
+
+# -- a stopped board -----------------------------------------------------------------------------
+
+
+def stopped(folder: Path) -> str:
+    """A session in which one of two has spoken, and somebody has stopped it."""
+    return keep(folder, [*events(model="openai:gpt-5.6")[:3], BoardStopped()])
+
+
+def test_a_stopped_session_says_so_and_asks_before_it_goes_on(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    session = stopped(tmp_path)
+    without: tuple[list[object] | None, ...] = (None, [], ["x"])
+    for replies in without:
+        refused = board(tmp_path, stub, "--resume", session, replies=replies)
+        assert refused.code != 0
+        assert "'stopped'" in refused.err
+        assert "the board is stopped: g to go on" in refused.err
+    assert stub.requests == []
+    ended = board(tmp_path, stub, "--resume", session, "--json", replies=[{"at": "stopped", "reply": "g"}])
+    assert [response["isComplete"] for response in ended.json["responses"]] == [True, True]
+    assert asked(stub, "The Strategist") == 0
+    assert asked(stub, "The Mentor") == 1
+
+
+def test_a_person_is_asked_before_a_stopped_session_goes_on(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    there = terminal("--resume", stopped(tmp_path), env=environment(tmp_path, stub), cwd=tmp_path)
+    there.expect("The board is stopped: g to go on")
+    there.expect("\\[g\\] Go on")
+    there.expect(PROMPT)
+    assert stub.requests == []
+    there.sendline("g")
+    there.expect("The Mentor says")
+    there.expect("A challenge to The Strategist\\?")
+    there.sendcontrol("c")
+    there.expect(pexpect.EOF)
+    there.close()
+
+
+def test_a_board_in_a_terminal_is_stopped_from_elsewhere_at_once(stub: StubServer, tmp_path: Path) -> None:
+    stub.default = Behaviour(text="word " * 5000, pace=30)
+    env = environment(tmp_path, stub)
+    there = terminal(DECISION, "--no-questions", env=env, cwd=tmp_path)
+    there.expect("speaking")
+    stub.wait(lambda s: s.open_streams == 8)
+    with serving(tmp_path, stub, "--no-open") as server:
+        [session] = server.get("/api/board/sessions").json()["sessions"]
+        at = f"/api/board/sessions/{session['id']}"
+        assert server.post(f"{at}/stop", {}).status_code == 204
+        stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
+        there.expect("The board is stopped: g to go on")
+        there.expect(PROMPT)
+        stub.reset()
+        a_board(stub)
+        there.sendline("g")
+        there.expect("A challenge to The Devil's Advocate\\?")
+        there.expect(PROMPT)
+        there.sendcontrol("c")
+        there.expect(pexpect.EOF)
+        there.close()
+        assert sorted(map(who, (r for r in stub.requests if r.schema is None))) == sorted(ORDER)

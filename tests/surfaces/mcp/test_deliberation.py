@@ -13,8 +13,9 @@ from mcp import Client
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import over_stdio, refused, serving, used
+from tests.surfaces.mcp.client import over_stdio, refused, serving, text_of, used
 from tests.surfaces.web.server import BRIEF, DECISION, a_board
+from tests.surfaces.web.server import serving as serving_http
 
 ADVISORS = 8
 
@@ -136,6 +137,102 @@ def test_a_client_that_leaves_stops_the_models_too(stub: StubServer, tmp_path: P
         await stub.wait_for(lambda s: s.clients_left == ADVISORS, timeout=10)
 
     asyncio.run(leave())
+
+
+# -- stopping ------------------------------------------------------------------------------------
+
+ENDLESS = Behaviour(text="word " * 5000, pace=30)
+
+
+def endless(stub: StubServer, *names: str) -> None:
+    a_board(stub)
+    for name in names:
+        stub.on(f"You are {name}", ENDLESS)
+
+
+def advisors_asked(stub: StubServer) -> list[str]:
+    return sorted(r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None)
+
+
+def test_a_board_that_a_server_drives_is_stopped_and_goes_on_with_whoever_is_missing(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    endless(stub, "The Coach", "The Ethicist")
+
+    async def stop_and_go_on(session_id: str) -> None:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            one = await used(client, "stop_board", session_id=session_id, persona="the-coach")
+            assert not one["stopped"]
+            [stopped] = [a for a in one["advisors"] if a["error"]]
+            assert (stopped["persona"], stopped["error"]) == (
+                "the-coach",
+                "You stopped them before they had finished.",
+            )
+            await stub.wait_for(lambda s: s.open_streams == 1, timeout=20)
+            for _ in range(2):
+                board = await used(client, "stop_board", session_id=session_id)
+                assert (board["stopped"], board["brief"]) == (True, None)
+            await stub.wait_for(lambda s: s.open_streams == 0, timeout=20)
+            stub.reset()
+            a_board(stub)
+            read = await used(client, "get_board", session_id=session_id)
+            assert (read["stopped"], stub.requests) == (True, [])
+            board = await used(client, "go_on_with_board", session_id=session_id)
+            assert (board["stopped"], board["brief"]) == (False, BRIEF)
+            assert advisors_asked(stub) == ["The Ethicist"]
+            again = await used(client, "ask_again", session_id=session_id, include_views=True)
+            assert advisors_asked(stub) == ["The Coach", "The Ethicist"]
+            assert all(advisor["view"] for advisor in again["advisors"])
+            assert again["brief"] == BRIEF
+            assert len(stub.requests) == 4, "two advisors, and a brief after each"
+            assert await refused(client, "ask_again", session_id=session_id) == (
+                "No advisor has failed: there is nobody to ask again."
+            )
+            assert await refused(client, "ask_again", session_id=session_id, persona="the-coach") == (
+                "The Coach has answered: there is nothing to ask again."
+            )
+            assert await refused(client, "stop_board", session_id=session_id) == (
+                "Nobody speaks at the moment: there is nothing to stop."
+            )
+            assert (await used(client, "go_on_with_board", session_id=session_id))["brief"] == BRIEF
+            assert len(stub.requests) == 4, "there was nothing to go on with"
+            for tool in ("stop_board", "go_on_with_board", "ask_again"):
+                assert await refused(client, tool, session_id="nope") == "Session 'nope' not found."
+
+    with (
+        serving_http(tmp_path, stub) as server,
+        server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events,
+    ):
+        session_id = next(events)["sessionId"]
+        stub.wait(lambda s: s.open_streams == 2 and len(s.requests) == ADVISORS)
+        asyncio.run(stop_and_go_on(session_id))
+
+
+def test_a_board_that_one_call_convenes_another_call_stops(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub, pace=30, words="word " * 5000)
+
+    async def convene_and_stop() -> str:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            call = asyncio.create_task(client.call_tool("convene_board", {"decision": DECISION}))
+            await stub.wait_for(lambda s: s.open_streams == ADVISORS, timeout=30)
+            session_id: str = sessions(tmp_path, stub)[0]["id"]
+            board = await used(client, "stop_board", session_id=session_id)
+            assert board["stopped"]
+            told = text_of(await call)
+            await stub.wait_for(lambda s: s.open_streams == 0, timeout=20)
+            assert told == (
+                "The board was stopped before anybody had spoken. The session is "
+                f"{session_id}: go_on_with_board goes on with it."
+            )
+            assert await refused(client, "get_board", session_id=session_id) == told
+            stub.reset()
+            a_board(stub)
+            assert (await used(client, "go_on_with_board", session_id=session_id))["brief"] == BRIEF
+            return session_id
+
+    session_id = asyncio.run(convene_and_stop())
+    assert [one["id"] for one in sessions(tmp_path, stub)] == [session_id]
+    assert len(stub.requests) == ADVISORS + 1
 
 
 # -- one persona ---------------------------------------------------------------------------------

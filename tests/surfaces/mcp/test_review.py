@@ -45,11 +45,15 @@ ALL_TOOLS = [
     "abandon_change",
     "convene_board",
     "get_board",
+    "stop_board",
+    "go_on_with_board",
+    "ask_again",
     "tick_condition",
     "ask_persona",
 ]
 
 
+IDEMPOTENT = ("append_review", "tick_condition", "stop_board")
 READING = ("read_file", "list_directory", "list_changes", "get_change", "validate_change", "get_board")
 
 
@@ -131,9 +135,7 @@ def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> No
         writes = tool.name not in READING
         assert (hints.read_only_hint, hints.destructive_hint) == (not writes, False), tool.name
         assert hints.open_world_hint is False, tool.name
-        assert hints.idempotent_hint is (not writes or tool.name in ("append_review", "tick_condition")), (
-            tool.name
-        )
+        assert hints.idempotent_hint is (not writes or tool.name in IDEMPOTENT), tool.name
     for named, one in zip(everything[:3], confined, strict=True):
         assert named.input_schema["required"][0] == "change_id"
         assert "change_id" not in one.input_schema["properties"]

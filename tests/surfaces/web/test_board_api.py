@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,37 @@ def challenged(persona: str = "the-strategist", **more: Any) -> dict[str, Any]:
         "challengeText": "Why not?",
         **more,
     }
+
+
+def brief_of(session_id: str) -> dict[str, Any]:
+    said = {"personaId": "the-coach", "personaName": "The Coach", "content": "Go.", "isComplete": True}
+    return {"sessionId": session_id, "decision": DECISION, "responses": [said]}
+
+
+def heard_of(server: Server, path: str, **headers: str) -> list[dict[str, Any]]:
+    with server.streaming("GET", path, headers=headers) as events:
+        return list(events)
+
+
+def stored(server: Server, at: str) -> dict[str, Any]:
+    body: dict[str, Any] = server.get(at).json()["session"]
+    return body
+
+
+def paused(server: Server, at: str) -> bool:
+    return bool(stored(server, at)["paused"])
+
+
+def wait_until_paused(server: Server, at: str) -> None:
+    """Its streams are closed before its lease is given back."""
+    deadline = time.monotonic() + 30
+    while not paused(server, at):
+        assert time.monotonic() < deadline, "it is still under way"
+        time.sleep(0.02)
+
+
+def advisors_asked(stub: StubServer) -> list[str]:
+    return [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
 
 
 # -- the eight rows of the API ---------------------------------------------------------------------
@@ -357,17 +390,55 @@ def test_a_session_that_nobody_listens_to_stops_after_the_grace_time_and_can_be_
 ) -> None:
     a_board(stub, pace=50, words="word " * 500)
     with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
-        session_id = next(events)["sessionId"]
+        first = next(events)
+        at = f"/api/board/sessions/{first['sessionId']}"
         stub.wait(lambda s: s.open_streams == 8)
         left = time.monotonic()
     stub.wait(lambda s: s.open_streams == 0)
     assert stub.left_at[-1] - left >= 0.3, "not before the grace time is over"
+    wait_until_paused(server, at)
     stub.reset()
     a_board(stub)
-    with server.streaming("GET", f"/api/board/sessions/{session_id}/events") as events:
+    with server.streaming("GET", f"{at}/events", headers={"Last-Event-ID": str(first["id"])}) as events:
         types = [e["type"] for e in events]
     assert types[-2] == "session_complete"
     assert len(stub.requests) == 9
+
+
+@pytest.mark.parametrize("query", ["", "?after=1"])
+def test_opening_a_session_that_was_left_spends_nothing_until_somebody_goes_on(
+    server: Server, stub: StubServer, query: str
+) -> None:
+    a_board(stub, pace=50, words="word " * 500)
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        at = f"/api/board/sessions/{next(events)['sessionId']}"
+        stub.wait(lambda s: s.open_streams == 8)
+    stub.wait(lambda s: s.open_streams == 0)
+    wait_until_paused(server, at)
+    stub.reset()
+    a_board(stub)
+    for _ in range(2):
+        assert heard_of(server, f"{at}/events{query}")[-1]["type"] == "idle"
+    assert paused(server, at)
+    assert stub.requests == []
+    assert server.post(f"{at}/go-on").status_code == 202
+    assert heard_of(server, f"{at}/events")[-2]["type"] == "session_complete"
+    assert len(stub.requests) == 9
+
+
+def test_asking_for_the_brief_of_a_session_that_was_left_among_its_advisors_asks_nobody(
+    server: Server, stub: StubServer
+) -> None:
+    a_board(stub, pace=50, words="word " * 500)
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        session_id = next(events)["sessionId"]
+        stub.wait(lambda s: s.open_streams == 8)
+    stub.wait(lambda s: s.open_streams == 0)
+    wait_until_paused(server, f"/api/board/sessions/{session_id}")
+    stub.reset()
+    a_board(stub)
+    assert server.post("/api/board/brief", brief_of(session_id)).status_code == 409
+    assert stub.requests == []
 
 
 def test_a_reload_within_the_grace_time_costs_nothing(server: Server, stub: StubServer) -> None:
@@ -413,3 +484,174 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         assert all(r["isComplete"] for r in body["responses"])
         asked = [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
         assert sorted(asked) == ["The Coach", "The Ethicist"]
+
+
+def test_a_session_that_a_crash_cut_off_is_taken_up_by_who_listened_and_not_by_who_opens_it(
+    tmp_path: Path,
+) -> None:
+    with running_stub() as stub:
+        a_board(stub)
+        with serving(tmp_path, stub) as server, speaking(server, stub) as (at, _):
+            server.process.kill()
+        stub.wait(lambda s: s.open_streams == 0)
+        stub.reset()
+        a_board(stub)
+        with serving(tmp_path, stub) as server:
+            wait_until_paused(server, at)
+            assert heard_of(server, f"{at}/events")[-1]["type"] == "idle"
+            assert stub.requests == []
+            assert (
+                heard_of(server, f"{at}/events", **{"Last-Event-ID": "1"})[-2]["type"] == "session_complete"
+            )
+        assert sorted(advisors_asked(stub)) == ["The Coach", "The Ethicist"]
+
+
+# -- stopping --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def speaking(server: Server, stub: StubServer) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+    """A session in which the coach and the ethicist speak without an end, and all others have spoken."""
+    for who in ("You are The Coach", "You are The Ethicist"):
+        stub.on(who, ENDLESS)
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        at = f"/api/board/sessions/{next(events)['sessionId']}"
+        complete = 0
+        while complete < 6:
+            complete += next(events)["type"] == "persona_complete"
+        stub.wait(lambda s: s.open_streams == 2)
+        yield at, events
+
+
+ENDLESS = Behaviour(text="word " * 5000, pace=30)
+
+
+def test_one_advisor_is_stopped_and_the_others_go_on(server: Server, stub: StubServer) -> None:
+    with speaking(server, stub) as (at, events):
+        assert server.post(f"{at}/stop", {"personaId": "the-coach"}).status_code == 204
+        failed = next(e for e in events if e["type"] == "persona_error")
+        assert (failed["personaId"], failed["kind"]) == ("the-coach", "Stopped")
+        stub.wait(lambda s: s.clients_left == 1)
+        assert stub.open_streams == 1, "the ethicist speaks on"
+        again = server.post(f"{at}/stop", {"personaId": "the-coach"})
+        assert (again.status_code, again.json()["error"]) == (
+            409,
+            "The Coach does not speak at the moment: there is nothing to stop",
+        )
+        assert server.post(f"{at}/stop", {"personaId": "the-ethicist"}).status_code == 204
+        assert list(events)[-2]["type"] == "session_complete"
+    assert len(stub.requests) == 9, "eight advisors and the brief"
+    stub.reset()
+    a_board(stub)
+    # Whom somebody stopped is asked again like anybody who did not answer.
+    assert server.post(f"{at}/retry", {}).status_code == 202
+    assert heard_of(server, f"{at}/events")[-1]["type"] == "idle"
+    assert sorted(advisors_asked(stub)) == ["The Coach", "The Ethicist"]
+
+
+def test_a_stopped_session_spends_nothing_until_somebody_goes_on_and_then_asks_only_who_is_missing(
+    server: Server, stub: StubServer
+) -> None:
+    with speaking(server, stub) as (at, events):
+        assert server.post(f"{at}/stop", {}).status_code == 204
+        assert list(events)[-1]["type"] == "idle"
+    stub.wait(lambda s: s.clients_left == 2 and s.open_streams == 0)
+    assert server.post(f"{at}/stop", {}).status_code == 204, "stopped twice is stopped"
+    stub.reset()
+    a_board(stub)
+    for headers in ({}, {"Last-Event-ID": "1"}):
+        assert heard_of(server, f"{at}/events", **headers)[-1]["type"] == "idle"
+    assert server.post("/api/board/brief", brief_of(at.rpartition("/")[2])).status_code == 409
+    assert paused(server, at)
+    assert stub.requests == []
+    assert server.post(f"{at}/go-on").status_code == 202
+    assert heard_of(server, f"{at}/events")[-2]["type"] == "session_complete"
+    assert sorted(advisors_asked(stub)) == ["The Coach", "The Ethicist"]
+    assert len(stub.requests) == 3, "two advisors and the brief"
+
+
+def test_a_session_stopped_before_its_brief_writes_none_until_somebody_goes_on(
+    server: Server, stub: StubServer
+) -> None:
+    stub.on(lambda request: request.schema is not None, Behaviour(json_text=json.dumps(BRIEF), pace=0.5))
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        at = f"/api/board/sessions/{next(events)['sessionId']}"
+        next(e for e in events if e["type"] == "brief_start")
+        stub.wait(lambda s: s.open_streams == 1)
+        assert server.post(f"{at}/stop", {}).status_code == 204
+        assert list(events)[-1]["type"] == "idle"
+    stub.reset()
+    a_board(stub)
+    refused = server.post("/api/board/brief", brief_of(at.rpartition("/")[2]))
+    assert (refused.status_code, refused.json()["error"]) == (
+        409,
+        "The board is stopped: go on with it first",
+    )
+    assert stub.requests == []
+    assert server.post(f"{at}/go-on").status_code == 202
+    assert heard_of(server, f"{at}/events")[-2]["type"] == "session_complete"
+    assert len(stub.requests) == 1, "the brief"
+
+
+@pytest.mark.parametrize("body", [{}, {"personaId": "the-strategist"}], ids=["all", "one"])
+def test_a_reply_is_stopped_by_anybody_who_may(
+    server: Server, stub: StubServer, body: dict[str, str]
+) -> None:
+    at = f"/api/board/sessions/{server.session()[0]['sessionId']}"
+    stub.default = ENDLESS
+    asked = challenged(sessionId=at.rpartition("/")[2])
+    with server.streaming("POST", "/api/board/challenge", json=asked) as reply:
+        assert next(reply)["type"] == "challenge_reply_token"
+        assert server.post(f"{at}/stop", body).status_code == 204
+        *_, last = reply
+    assert (last["type"], last["message"]) == ("error", "The reply was stopped before its end.")
+    stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
+    now = stored(server, at)
+    assert [r["challenges"] for r in now["responses"]] == [[]] * 8
+    assert (now["briefStale"], now["paused"]) == (False, False)
+
+
+def test_where_nobody_speaks_there_is_nothing_to_stop(server: Server, stub: StubServer) -> None:
+    at = f"/api/board/sessions/{server.session()[0]['sessionId']}"
+    asked = len(stub.requests)
+    for body, status, words in (
+        ({}, 409, "Nobody speaks at the moment: there is nothing to stop"),
+        (
+            {"personaId": "the-strategist"},
+            409,
+            "The Strategist does not speak at the moment: there is nothing to stop",
+        ),
+        ({"personaId": "the-cook"}, 400, "personaId: 'the-cook' is not an advisor of this session"),
+    ):
+        refused = server.post(f"{at}/stop", body)
+        assert (refused.status_code, refused.json()["error"]) == (status, words)
+    again = server.post(f"{at}/retry", {})
+    assert (again.status_code, again.json()["error"]) == (
+        409,
+        "No advisor has failed: there is nobody to ask again",
+    )
+    assert server.post("/api/board/sessions/nope/stop", {}).status_code == 404
+    assert server.post("/api/board/sessions/nope/go-on").status_code == 404
+    assert server.post(f"{at}/go-on").status_code == 202, "a finished one has nothing to go on with"
+    assert heard_of(server, f"{at}/events")[-2]["type"] == "session_complete"
+    assert len(stub.requests) == asked
+
+
+def test_a_stopped_session_is_still_stopped_after_a_restart(tmp_path: Path) -> None:
+    with running_stub() as stub:
+        a_board(stub)
+        with serving(tmp_path, stub) as server, speaking(server, stub) as (at, events):
+            assert server.post(f"{at}/stop", {}).status_code == 204
+            assert list(events)[-1]["type"] == "idle"
+            server.process.kill()
+        stub.wait(lambda s: s.open_streams == 0)
+        stub.reset()
+        a_board(stub)
+        with serving(tmp_path, stub) as server:
+            assert paused(server, at)
+            for headers in ({}, {"Last-Event-ID": "1"}):
+                assert heard_of(server, f"{at}/events", **headers)[-1]["type"] == "idle"
+            assert stub.requests == []
+            assert server.post(f"{at}/go-on").status_code == 202
+            assert heard_of(server, f"{at}/events")[-2]["type"] == "session_complete"
+        assert sorted(advisors_asked(stub)) == ["The Coach", "The Ethicist"]

@@ -158,13 +158,16 @@ def test_a_visit_to_another_site_starts_no_paid_work(
             stub.wait(lambda s: s.open_streams == 8)
         stub.wait(lambda s: s.open_streams == 0)
         before = len(stub.requests)
-        refused = ask(server.url, "GET", f"{SESSIONS}/{session}/events", **headers)
+        # Taken up, it would go on.
+        taken_up = {"Last-Event-ID": "1"}
+        refused = ask(server.url, "GET", f"{SESSIONS}/{session}/events", **taken_up, **headers)
         assert (refused.status, refused.error) == (403, "Requests from other sites are not answered.")
         assert len(stub.requests) == before
         a_board(stub)
         own = {"Sec-Fetch-Site": "same-origin"}
-        told = ask(server.url, "GET", f"{SESSIONS}/{session}/events", **own)
+        told = ask(server.url, "GET", f"{SESSIONS}/{session}/events", **taken_up, **own)
         assert json.loads(told.body.decode().strip().rpartition("data: ")[2]) == {"type": "idle"}
+        assert len(stub.requests) == before + 9
         assert ask(server.url, "GET", "/", **headers).status == 200, "a link to the page is a link"
 
 

@@ -20,6 +20,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
   const loading = useSession(store, useCallback((s: SessionState) => s.briefLoading, []));
   const error = useSession(store, useCallback((s: SessionState) => s.briefError, []));
   const live = useSession(store, useCallback((s: SessionState) => s.live || s.briefWriting, []));
+  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
   const all = useSession(store, allSettled);
   const anyone = useSession(store, useCallback((s: SessionState) => s.order.some((id) => s.advisors[id]?.phase === "done"), []));
   const challenged = useSession(store, useCallback((s: SessionState) => s.order.some((id) => (s.advisors[id]?.challenges.length ?? 0) > 0), []));
@@ -38,7 +39,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
   }, [brief]);
 
   const regenerating = loading && challenged;
-  const busy = loading || (brief === null && error === null && (live || (all && anyone)));
+  const busy = loading || (brief === null && error === null && (live || (all && anyone && !paused)));
   return (
     <div className="brief-page">
       <div className="brief-top">
@@ -60,6 +61,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
         {!all && !live && brief === null ? (
           <p className="lede">The brief is written when every advisor has spoken. Some have not: choose them in the row above.</p>
         ) : null}
+        {all && anyone && paused && brief === null ? <p className="lede">The brief is written when you go on.</p> : null}
         {all && !anyone ? (
           <Problem title="There is nothing to sum up" message="No advisor could answer. Choose one in the row above and ask them again." />
         ) : null}

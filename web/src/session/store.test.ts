@@ -57,7 +57,8 @@ function sse(events: [number, object][], broken = false): Response {
 function serve(answer: (path: string, init: RequestInit) => Response | Promise<Response>): string[] {
   const asked: string[] = [];
   vi.stubGlobal("fetch", (path: string, init: RequestInit = {}) => {
-    asked.push(`${init.method ?? "GET"} ${path}`);
+    const last = new Headers(init.headers).get("Last-Event-ID");
+    asked.push(`${init.method ?? "GET"} ${path}${last === null ? "" : ` after ${last}`}`);
     return Promise.resolve(answer(path, init));
   });
   vi.stubGlobal("addEventListener", () => undefined);
@@ -91,7 +92,7 @@ describe("SessionStore", () => {
     await store.open();
     expect(seen).toEqual(["loading", "live", "reconnecting", "live", "idle"]);
     expect([...texts]).toEqual(["", "one in ", "one in full"]);
-    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0&goOn=false", "GET /api/board/sessions/s1/events?after=3"]);
+    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0", "GET /api/board/sessions/s1/events after 3"]);
   });
 
   it("asks ever less often where a server says both that it goes on and that nothing more is to come", async () => {
@@ -104,6 +105,15 @@ describe("SessionStore", () => {
     const streams = asked.filter((one) => one.includes("/events")).length;
     expect(streams).toBeGreaterThan(3);
     expect(streams).toBeLessThan(10);
+  });
+
+  it("has no brief written for a paused session until somebody goes on", async () => {
+    const paused = session({ live: true, paused: true, step: "brief", responses: session().responses.map(done) });
+    const asked = serve(() => Response.json({ session: paused }));
+    const store = new SessionStore("s1", now);
+    await store.open();
+    await store.ensureBrief();
+    expect(asked).toEqual(["GET /api/board/sessions/s1"]);
   });
 
   it("asks for no events when a stored session is finished", async () => {

@@ -96,7 +96,7 @@ export class SessionStore {
     if (this.#again) await this.open();
   }
 
-  /** `looks`: what rests by the time that we ask is left resting. A connection that breaks is taken up again. */
+  /** `looks`: what rests by the time that we ask is left resting. A connection that breaks is taken up again, and goes on. */
   async #follow(initial: SessionStream | undefined, looks: boolean): Promise<void> {
     let stream = initial;
     for (let attempt = 0; ; attempt++) {
@@ -302,7 +302,7 @@ export class SessionStore {
   /** Called on arrival at the brief: asks for one only when there is none or it is out of date. */
   async ensureBrief(again = false): Promise<void> {
     const session = this.#snapshot.session;
-    if (!session || session.live || session.briefWriting || session.briefLoading) return;
+    if (!session || session.live || session.paused || session.briefWriting || session.briefLoading) return;
     if (!allSettled(session)) return;
     if (session.brief && !session.briefStale) return;
     if (session.briefError && !again) return;

@@ -15,6 +15,7 @@ from moot.flows.board_events import (
     AdvisorFailed,
     AdvisorRetried,
     AdvisorSpoke,
+    BoardStopped,
     BriefDrafted,
     BriefFailed,
     BriefRequested,
@@ -284,6 +285,8 @@ def _settles(event: Event, effect: ModelEffect) -> bool:
             return effect.prompt == CHALLENGE
         case QuestionsDrafted() | QuestionsFailed() | BriefDrafted() | BriefFailed():
             return effect.prompt in DRAFTS
+        case BoardStopped():
+            return effect.prompt != CHALLENGE
         case _:
             return False
 

@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.boards import headless_board, is_tiny, opened_boards
+from moot.boards import headless_board, heard_board, is_tiny, opened_boards
 from moot.flows.ask import MAX_QUESTION
 from moot.flows.board_events import MAX_DECISION
 from moot.review_tools import without_paths
@@ -37,7 +37,7 @@ _ASKS = ToolAnnotations(
 _LOOKS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_TICKS = ToolAnnotations(
+_NOTES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
@@ -52,6 +52,7 @@ class AdvisorOut(BaseModel):
 class BoardOut(BaseModel):
     session_id: str = Field(description="`moot board --resume ID` goes on with it.")
     model: str
+    stopped: bool = Field(description="Whether nobody is asked for anything until go_on_with_board.")
     advisors: list[AdvisorOut]
     brief: BriefBody | None
     brief_error: str | None
@@ -82,6 +83,7 @@ BoardContext = Annotated[
 Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the one that comes with moot.")]
 Views = Annotated[bool, Field(description="Whether to give back each advisor's view in full.")]
 SessionId = Annotated[str, Field(max_length=64, description="As convene_board gave it.")]
+OneAdvisor = Annotated[str, Field(max_length=64, description="One advisor alone, such as 'the-coach'.")]
 Condition = Annotated[
     str, Field(min_length=1, description="One of the recommendation's conditions, word for word.")
 ]
@@ -99,15 +101,38 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
             board = await to_its_end(headless_board(moot, decision, context, panel, progress.tell))
-        return out(*board, views=include_views)
+        return heard(*board, views=include_views)
 
     def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
         return board_out(session_id, state, moot.workspace.root, views=views, tiny=is_tiny(moot, state.model))
 
+    def heard(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
+        _check_heard(session_id, state)
+        return out(session_id, state, views=views)
+
     async def get_board(session_id: SessionId, include_views: Views = False) -> BoardOut:
         async with opened_boards(moot, grace=0, work="none") as boards:
             session = await boards.session(session_id)
-            return out(session.id, await boards.state(session), views=include_views)
+            return heard(session.id, await boards.state(session), views=include_views)
+
+    async def stop_board(session_id: SessionId, persona: OneAdvisor = "") -> BoardOut:
+        async with opened_boards(moot, grace=0, work="none") as boards:
+            await boards.stop(session_id, persona)
+            return out(session_id, await boards.state(await boards.session(session_id)), views=False)
+
+    async def go_on_with_board(
+        session_id: SessionId, call: Context[Any, Any], include_views: Views = False
+    ) -> BoardOut:
+        async with Progress(call) as progress:
+            state = await to_its_end(heard_board(moot, session_id, progress.tell))
+        return heard(session_id, state, views=include_views)
+
+    async def ask_again(
+        session_id: SessionId, call: Context[Any, Any], persona: OneAdvisor = "", include_views: Views = False
+    ) -> BoardOut:
+        async with Progress(call) as progress:
+            state = await to_its_end(heard_board(moot, session_id, progress.tell, persona))
+        return heard(session_id, state, views=include_views)
 
     async def tick_condition(session_id: SessionId, condition: Condition, ticked: bool = True) -> BoardOut:
         async with opened_boards(moot, grace=0, work="none") as boards:
@@ -133,11 +158,33 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         annotations=_LOOKS,
     )
     server.add_tool(
+        stop_board,
+        title="Stop a board",
+        description="Stop what is being said on a board, wherever it was convened: one advisor, who then "
+        "counts as one who did not answer, or their reply; without a persona everybody, until "
+        "go_on_with_board. What was said to its end is kept.",
+        annotations=_NOTES,
+    )
+    server.add_tool(
+        go_on_with_board,
+        title="Go on with a board",
+        description="Go on with a board that was stopped, left or cut off, up to its brief. Only advisors "
+        "who have not spoken are asked.",
+        annotations=_ASKS,
+    )
+    server.add_tool(
+        ask_again,
+        title="Ask advisors again",
+        description="Ask an advisor who did not answer once more; without a persona, all who did not. The "
+        "brief is brought up to date.",
+        annotations=_ASKS,
+    )
+    server.add_tool(
         tick_condition,
         title="Tick a condition of a brief",
         description="Say that a condition of a board's recommendation is met, or with ticked=false that it "
         "is not. Only where the person says so.",
-        annotations=_TICKS,
+        annotations=_NOTES,
     )
     server.add_tool(
         ask_persona,
@@ -151,18 +198,25 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
 # -- the board -----------------------------------------------------------------------------------
 
 
+def _check_heard(session_id: str, state: BoardState) -> None:
+    """Raises where nobody has said anything."""
+    if state.contributions:
+        return
+    if any(not advisor.settled for advisor in state.advisors):
+        why = "was stopped before anybody had spoken" if state.stopped else "has not finished"
+        raise ToolError(f"The board {why}. The session is {session_id}: go_on_with_board goes on with it.")
+    reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
+    raise ToolError(
+        f"None of the advisors answered: {'; '.join(reasons)}. The session is {session_id}: ask_again asks "
+        "them again."
+    )
+
+
 def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, tiny: bool) -> BoardOut:
-    if not state.contributions and any(not advisor.settled for advisor in state.advisors):
-        raise ToolError(
-            "The board has not finished, because whoever asked its advisors has stopped. "
-            f"`moot board --resume {session_id}` goes on with it."
-        )
-    if not state.contributions:
-        reasons = sorted({a.failure.message for a in state.advisors if a.failure is not None})
-        raise ToolError(f"None of the advisors answered: {'; '.join(reasons)}. The session is {session_id}.")
     return BoardOut(
         session_id=session_id,
         model=state.model,
+        stopped=state.stopped,
         advisors=[_advisor_out(advisor, root, views=views) for advisor in state.advisors],
         brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),

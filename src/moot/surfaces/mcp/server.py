@@ -39,10 +39,10 @@ _REVIEWING = (
 _ONE = f"moot: the review of the change '{{change}}'. {_REVIEWING}"
 _ALL = (
     "moot: argue it before you build it. convene_board puts a decision before a board of advisors and "
-    "gives back their brief, which get_board reads again; ask_persona asks one of them. create_change drafts "
-    "a change (a proposal with "
-    "specifications and tasks) from a description; list_changes, get_change and validate_change tell where "
-    f"changes stand. {_REVIEWING}"
+    "gives back their brief, which get_board reads again; stop_board, go_on_with_board and ask_again stop "
+    "it, go on with it, and ask whoever did not answer; ask_persona asks one persona. create_change drafts "
+    "a change (a proposal with specifications and tasks) from a description; list_changes, get_change and "
+    f"validate_change tell where changes stand. {_REVIEWING}"
 )
 
 

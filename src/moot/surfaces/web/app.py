@@ -13,7 +13,7 @@ from moot import __version__, records
 from moot.application import Moot
 from moot.boards import Boards, Said, opened_boards
 from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
-from moot.errors import FileDamaged, IllegalMove, InvalidInput, StoreFailed
+from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
 from moot.frames import usage
 from moot.surfaces.http_server import MAX_BODY
 from moot.surfaces.web import payloads, wire
@@ -142,7 +142,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
         live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key)
         await _note(request, "convened", live.session.id if live.session else "")
-        return EventStream(_frames(boards, live, 0))
+        return EventStream(_frames(boards, live, 0, go_on=True))
 
     @app.post(
         "/api/board/challenge",
@@ -190,12 +190,14 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         if state.brief_failure is not None:
             failure = state.brief_failure
             raise Refused(failure.kind, failure.message, failure.retry_after)
+        if body is None and state.stopped:
+            raise NotNow("The board is stopped: go on with it first")
         if body is None:
             raise IllegalMove("A brief", str(state.step))
         return wire.BriefOut(brief=body)
 
 
-async def _frames(boards: Boards, live: Live, after: int, *, go_on: bool = True) -> AsyncGenerator[bytes]:
+async def _frames(boards: Boards, live: Live, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
     try:
         async for batch in boards.engine.stream(live, after, go_on=go_on):
             yield numbered(batch)
@@ -306,14 +308,15 @@ def _session_routes(app: FastAPI) -> None:
     async def events(
         request: Request,
         session_id: wire.SessionId,
-        last_event_id: Annotated[int, Header(ge=0, le=2**31 - 1)] = 0,
+        last_event_id: Annotated[int | None, Header(ge=0, le=2**31 - 1)] = None,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-        go_on: Annotated[bool, Query(alias="goOn")] = True,
     ) -> EventStream:
-        """Without `goOn`, a session that rests is only looked at."""
+        """To open a session spends nothing: one that rests is left resting. Whoever was cut off takes it up
+        with `Last-Event-ID`; then it goes on, unless somebody has stopped it."""
         boards = _boards(request)
-        live = await boards.live(session_id, _client(request), looks=not go_on)
-        return EventStream(_frames(boards, live, max(last_event_id, after), go_on=go_on))
+        takes_up = last_event_id is not None
+        live = await boards.live(session_id, _client(request), looks=not takes_up)
+        return EventStream(_frames(boards, live, max(last_event_id or 0, after), go_on=takes_up))
 
     @app.get(
         "/api/board/sessions/{session_id}/export",

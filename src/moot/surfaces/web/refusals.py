@@ -14,10 +14,12 @@ from moot.errors import (
     LimitReached,
     MootError,
     NotFound,
+    NotNow,
     ProviderFailed,
     SessionMoved,
     UserMistake,
 )
+from moot.flows.board_events import STOPPED
 from moot.surfaces.web import wire
 from moot.surfaces.web.guards import HEADERS
 from moot.texts.faults import fault_of
@@ -29,6 +31,7 @@ _STATUS = {
     "Unreachable": 503,
     "NoLocalModel": 503,
     "StoreFailed": 503,
+    STOPPED: 409,
 }
 
 
@@ -75,7 +78,7 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
     headers: dict[str, str] = {}
     if isinstance(error, NotFound):
         status = 404
-    elif isinstance(error, IllegalMove | KeyReused | SessionMoved):
+    elif isinstance(error, IllegalMove | KeyReused | NotNow | SessionMoved):
         status = 409
     elif isinstance(error, UserMistake) and not isinstance(error, AnswersExhausted | LimitReached):
         status = 400
