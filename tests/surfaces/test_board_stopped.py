@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from moot.flows.board_events import BoardStopped
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
@@ -34,10 +36,23 @@ def test_over_http_one_advisor_is_stopped_and_the_others_speak_on(stub: StubServ
         assert server.get(f"{SESSIONS}/{session}").json()["session"]["brief"] is not None
 
 
-def test_over_http_a_stopped_board_is_looked_at_for_nothing_and_goes_on_when_asked_to(
-    stub: StubServer, tmp_path: Path
+def test_over_http_everybody_is_stopped(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub, pace=30, words="word " * 3000)
+    with serving(tmp_path, stub) as server:
+        with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as told:
+            session = next(told)["sessionId"]
+            stub.wait(lambda s: s.open_streams == 8)
+            assert server.post(f"{SESSIONS}/{session}/stop", {}).status_code == 204
+            stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
+        found = server.get(f"{SESSIONS}/{session}").json()["session"]
+        assert (found["paused"], found["step"]) == (True, "advisors")
+
+
+@pytest.mark.parametrize("last", [(BoardStopped(),), ()], ids=["stopped", "left"])
+def test_over_http_a_board_that_rests_is_looked_at_for_nothing_and_goes_on_when_asked_to(
+    stub: StubServer, tmp_path: Path, last: tuple[BoardStopped, ...]
 ) -> None:
-    session = keep(tmp_path, [*events()[:NOT_YET_SPOKEN], BoardStopped()])
+    session = keep(tmp_path, [*events()[:NOT_YET_SPOKEN], *last])
     a_board(stub)
     with serving(tmp_path, stub) as server:
         for _ in range(2):
