@@ -30,6 +30,7 @@ from moot.personas import Library, Persona
 from moot.runner import Speak, Speech
 from moot.speech import Reply, Request
 from moot.texts.characters import strip_controls
+from moot.texts.shortening import shortened
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,7 +86,7 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
             request, shape = prompts.drafts[effect.prompt](state, small=model.small)
             drafted = await model.draft(request, shape, speech.waits)
         except _FAILURES as failed:
-            raw, wait = getattr(failed, "raw", ""), getattr(failed, "retry_after", None)
+            raw, wait = shortened(getattr(failed, "raw", "")), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
         return Drafted(value, bill(drafted.reply), drafted.returned)

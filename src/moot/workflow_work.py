@@ -30,7 +30,6 @@ from moot.errors import (
     WorkspaceDamaged,
 )
 from moot.flows import workflow_papers as papers
-from moot.flows.brainstorm_words import shortened
 from moot.flows.change import Phase
 from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.flows.workflow_snapshot import queue_change
@@ -40,6 +39,7 @@ from moot.implementing import Built, Implementing, Retry
 from moot.scouting import scout
 from moot.texts import review_block, tasks
 from moot.texts.review_block import Severity
+from moot.texts.shortening import shortened
 from moot.workspace import change_state, git, uncommitted
 from moot.workspace.changes import ChangeFolder
 from moot.workspace.designs import Designs

@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from moot.flows.board_events import ChallengeMade, ChallengeReplied, Member
+from moot.personas import scaffold
 from moot.texts.small_model import SMALL_MODEL
 from tests.browser.board import (
     CHALLENGE,
@@ -22,7 +24,7 @@ from tests.browser.board import (
 )
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.board_session import events, keep
+from tests.surfaces.board_session import BILL, events, keep
 from tests.surfaces.web.server import Server, serving
 
 HEBREW = "האם לפתוח סניף שני?"
@@ -210,3 +212,54 @@ def test_every_page_of_a_session_warns_of_the_small_model(
         assert SMALL_MODEL in board.page.evaluate("navigator.clipboard.readText()")
         board.page.goto("/")
         expect(board.page.get_by_role("link", name=re.compile("second shop"))).to_be_visible()
+
+
+def test_every_page_before_a_session_warns_of_the_small_model(
+    new_board: NewBoard, stub: StubServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with serving(tmp_path_factory.mktemp("before"), stub, "--no-open", "--model", "local") as server:
+        board = new_board(server.url)
+        board.page.goto("/")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.get_by_role("link", name="New decision").click()
+        expect(board.heading).to_have_text("What are you deciding?")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.get_by_role("textbox").fill("Should the zebra move?")
+        board.page.get_by_role("button", name="Continue").click()
+        expect(board.heading).to_have_text("Before they speak")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+
+
+def test_every_persona_shows_its_temperament_also_outside_the_default_panel_and_once_it_is_new(
+    new_board: NewBoard, stub: StubServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("outside")
+    analyst = Member("business-analyst", "Maya Chen", "Business Analyst", "integrator")
+    session_id = keep(folder, events(members=(analyst,)))
+    with serving(folder, stub, "--no-open") as server:
+        board = new_board(server.url)
+        board.open(session_id, analyst.id)
+        expect(board.trait("Evidence")).to_be_visible()
+        (folder / "moot" / "personas").mkdir(parents=True)
+        file = folder / "moot" / "personas" / "the-leaver.md"
+        file.write_text(scaffold("the-leaver", "The Leaver"), encoding="utf-8")
+        leaver = Member("the-leaver", "The Leaver", "Leaves", "integrator")
+        keep(folder, events("Should we leave?", members=(leaver,)))
+        board.page.get_by_role("link", name="moot").first.click()
+        rows(board.page).first.click()
+        board.steps.first.get_by_role("link").click()
+        expect(board.heading).to_have_text("The Leaver")
+        expect(board.trait("Evidence")).to_be_visible()
+
+
+def test_the_list_says_which_briefs_are_out_of_date(
+    new_board: NewBoard, stub: StubServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("stale")
+    keep(folder, events("Should the zebra move?"))
+    made, replied = ChallengeMade("the-mentor", "Why?"), ChallengeReplied("the-mentor", "Because.", BILL)
+    keep(folder, [*events("Should the yak stay?"), made, replied])
+    with serving(folder, stub, "--no-open") as server:
+        board = new_board(server.url)
+        board.page.goto("/")
+        expect(board.page.locator(".standing")).to_have_text(["Brief out of date", "Brief ready"])

@@ -11,6 +11,7 @@ from tests.browser.board import (
     FIRST,
     SECOND,
     Board,
+    NewBoard,
     a_session,
     kept_challenges,
     reply_to,
@@ -98,3 +99,21 @@ def test_a_decision_and_an_answer_that_are_too_long_stay_whole(board: Board) -> 
     expect(page.get_by_role("button", name="Convene the Board")).to_be_disabled()
     answer.fill("y" * 1000)
     expect(page.get_by_role("button", name="Convene the Board")).to_be_enabled()
+
+
+def test_a_search_that_is_too_long_is_kept_and_said_to_be(
+    new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    a_session(server, stub)
+    page = new_board(server.url, permissions=["clipboard-read", "clipboard-write"]).page
+    page.goto("/")
+    field = page.get_by_label("Search the sessions")
+    page.evaluate("navigator.clipboard.writeText('word '.repeat(60).trim())")
+    field.fill("x")
+    expect(page.get_by_text("No session has “x”")).to_be_visible()
+    field.focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+V")
+    expect(field).to_have_value("word " * 59 + "word")
+    expect(page.get_by_role("status").filter(has_text="99 characters too many")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)

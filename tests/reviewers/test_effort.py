@@ -13,6 +13,7 @@ from moot.config import parse
 from moot.errors import ProviderFailed
 from moot.reviewers import find
 from tests.reviewers.fakes import Fake, Run, a_job
+from tests.surfaces.cli.change import Change
 
 
 def started(fake: Fake, name: str, home: Path) -> dict[str, object]:
@@ -47,3 +48,22 @@ def test_every_complexity_has_an_effort_that_a_person_can_change() -> None:
         assert [engine.efforts.select(level) for level in levels] == ["low", "medium", "high", "high"]
     changed = parse('[codex.efforts]\nlow = ""\ncritical = "xhigh"\n', "x").codex.efforts
     assert [changed.select(level) for level in levels] == ["", "medium", "high", "xhigh"]
+
+
+@pytest.mark.parametrize("name", ["codex", "claude"])
+@pytest.mark.parametrize(("tasks", "effort"), [(3, "low"), (4, "medium"), (10, "high"), (20, "high")])
+def test_a_challenge_says_how_hard_to_think_without_any_setting(
+    name: str, tasks: int, effort: str, tmp_path: Path
+) -> None:
+    """One specification and so many boxes."""
+    change = Change("moot", tmp_path)
+    change.repository_says("[workflow]\nscript_retries = 0\n")
+    change.write("tasks.md", "".join(f"- [ ] Task {number}\n" for number in range(tasks)))
+    fake = Fake(tmp_path, name, Run())
+    change.env["PATH"] = f"{fake.program.parent}:{change.env['PATH']}"
+    assert change.run("challenge", "feat-auth", "--engine", name).code == 1
+    seen = fake.started()
+    if name == "codex":
+        assert f'model_reasoning_effort="{effort}"' in seen["arguments"]
+    else:
+        assert seen["env"]["CLAUDE_CODE_EFFORT_LEVEL"] == effort

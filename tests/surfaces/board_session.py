@@ -30,6 +30,10 @@ BRIEF = Brief(
     ("Nobody asked the customers.",),
     Recommendation("Wait for spring.", "moderate", ("Cash lasts a year.", "The team agrees.")),
 )
+MEMBERS = (
+    Member("the-strategist", "The Strategist", "Sees the whole field", "integrator"),
+    Member("the-mentor", "The Mentor", "Grows people", "sense-checker"),
+)
 BILL = Spoken("openai:gpt-x", 100, 20, None, 900)
 
 
@@ -38,11 +42,8 @@ def events(
     model: str = "openai:gpt-x",
     words: str = "Not yet, because of the lease.",
     brief: Brief = BRIEF,
+    members: tuple[Member, ...] = MEMBERS,
 ) -> list[BoardEvent]:
-    members = (
-        Member("the-strategist", "The Strategist", "Sees the whole field", "integrator"),
-        Member("the-mentor", "The Mentor", "Grows people", "sense-checker"),
-    )
     return [
         DecisionPresented(decision, members, "independent", model),
         BoardConvened(),

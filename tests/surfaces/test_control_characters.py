@@ -166,3 +166,6 @@ def test_over_mcp_they_neither_come_in_nor_go_out(tmp_path: Path) -> None:
         assert found_in(board) == found_in(answer) == []
         assert answer["answer"] == f"Words {CLEAN} more {CLEAN}"
         assert in_requests(stub) == []
+    kept = b"".join(file.read_bytes() for file in (tmp_path / "data" / "moot").iterdir())
+    assert b"Go? " in kept
+    assert "\u202e".encode() not in kept

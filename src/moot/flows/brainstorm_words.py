@@ -18,17 +18,6 @@ LEVEL_NAMES: dict[Level, str] = {
 LONGEST_SHOWN = 80
 """Characters of an answer in a menu."""
 
-LONGEST_KEPT = 4000
-"""Characters of what a model or a program said instead of something useful."""
-
-
-def shortened(text: str, most: int = LONGEST_KEPT) -> str:
-    """Its beginning and its end: what went wrong stands at either."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
-
 
 def triage(proposal: Triage) -> str:
     lines = [f"Assessment: {LEVEL_NAMES[proposal.level]}", proposal.reasoning]

@@ -56,7 +56,6 @@ import msgspec
 from moot.errors import IllegalMove, InvalidInput
 from moot.flows import brainstorm, workflow_menu
 from moot.flows import brainstorm_checks as checks
-from moot.flows import brainstorm_words as words
 from moot.flows import workflow_batches as batches
 from moot.flows.brainstorm_events import (
     BrainstormEvent,
@@ -131,6 +130,7 @@ from moot.flows.workflow_events import (
 )
 from moot.flows.workflow_snapshot import state_of
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from moot.texts.shortening import shortened
 
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
@@ -393,14 +393,14 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
         case AskPerson(), PersonAnswered(text):
             return workflow_menu.answered(state, text.strip())
         case _, DraftFailed(kind, message, raw):
-            return AttemptFailed(kind, words.shortened(message), words.shortened(raw))
+            return AttemptFailed(kind, shortened(message), shortened(raw))
         case CarryOut("workflow/stash" | "workflow/branch"), NotCarriedOut(_, message):
-            return NotSetAside(words.shortened(message))
+            return NotSetAside(shortened(message))
         case CarryOut("workflow/check"), NotCarriedOut():
             # Where git has no answer, there is nothing to decide about.
             return WorkspaceChecked()
         case _, NotCarriedOut(kind, message):
-            return AttemptFailed(kind, words.shortened(message))
+            return AttemptFailed(kind, shortened(message))
         case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
             batches = msgspec.convert(value["batches"], tuple[Part, ...])
             return ScopeReassessed(value["assessment"], batches, spoken)

@@ -265,11 +265,21 @@ def test_a_brief_that_fails_is_told_and_can_be_had_later(stub: StubServer, tmp_p
     assert "THE BOARD'S BRIEF" in second.out
 
 
+def test_a_useless_brief_is_neither_printed_nor_kept_whole(stub: StubServer, tmp_path: Path) -> None:
+    answering(stub, lambda request: Behaviour(text="x" * 120_000) if request.schema is not None else None)
+    ended = board(tmp_path, stub, DECISION, "--no-questions", "--json")
+    assert ended.code == 1
+    assert "xxx" in ended.err
+    assert len(ended.err) < 10_000
+    files = (tmp_path / "data" / "moot").iterdir()
+    assert not any(b"x" * 10_000 in file.read_bytes() for file in files)
+
+
 def test_a_board_that_nobody_answers_on_has_failed(stub: StubServer, tmp_path: Path) -> None:
     stub.default = Behaviour(status=401)
     ended = board(tmp_path, stub, DECISION, "--no-questions", "--json")
     assert ended.code == 1
-    assert ended.err.count("did not answer.") == 8
+    assert ended.err.count("did not answer") == 8
     assert all(r["error"] for r in ended.json["responses"])
 
 

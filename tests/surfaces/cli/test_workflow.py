@@ -120,6 +120,25 @@ def test_after_a_batch_the_scope_can_be_adjusted_or_kept_or_it_stops(shop: Shop,
     assert [batch["status"] for batch in shop.workflow["batches"]] == ["complete"]
 
 
+def test_stopping_here_leaves_the_other_batches_and_lets_the_queue_go_on(shop: Shop, brain: Brain) -> None:
+    brain.triage = {**STRAIGHT, "batches": BATCHES, "splits": SPLITS}
+    ended = shop.brainstormed(
+        "A",
+        {"at": "design", "reply": "A"},
+        {"at": "reassess", "reply": "H"},
+        {"at": "next", "reply": "A"},
+        {"at": "uncommitted", "reply": "X"},
+    )
+    assert ended.code == 0, ended.err
+    assert "Next workflow: Help texts: Rewrite the help of the command line." in ended.out
+    assert brain.asked.count("what_changes") == 1, "the second batch was not planned"
+    [archived] = (shop.root / "moot" / "archive" / "workflows").iterdir()
+    first = json.loads(archived.read_text(encoding="utf-8"))
+    assert first["phase"] == "done"
+    assert "stopped" not in first
+    assert [batch["status"] for batch in first["batches"]] == ["complete", "pending"]
+
+
 def test_a_plan_that_needs_revision_is_revised_and_reviewed_again(shop: Shop, brain: Brain) -> None:
     brain.verdicts = ["NEEDS_REVISION"]
     ended = shop.brainstormed("A", "A")

@@ -148,22 +148,26 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
         <p className="advisor-role" dir="auto">{role}</p>
         <KindBadge contributionType={kind} />
       </div>
-      <Temperament personaId={personaId} />
+      <Temperament session={store.id} personaId={personaId} />
     </header>
   );
 });
 
-let people: Promise<readonly Persona[]> | null = null;
-function knownPeople(): Promise<readonly Persona[]> {
-  people ??= api.everyone().catch((error: unknown) => {
-    people = null;
-    throw error;
-  });
-  return people;
+let people: { readonly session: string; readonly all: Promise<readonly Persona[]> } | null = null;
+/** Asked for once in each session: one that was begun later may have personas that are new. */
+function knownPeople(session: string): Promise<readonly Persona[]> {
+  if (people?.session !== session) {
+    const all = api.everyone().catch((error: unknown) => {
+      people = null;
+      throw error;
+    });
+    people = { session, all };
+  }
+  return people.all;
 }
 
-function Temperament({ personaId }: { personaId: string }): ReactNode {
-  const [personas] = useFetched(knownPeople);
+function Temperament({ session, personaId }: { session: string; personaId: string }): ReactNode {
+  const [personas] = useFetched(useCallback(() => knownPeople(session), [session]));
   const rubric = personas.value?.find((one) => one.id === personaId)?.rubric;
   if (!rubric) return null;
   return (

@@ -37,6 +37,7 @@ export function Home(): ReactNode {
     setWanted(PAGE_OF_SESSIONS);
   };
   useEffect(() => {
+    if (tooLong(typed, MOST_SEARCHED)) return;
     const timer = setTimeout(() => {
       setSearch(typed.trim());
       setWanted(PAGE_OF_SESSIONS);
@@ -141,7 +142,12 @@ export function Home(): ReactNode {
   );
 }
 
+/** Characters that the server takes. */
+const MOST_SEARCHED = 200;
+
 function Search({ typed, onType }: { typed: string; onType: (text: string) => void }): ReactNode {
+  const id = useId();
+  const long = tooLong(typed, MOST_SEARCHED);
   const field = useRef<HTMLInputElement>(null);
   useKeys(
     useCallback((key: string) => {
@@ -156,8 +162,9 @@ function Search({ typed, onType }: { typed: string; onType: (text: string) => vo
         type="search"
         dir="auto"
         value={typed}
-        maxLength={200}
         placeholder="Search"
+        aria-invalid={long}
+        aria-describedby={long ? id : undefined}
         aria-label="Search the sessions"
         aria-keyshortcuts="/"
         onChange={(event) => onType(event.target.value)}
@@ -168,6 +175,7 @@ function Search({ typed, onType }: { typed: string; onType: (text: string) => vo
         }}
       />
       <kbd aria-hidden="true">/</kbd>
+      {long ? <Room id={id} text={typed} most={MOST_SEARCHED} near={0} /> : null}
     </div>
   );
 }

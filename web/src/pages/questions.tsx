@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import { api, ApiError, isAbort, newKey, sentence } from "../api";
 import { DecisionFold } from "../components/decision-fold";
+import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
@@ -146,6 +147,7 @@ export function Questions(): ReactNode {
           <span className="hint">{long ? "an answer is too long" : asked ? (given > 0 ? `${count(given, "answer")} will go along` : "without answers") : "without questions"}</span>
         </div>
       </form>
+      <ModelNote />
     </main>
   );
 }

@@ -253,14 +253,24 @@ class BoardNarrator:
     def _tell(self, advisor: Advisor, *, was_heard: bool) -> None:
         failure = advisor.failure
         if failure is not None:
-            told = f"{advisor.member.shown} did not answer. {failure.message}"
-            self._tell_failure(failure.kind, told, failure.retry_after)
+            self._tell_silence(advisor, failure)
             return
         assert advisor.text is not None
         assert advisor.spoken is not None
         if self._state().mode == "independent" or not was_heard:
             self._speak_whole(advisor, advisor.text)
         screen.say(bill(advisor.spoken), "dim")
+
+    def _tell_silence(self, advisor: Advisor, failure: AdvisorFailed) -> None:
+        """A reason that several share, such as a refused key, is said with the first of them."""
+        first = next(
+            one for one in self._state().failed if one.failure and one.failure.message == failure.message
+        )
+        name = advisor.member.shown
+        if first is advisor:
+            self._tell_failure(failure.kind, f"{name} did not answer. {failure.message}", failure.retry_after)
+        else:
+            screen.say(f"{name} did not answer, for the same reason as {first.member.shown}.")
 
     def _tell_brief(self) -> None:
         """Once it is up to date and somebody wants to read it."""

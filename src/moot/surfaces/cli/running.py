@@ -158,10 +158,11 @@ def error_document(error: MootError) -> dict[str, str]:
 def report(error: MootError) -> None:
     """What happened, and what to do next."""
     from moot.surfaces.cli import failures, screen
+    from moot.texts.shortening import shortened
 
     raw = getattr(error, "raw", "")
     if raw:
-        screen.say(raw)
+        screen.say(shortened(raw))
     screen.say(failures.sentence(str(error)))
     step = failures.next_step(error)
     if step:
