@@ -47,7 +47,7 @@ from moot.flows.workflow_menu import named
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
-from moot.surfaces.cli.menu_person import wrapped
+from moot.surfaces.cli.screen import wrapped
 from moot.surfaces.cli.terminal import Narrator, bill
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from moot.errors import (
@@ -99,3 +100,11 @@ def exit_code(error: MootError) -> int:
 def sentence(text: str) -> str:
     """With one full stop at its end."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def refusal(problem: str) -> str:
+    """Why an answer was not taken, for the person who gave it: the name of a field says nothing to them, unless
+    the problem is about it as a whole."""
+    if found := re.match(r"(\w+): (?=((?:has|is|contains|must|names)\b)?)", problem):
+        problem = f"your {found[1]} {problem[found.end() :]}" if found[2] else problem[found.end() :]
+    return sentence(f"{problem[:1].upper()}{problem[1:]}")
