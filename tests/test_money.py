@@ -337,7 +337,7 @@ def test_what_an_earlier_version_had_booked_today_still_counts(tmp_path: Path) -
 def test_closing_waits_for_what_the_database_is_doing(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction that is cancelled in the middle is logged with a traceback, below the command's result."""
+    """A transaction that is cancelled in the middle is logged with a traceback, below the result."""
     monkeypatch.setattr(meter, "NOTE_SECONDS", (0.01, 0.01))
     real = getattr(Ledger, at)
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()

@@ -1,5 +1,5 @@
-"""What a --json command prints can be read by a program and cannot act on a terminal. What a person reads on a
-terminal is broken between words."""
+"""What a --json command prints can be read by a program and cannot act on a terminal. What a person reads
+on a terminal is broken between words."""
 
 from __future__ import annotations
 

@@ -84,6 +84,8 @@ async def carry_on(
             if workflow.resumed:
                 screen.say("Taking up the workflow that is under way.", "dim")
                 narrator.take_up()
+            elif idea is None:
+                narrator.tell_next()
             return await _talk(workflow, narrator, as_json=as_json)
 
 

@@ -103,8 +103,8 @@ def sentence(text: str) -> str:
 
 
 def refusal(problem: str) -> str:
-    """Why an answer was not taken, for the person who gave it: the name of a field says nothing to them, unless
-    the problem is about it as a whole."""
+    """Why an answer was not taken, for the person who gave it: the name of a field says nothing to them,
+    unless the whole of it is the problem."""
     if found := re.match(r"(\w+): (?=((?:has|is|contains|must|names)\b)?)", problem):
         problem = f"your {found[1]} {problem[found.end() :]}" if found[2] else problem[found.end() :]
     return sentence(f"{problem[:1].upper()}{problem[1:]}")
