@@ -8,6 +8,7 @@ they are the person is for a surface to know.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from moot import approval
@@ -33,14 +34,14 @@ class Deciding:
         _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "approved"):
-            self._approvable(folder, tell)
+            self._approvable(folder, tell, self._changes.check)
 
     def approve(self, change_id: str, because: str, tell: Tell) -> Phase:
         """The person's own approval, of exactly the texts that are there."""
         because = _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "approved"):
-            phase = self._approvable(folder, tell)
+            phase = self._approvable(folder, tell, self._changes.valid)
             files = folder.reviewed_files()
             record = RecordedReview(
                 hash="",
@@ -60,11 +61,11 @@ class Deciding:
             folder.update_state(noted)
         return phase
 
-    def _approvable(self, folder: ChangeFolder, tell: Tell) -> Phase:
+    def _approvable(self, folder: ChangeFolder, tell: Tell, check: Callable[[ChangeFolder], None]) -> Phase:
         """The phase that the person's approval would lead to."""
         self._changes.settle(folder, tell)
         phase = moved(Phase(folder.state().phase), Move.APPROVE_THEMSELVES)
-        self._changes.valid(folder)
+        check(folder)
         if left := approval.blocking(_issues(folder)):
             review = self._changes.last_review(folder)
             numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}

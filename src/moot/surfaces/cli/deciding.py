@@ -42,7 +42,7 @@ def approve(
         asked = f"approve '{change_id}' yourself, as it is now? (y or n)"
         if not await said_yes(answers, "approve", asked):
             return _left_alone(change_id, as_json=as_json)
-        phase = deciding.approve(change_id, because, screen.say)
+        phase = deciding.approve(change_id, because, lambda _: None)
         if as_json:
             told = {"change": change_id, "phase": phase, "approvedBy": "person", "because": because}
             screen.show_json(told)
@@ -75,7 +75,7 @@ def dismiss(
         asked = f"issue {issue} of '{change_id}', {described} Dismiss it? (y or n)"
         if not await said_yes(answers, "dismiss", asked):
             return _left_alone(change_id, as_json=as_json)
-        found = deciding.dismiss(change_id, issue, because, screen.say)
+        found = deciding.dismiss(change_id, issue, because, lambda _: None)
         if as_json:
             told = {"severity": found.severity, "description": found.description, "because": because}
             screen.show_json({"change": change_id, "issue": issue, **told})
