@@ -21,7 +21,7 @@ def test_the_version(tmp_path: Path) -> None:
 
 
 def test_where_there_is_room_help_cuts_nothing_off(tmp_path: Path) -> None:
-    ended = moot("--help", env={**environment(tmp_path), "COLUMNS": "120"}, cwd=tmp_path)
+    ended = moot("--help", env={**environment(tmp_path), "COLUMNS": "100"}, cwd=tmp_path)
     assert ended.code == 0
     assert [line for line in ended.out.splitlines() if line.startswith("  ") and line.endswith("...")] == []
 

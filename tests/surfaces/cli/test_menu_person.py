@@ -118,11 +118,15 @@ def test_a_refusal_is_a_sentence_without_the_name_of_a_field(
 
 
 @pytest.mark.parametrize("person", [MenuPerson, TerminalPerson])
-def test_many_words_that_were_refused_can_be_edited(person: type[MenuPerson | TerminalPerson]) -> None:
-    """A few are sooner typed again; the cursor is at their end."""
-    words = "and what I wanted to say is rather long, because it has a reason. "
+@pytest.mark.parametrize(("times", "below"), [(1, None), (20, "None of those offered.")])
+def test_many_words_that_were_refused_can_be_edited(
+    person: type[MenuPerson | TerminalPerson], times: int, below: str | None
+) -> None:
+    """A few are sooner typed again; the cursor is at their end. Where they fill the screen, the reason stands
+    below them."""
+    words = "and what I wanted to say is rather long, because it has a reason. " * times
 
-    async def whole() -> list[str]:
+    async def whole() -> list[tuple[str, str | None]]:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             one = person()
             then = []
@@ -130,10 +134,11 @@ def test_many_words_that_were_refused_can_be_edited(person: type[MenuPerson | Te
                 keys.send_text(f"{typed}{ENTER}")
                 await one.answer(MENU, None)
                 keys.send_text(f"1{ENTER}")
-                then.append(await one.answer(MENU, "choice: none of those offered"))
+                said = await one.answer(MENU, "choice: none of those offered")
+                then.append((said, one._prompt.bottom_toolbar))
         return then
 
-    assert asyncio.run(whole()) == [f"{words}1", "1"]
+    assert asyncio.run(whole()) == [(f"{words}1", below), ("1", None)]
 
 
 def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[str]) -> None:

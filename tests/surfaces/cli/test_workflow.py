@@ -207,7 +207,7 @@ def test_there_is_nothing_to_resume_or_drop_where_nothing_is(shop: Shop) -> None
     for command in ("resume", "drop"):
         ended = shop.run("workflow", command)
         assert ended.code == 1
-        assert 'moot brainstorm "your idea"' in ended.err
+        assert 'There is no workflow.\nBegin one with `moot brainstorm "your idea"`.' in ended.err
     assert not (shop.root / "moot").exists()
 
 

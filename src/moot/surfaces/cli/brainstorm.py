@@ -39,7 +39,7 @@ def brainstorm(
     workspace: WorkspaceOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Talk an idea through, then have it planned, reviewed and built, batch by batch.
+    """Talk an idea through, then have it planned, reviewed and built.
 
     moot brainstorm "Let people read offline"
 

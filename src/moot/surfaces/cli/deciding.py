@@ -89,7 +89,7 @@ def dismiss(
 
 
 def reopen(change_id: ChangeArgument, as_json: JsonOption = False, workspace: WorkspaceOption = None) -> None:
-    """Take a change up once more: it is proposed again, and has to be approved again."""
+    """Take a change up once more. It is proposed again, and has to be approved again."""
 
     async def command(moot: Moot) -> int:
         from moot.changes import Changes

@@ -12,7 +12,7 @@ from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import refusal
 from moot.surfaces.cli.screen import wrapped
-from moot.surfaces.cli.typed_ahead import TypedAhead
+from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +74,8 @@ class MenuPerson:
         self._show(ask)
         may_be_empty = any(option.key == "" for option in ask.options)
         refused = self._typed_ahead.refused(problem)
+        # Where the words push the reason off the screen, it stands below them.
+        self._prompt.bottom_toolbar = refusal(problem) if problem and len(refused) > A_SCREENFUL else None
         while True:
             typed = self._typed_ahead.typed = await self._typed(ask, refused)
             refused = ""

@@ -11,7 +11,7 @@ from moot.runner import Left
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, refusal, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.typed_ahead import TypedAhead
+from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
 from moot.texts.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class TerminalPerson:
             self._typed_ahead.hand_over(ask)
 
         refused = self._typed_ahead.refused(problem)
+        # Where the words push the reason off the screen, it stands below them.
+        self._prompt.bottom_toolbar = refusal(problem) if problem and len(refused) > A_SCREENFUL else None
         while True:
             try:
                 typed = str(await self._prompt.prompt_async("> ", default=refused, pre_run=ahead))

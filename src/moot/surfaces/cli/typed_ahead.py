@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CTRL_D = "\x04"
 _MANY_WORDS = 60
+A_SCREENFUL = 1_000
 
 
 class TypedAhead:
