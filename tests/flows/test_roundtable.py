@@ -953,7 +953,7 @@ def test_done_while_the_topic_is_framed_is_one_turn_without_a_synthesis() -> Non
 def test_whatever_is_no_exit_waits_until_the_floor_is_the_persons(text: str) -> None:
     table = Table().framed()
     before = table.state
-    with pytest.raises(InvalidInput, match="when the floor is yours"):
+    with pytest.raises(InvalidInput, match="when it is your turn"):
         table.interrupts(text)
     assert table.state == before
 
