@@ -333,6 +333,43 @@ def test_what_an_earlier_version_had_booked_today_still_counts(tmp_path: Path) -
     with_store(sqlite_url(tmp_path / "moot.db"), main)
 
 
+@pytest.mark.parametrize("at", ["abandoned", "put"])
+def test_closing_waits_for_what_the_database_is_doing(
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that is cancelled in the middle is logged with a traceback, below the result."""
+    monkeypatch.setattr(meter, "NOTE_SECONDS", (0.01, 0.01))
+    real = getattr(Ledger, at)
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def held(self: Ledger, *arguments: Any) -> Any:
+        begun.set()
+        await may_end.wait()
+        found = await real(self, *arguments)
+        ended.set()
+        return found
+
+    async def main(store: Store) -> None:
+        provider = Waiting()
+        async with metering(store) as by:
+            talk = asyncio.create_task(model(provider, by).stream(ASKED))
+            await provider.until_asked(1)
+            monkeypatch.setattr(Ledger, at, held)
+            by._swept = 0.0
+            await begun.wait()
+            closing = asyncio.create_task(by.close())
+            while not (by._heart and (by._heart.cancelling() or by._heart.done())):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            may_end.set()
+            await closing
+            in_time = ended.is_set()
+            provider.may_end.set()
+            await talk
+            assert in_time
+
+    with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
 # -- processes that are killed ---------------------------------------------------------------------
 
 

@@ -219,14 +219,15 @@ class Work:
         except MootError as error:
             return NotCarriedOut(type(error).__name__, str(error))
         if board.brief is None:
-            why = board.brief_failure.message if board.brief_failure else "the board gave no brief"
-            return NotCarriedOut("ReplyEmpty", why)
+            if failed := board.brief_failure:
+                return NotCarriedOut(failed.kind, failed.message)
+            return NotCarriedOut("ReplyEmpty", "the board gave no brief")
         return CarriedOut(await asyncio.to_thread(self._link, state, board))
 
     def _link(self, state: AnalysisState, board: Any) -> Mapping[str, Any]:
         record, session = state.current, state.board_session
         assert record is not None
-        name = f"board-{session}.md"
+        name = f"board-{session.removeprefix('board-')}.md"
         text = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
         self._item.write_artifact(name, lambda old: old if old is not None else text)
         marker = f"<!-- Board: {session} -->"

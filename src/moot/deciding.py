@@ -8,6 +8,7 @@ they are the person is for a surface to know.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from moot import approval
@@ -28,19 +29,19 @@ class Deciding:
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
 
+    def check_approval(self, change_id: str, because: str, tell: Tell) -> None:
+        """Raises if the person could not approve it: before they are asked whether they are sure."""
+        _reason(because)
+        folder = self._changes.folders.open(change_id)
+        with claimed(folder.path, "approved"):
+            self._approvable(folder, tell, self._changes.check)
+
     def approve(self, change_id: str, because: str, tell: Tell) -> Phase:
         """The person's own approval, of exactly the texts that are there."""
         because = _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "approved"):
-            self._changes.settle(folder, tell)
-            phase = moved(Phase(folder.state().phase), Move.APPROVE_THEMSELVES)
-            self._changes.valid(folder)
-            left = approval.blocking(_issues(folder))
-            if left:
-                listed = "".join(f"\n  {issue.severity}: {issue.description}" for issue in left)
-                problem = f"its last review leaves {len(left)} issues in the way; dismiss them first:{listed}"
-                raise DecisionNotPossible(change_id, problem)
+            phase = self._approvable(folder, tell, self._changes.valid)
             files = folder.reviewed_files()
             record = RecordedReview(
                 hash="",
@@ -60,27 +61,51 @@ class Deciding:
             folder.update_state(noted)
         return phase
 
+    def _approvable(self, folder: ChangeFolder, tell: Tell, check: Callable[[ChangeFolder], None]) -> Phase:
+        """The phase that the person's approval would lead to."""
+        self._changes.settle(folder, tell)
+        phase = moved(Phase(folder.state().phase), Move.APPROVE_THEMSELVES)
+        check(folder)
+        if left := approval.blocking(_issues(folder)):
+            review = self._changes.last_review(folder)
+            numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}
+            listed = "".join(f"\n  {numbers[issue]} {issue.severity}: {issue.description}" for issue in left)
+            count, them = ("1 issue", "it") if len(left) == 1 else (f"{len(left)} issues", "them")
+            problem = f"its last review leaves {count} in the way; dismiss {them} first:{listed}"
+            raise DecisionNotPossible(folder.id, problem)
+        return phase
+
+    def dismissible(self, change_id: str, number: int, because: str, tell: Tell) -> Issue:
+        """The issue that would be dismissed: for the person who is asked whether they are sure."""
+        _reason(because)
+        folder = self._changes.folders.open(change_id)
+        with claimed(folder.path, "decided about"):
+            return self._issue(folder, number, tell)[0]
+
     def dismiss(self, change_id: str, number: int, because: str, tell: Tell) -> Issue:
         """One issue of the last review, by its number there."""
         because = _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "decided about"):
-            self._changes.settle(folder, tell)
-            moved(Phase(folder.state().phase), Move.DISMISS)
-            last = approval.last_made(folder)
-            review = self._changes.last_review(folder)
-            if last is None or review is None:
-                raise DecisionNotPossible(change_id, "there is no review whose issues could be dismissed")
-            if not 1 <= number <= len(review.issues):
-                problem = f"its last review has {len(review.issues)} issues; there is no issue {number}"
-                raise DecisionNotPossible(change_id, problem)
-            if number in approval.dismissals(folder, last.record):
-                raise DecisionNotPossible(change_id, f"issue {number} was dismissed already")
-            issue = review.issues[number - 1]
-            name = approval.name_of(last.record)
-            dismissal = Dismissal(name, number, issue.description, because)
+            issue, record = self._issue(folder, number, tell)
+            dismissal = Dismissal(approval.name_of(record), number, issue.description, because)
             folder.update_state(lambda data: change_state.note_dismissal(data, dismissal))
         return issue
+
+    def _issue(self, folder: ChangeFolder, number: int, tell: Tell) -> tuple[Issue, RecordedReview]:
+        """One that can be dismissed, and the record of its review."""
+        self._changes.settle(folder, tell)
+        moved(Phase(folder.state().phase), Move.DISMISS)
+        last = approval.last_made(folder)
+        review = self._changes.last_review(folder)
+        if last is None or review is None:
+            raise DecisionNotPossible(folder.id, "there is no review whose issues could be dismissed")
+        if not 1 <= number <= len(review.issues):
+            count = f"{len(review.issues)} issue{'' if len(review.issues) == 1 else 's'}"
+            raise DecisionNotPossible(folder.id, f"its last review has {count}; there is no issue {number}")
+        if number in approval.dismissals(folder, last.record):
+            raise DecisionNotPossible(folder.id, f"issue {number} was dismissed already")
+        return review.issues[number - 1], last.record
 
     def reopen(self, change_id: str, tell: Tell) -> Phase:
         """Back to `proposed`. Whoever approved it before has to do so again."""

@@ -104,7 +104,7 @@ class UnsafePath(UserMistake):
 
 class NotFound(UserMistake):
     def __init__(self, kind: str, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{kind.capitalize()} '{name}' not found")
+        super().__init__(f"{kind.capitalize()} '{name}' not found" if name else f"There is no {kind}")
         self.kind = kind
         self.name = name
         self.known = known

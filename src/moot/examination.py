@@ -18,7 +18,7 @@ from moot.texts.small_model import BETTER_MODEL
 if TYPE_CHECKING:
     from moot.application import Moot
 
-ANOTHER_MODEL = "Mend that, or choose another model with --model or MOOT_MODEL."
+ANOTHER_MODEL = "Fix that, or choose another model with --model or MOOT_MODEL."
 ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
 
 
@@ -70,7 +70,7 @@ async def _other_models(moot: Moot) -> list[Finding]:
         try:
             used = await moot.model_in_use(speaker)
         except MootError as error:
-            findings.append(Finding(who, False, str(error), "Mend that wish, or take it back."))
+            findings.append(Finding(who, False, str(error), "Fix that wish, or take it back."))
         else:
             if used.name != usual:
                 findings.append(Finding(who, True, f"{used.name} (chosen by: {used.reason})"))
@@ -81,7 +81,7 @@ def _workspace(moot: Moot) -> Finding:
     try:
         moot.config  # noqa: B018
     except MootError as error:
-        return Finding("workspace", False, str(error), "Mend the file; nothing else was read from it.")
+        return Finding("workspace", False, str(error), "Fix the file; nothing else was read from it.")
     there = [str(f) for f in (moot.workspace.config_file, moot.user_config_file) if f.is_file()]
     settings = f"settings: {', '.join(there)}" if there else f"yours would be {moot.user_config_file}"
     return Finding("workspace", True, f"{moot.workspace.root} ({settings})")
@@ -91,10 +91,10 @@ def _personas(moot: Moot) -> Finding:
     try:
         library = moot.library
     except MootError as error:
-        return Finding("personas", False, str(error), "Mend the file, or move it away.")
+        return Finding("personas", False, str(error), "Fix the file, or move it away.")
     if library.faults:
         told = "; ".join(str(fault) for fault in library.faults.values())
-        return Finding("personas", False, told, "Mend the file, or move it away.")
+        return Finding("personas", False, told, "Fix the file, or move it away.")
     own = [p for p in library.personas if p.source.is_relative_to(moot.workspace.personas)]
     yours = f", {len(own)} of them from this workspace" if own else ""
     return Finding("personas", True, f"{len(library.personas)}{yours}; {len(library.panels)} panels")

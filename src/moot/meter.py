@@ -86,6 +86,9 @@ class Meter:
         if self._heart is not None:
             self._heart.cancel()
             await asyncio.gather(self._heart, return_exceptions=True)
+        if self._writing is not None:
+            # Whoever waited for it may be gone.
+            await asyncio.gather(self._writing, return_exceptions=True)
         if self._due:
             await self._put([])
 
@@ -191,7 +194,7 @@ class Meter:
         pause = NOTE_SECONDS[0]
         while self._under_way or self._due:
             with contextlib.suppress(MootError):
-                await self._sweep()
+                await _to_the_end(self._sweep())
             await asyncio.sleep(pause)
             for attempt in self._under_way.values():
                 attempt.note()

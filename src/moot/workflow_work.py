@@ -265,8 +265,6 @@ class WorkflowWork:
         """The change's own files say what has been done and paid: they stay."""
         workspace = self._moot.workspace
         files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, workspace.own)
-        for name in files:
-            self._company.tell(f"rolled back: {name}")
         return {"files": files}
 
 

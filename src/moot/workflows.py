@@ -108,7 +108,7 @@ class Workflows:
     async def resumed(self, company: Company) -> AsyncIterator[Workflow]:
         """The workflow that is there; else the first that waits in the queue."""
         if not self._file.exists() and self.queue.peek() is None:
-            raise NotFound("workflow", "running")
+            raise NotFound("workflow", "")
         async with self._held_in_time(company):
             log = self._log()
             there = bool(await log.read())
@@ -167,7 +167,7 @@ class Workflows:
     def drop(self) -> Path:
         """Puts the workflow away, whatever is in its file. Its design and its changes stay."""
         if not self._file.exists():
-            raise NotFound("workflow", "running")
+            raise NotFound("workflow", "")
         with self._held():
             kept = self._put_away()
         assert kept is not None

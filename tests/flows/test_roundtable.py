@@ -645,9 +645,27 @@ def test_who_listens_on_near_the_end_is_asked_for_the_last_word() -> None:
     table.talks(MAYA)
     table.answers("")
     table.talks(MAYA)
-    assert (table.state.turns, isinstance(table.asked(), AskPerson)) == (5, True)
+    asked = table.asked()
+    assert (table.state.turns, isinstance(asked, AskPerson)) == (5, True)
+    assert isinstance(asked, AskPerson)
+    assert asked.options[0].label == "Say nothing – that ends the discussion"
     table.answers("")
     assert (table.state.turns, table.state.exit_type) == (5, "turn-limit")
+
+
+@pytest.mark.parametrize("limit", range(4, 14))
+def test_enter_does_what_its_option_says(limit: int) -> None:
+    table = Table(max_turns=limit).framed()
+    while table.state.step is Step.DISCUSSION_LOOP:
+        asked = table.asked()
+        if isinstance(asked, AskPersona):
+            table.says("(silent)" if table.state.calls % 3 else f"A risk: thing{limit} {table.state.calls}.")
+            continue
+        assert isinstance(asked, AskPerson)
+        [label] = (option.label for option in asked.options if not option.key)
+        table.answers("")
+        goes_on = table.state.step is Step.DISCUSSION_LOOP
+        assert label == ("Listen on" if goes_on else "Say nothing – that ends the discussion")
 
 
 def test_a_tradeoff_question_leaves_a_turn_for_its_answer() -> None:
@@ -693,6 +711,9 @@ def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
     alone.answers("done")
     for table in (interrupting, alone):
         assert table.asked() == CarryOut("roundtable/record", AT)
+        assert table.lines("wrap-up") == [
+            "Wrapping up the discussion. Nobody has answered yet, so there is nothing to add."
+        ]
         assert table.state.announcements == ()
         assert table.state.elaboration() == {
             "step_id": "01-03",
@@ -932,7 +953,7 @@ def test_done_while_the_topic_is_framed_is_one_turn_without_a_synthesis() -> Non
 def test_whatever_is_no_exit_waits_until_the_floor_is_the_persons(text: str) -> None:
     table = Table().framed()
     before = table.state
-    with pytest.raises(InvalidInput, match="when the floor is yours"):
+    with pytest.raises(InvalidInput, match="when it is your turn"):
         table.interrupts(text)
     assert table.state == before
 

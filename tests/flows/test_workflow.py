@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.errors import IllegalMove, InvalidInput
+from moot.flows import workflow_menu
 from moot.flows.brainstorm_events import BrainstormEvent, LevelConfirmed, Part
 from moot.flows.brainstorm_state import Step
 from moot.flows.flow import AskPerson, CarriedOut, CarryOut, DraftFailed, Option, PersonAnswered
@@ -125,6 +127,22 @@ def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None
         Option("X", "Stop – everything is saved, and can be resumed"),
     )
     assert play.asked.expects == "Batch 1 complete (1 of 2; $3.02 so far). What next?"
+
+
+def test_what_nobody_knows_the_price_of_is_not_said_to_be_free() -> None:
+    play = in_batches()
+    unpriced = replace(play.state, total_cost=0.0)
+    assert workflow_menu.progress(unpriced) == "Batch 1 complete (1 of 2)."
+
+
+def test_a_refused_choice_names_every_key_that_is_offered() -> None:
+    play = Play({"brainstorm/triage": triage("complex", batches=BATCHES)}).open()
+    offered = ", ".join(option.key for option in play.asked.options)
+    assert offered.endswith("X")
+    with pytest.raises(InvalidInput, match=f"'zebra' is none of those offered: {offered}$"):
+        play.say("zebra")
+    with pytest.raises(InvalidInput, match=f"offered: {offered}; to say something, begin with D$"):
+        play.say("why so complex")
 
 
 def test_each_batch_begins_with_a_fresh_look_at_the_workspace() -> None:

@@ -162,7 +162,8 @@ def default_question(state: BrainstormState) -> str:
 # -- what was typed ------------------------------------------------------------------------------
 
 
-def answered(state: BrainstormState, text: str) -> BrainstormEvent:
+def answered(state: BrainstormState, text: str, besides: tuple[Option, ...] = ()) -> BrainstormEvent:
+    """`besides` are offered with the brainstorm's own options, and are not for it to read."""
     match state.situation:
         case Situation.ANSWERING:
             return _answer(state, text)
@@ -172,7 +173,7 @@ def answered(state: BrainstormState, text: str) -> BrainstormEvent:
                 return WritingDropped()
             return RequestMade(state.writing, _words(state, state.writing, text))
         case _:
-            return _at_menu(state, *menus.chosen(options(state), text))
+            return _at_menu(state, *menus.chosen(options(state), text, besides))
 
 
 def _at_menu(state: BrainstormState, key: str, rest: str) -> BrainstormEvent:

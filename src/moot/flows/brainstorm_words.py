@@ -69,7 +69,8 @@ def approaches(offered: Sequence[Approach], recommendation: str, because: str) -
     lines = []
     for number, each in enumerate(offered, start=1):
         mark = " (recommended)" if each.id == recommendation else ""
-        tasks = f" About {each.task_estimate} tasks." if each.task_estimate else ""
+        many = "" if each.task_estimate == 1 else "s"
+        tasks = f" About {each.task_estimate} task{many}." if each.task_estimate else ""
         lines.append(f"  {number}. {each.title}{mark}: {each.summary}{tasks}")
         if each.tradeoffs:
             lines.append(f"     Tradeoffs: {each.tradeoffs}")

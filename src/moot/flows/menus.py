@@ -8,15 +8,17 @@ from moot.errors import InvalidInput
 from moot.flows.flow import Option
 
 
-def chosen(options: Sequence[Option], text: str) -> tuple[str, str]:
-    """The key of the option that was chosen, and what was written after it."""
+def chosen(options: Sequence[Option], text: str, besides: Sequence[Option] = ()) -> tuple[str, str]:
+    """The key of the option that was chosen, and what was written after it. `besides` are offered, too, and
+    are for somebody else to read."""
     word, _, rest = text.strip().partition(" ")
     named = word.casefold()
     found = [option for option in options if option.key.casefold() == named]
     found = found or [option for option in options if named and _first_word(option) == named]
     if len(found) != 1:
-        offered = ", ".join(option.key or "Enter" for option in options)
-        raise InvalidInput("choice", f"{text.strip()[:80]!r} is none of those offered: {offered}")
+        offered = ", ".join(option.key or "Enter" for option in (*options, *besides))
+        hint = "; to say something, begin with D" if rest and any(one.key == "D" for one in options) else ""
+        raise InvalidInput("choice", f"{text.strip()[:80]!r} is none of those offered: {offered}{hint}")
     return found[0].key, rest.strip()
 
 

@@ -44,11 +44,8 @@ from moot.flows.roundtable_events import (
     SynthesisReturned,
     TopicFramed,
 )
-from moot.flows.roundtable_state import PROGRAM, USER, Kind, RoundtableState, Step
+from moot.flows.roundtable_state import PATIENCE, PROGRAM, USER, Kind, RoundtableState, Step
 from moot.texts import roundtable as lines
-
-PATIENCE = 3
-"""After so many rounds without a word of the person the lead asks; after one more, it is over."""
 
 _ON_OR_OUT = (Step.DISCUSSION_LOOP, Step.SYNTHESIS, Step.STATE_PERSIST)
 _OUT = (Step.SYNTHESIS, Step.STATE_PERSIST)
@@ -204,7 +201,7 @@ def _listen(state: RoundtableState, event: PersonEvent) -> RoundtableState:
             state = _frame_plainly(state)
         if event.text:
             state = state.saying(USER, "exit", event.text)
-        return state.saying(PROGRAM, "wrap-up", lines.WRAP_UP).leaving("user-initiated")
+        return _wrap_up(state)
     if state.speaking is not None:
         raise IllegalMove(type(event).__name__, f"{state.step}, {state.speaking}")
     after = replace(state, answers=state.answers + 1)
@@ -233,13 +230,18 @@ def _speak_up(state: RoundtableState, text: str, addressed: tuple[str, ...]) -> 
 
 
 def _listen_on(state: RoundtableState) -> RoundtableState:
-    if state.opened.rules > 1 and state.turns_left == 1:
+    if state.on_last_turn:
         return state.at_limit()
     if state.silences < PATIENCE:
         return replace(state, addressed=(), due=state.round_of())
     if state.silences == PATIENCE:
         return state.saying(state.lead.id, "inactivity", lines.INACTIVITY)
-    return state.saying(PROGRAM, "wrap-up", lines.WRAP_UP).leaving("user-initiated")
+    return _wrap_up(state)
+
+
+def _wrap_up(state: RoundtableState) -> RoundtableState:
+    line = lines.WRAP_UP if state.turns > 1 else lines.NOTHING_SAID
+    return state.saying(PROGRAM, "wrap-up", line).leaving("user-initiated")
 
 
 def _close(state: RoundtableState, event: ClosingEvent) -> RoundtableState:

@@ -87,7 +87,8 @@ def _next_word(state: RoundtableState) -> Effect:
     occasion = str(state.answers + 1)
     if state.doubted is not None:
         return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, Option("continue", "Go on")))
-    options = (Option("", "Listen on"), _DONE)
+    silent = "Say nothing – that ends the discussion" if state.silence_ends else "Listen on"
+    options = (Option("", silent), _DONE)
     turn = f"turn {state.turns + 1} of {state.opened.max_turns}"
     return AskPerson(
         "roundtable", f"your thoughts, to everyone or to one by name ({turn})", occasion, options

@@ -141,7 +141,7 @@ def answered(state: RoundtableState, text: str) -> PersonEvent:
 def interrupted(state: RoundtableState, text: str) -> PersonLeft:
     """Only an exit cannot wait until the floor is the person's."""
     if read_input(text.strip(), state.first_names).kind != "exit":
-        raise InvalidInput("message", "you are heard when the floor is yours; done ends the discussion now")
+        raise InvalidInput("message", "that is said when it is your turn; done ends the discussion now")
     return PersonLeft(text.strip())
 
 

@@ -24,6 +24,8 @@ from moot.texts import roundtable as lines
 from moot.texts.insights import Synthesis
 
 USER, PROGRAM = "user", "program"
+PATIENCE = 3
+"""After so many rounds without a word of the person the lead asks; after one more, it is over."""
 ExitType = Literal["user-initiated", "turn-limit"]
 
 
@@ -147,6 +149,16 @@ class RoundtableState:
     @property
     def turns_left(self) -> int:
         return self.opened.max_turns - self.turns
+
+    @property
+    def on_last_turn(self) -> bool:
+        """It is the person's: nobody else takes it, unless to answer them."""
+        return self.opened.rules > 1 and self.turns_left == 1
+
+    @property
+    def silence_ends(self) -> bool:
+        """Whether it is over if the person says nothing now."""
+        return self.on_last_turn or self.silences >= PATIENCE
 
     @property
     def summing_up(self) -> bool:

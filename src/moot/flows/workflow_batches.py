@@ -148,7 +148,8 @@ def built(state: WorkflowState, event: Building) -> WorkflowState:
                 raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
             return replace(state, failure=None, rolling_back=False)
         case TaskRolledBack(files):
-            told = f"What it had changed was rolled back ({len(files)} files)."
+            count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
+            told = f"What it had changed was rolled back ({count})."
             return replace(
                 state, open_tasks=f"{state.open_tasks}\n\n{told}", before_task="", rolling_back=False
             )

@@ -95,8 +95,8 @@ def _first_line(text: str) -> str:
 def progress(state: WorkflowState) -> str:
     """After each batch: how far it has come, and what it has cost."""
     done = sum(batch.status == "complete" for batch in state.batches)
-    spent = f"${state.total_cost:.2f} so far"
-    return f"Batch {state.current_batch + 1} complete ({done} of {len(state.batches)}; {spent})."
+    spent = f"; ${state.total_cost:.2f} so far" if state.total_cost else ""
+    return f"Batch {state.current_batch + 1} complete ({done} of {len(state.batches)}{spent})."
 
 
 def options(state: WorkflowState) -> tuple[Option, ...]:
@@ -170,7 +170,7 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
     if stage is not Stage.FINISHED and text.casefold() in ("x", "stop"):
         return Stopped()
     if stage is Stage.BRAINSTORMING:
-        return brainstorm_menu.answered(state.brainstorm, text)
+        return brainstorm_menu.answered(state.brainstorm, text, (STOP,))
     if stage in (Stage.ADJUSTING, Stage.COMMENTING):
         return _written(stage, text)
     key, rest = menus.chosen(options(state), text)

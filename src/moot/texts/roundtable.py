@@ -16,6 +16,7 @@ WARNING = "We are nearing the end of our discussion time. Any final points befor
 LIMIT = "We have had a thorough discussion. Let me synthesize the key points from our conversation."
 INACTIVITY = "Any thoughts on this, or should we wrap up?"
 WRAP_UP = "Wrapping up the discussion. Let me synthesize our key points."
+NOTHING_SAID = "Wrapping up the discussion. Nobody has answered yet, so there is nothing to add."
 DOUBT = "Did you want to end the discussion, or continue exploring this?"
 NOT_OPENED = "I could not load the step context for elaboration. Let me continue with the normal menu."
 NOT_RECORDED = (

@@ -213,6 +213,7 @@ def test_the_board_is_convened_on_an_open_question(project: Project, stub: StubS
     assert "The Board on: Who pays for the storage?" in ended.out
     assert "Let the reader pay." in ended.out
     [file] = [path.name for path in project.item.iterdir() if path.name.startswith("board-")]
+    assert not file.startswith("board-board-")
     assert f"[{file}]({file})" in project.read("quick-scan.md")
 
 
@@ -224,6 +225,7 @@ def test_a_board_whose_brief_failed_is_taken_up_again_and_nobody_speaks_twice(
     begun = project.run("analyze", "Offline mode", answers=["Twenty.", "E", "done", "B", "1"])
     assert begun.code == 1
     assert "The brief could not be written" in begun.err
+    assert "Check the model's name" in begun.err, "advice on what happened"
     before = len(stub.requests)
     again = project.run("analyze", "offline-mode", answers=["r"])
     assert "Let the reader pay." in again.out

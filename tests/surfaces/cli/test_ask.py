@@ -200,7 +200,7 @@ def test_after_a_failure_a_person_can_retry(stub: StubServer, tmp_path: Path) ->
     stub.script(Behaviour(status=401, error_message="invalid x-api-key"), Behaviour(text="No."))
     there = terminal("ask", "the-strategist", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
     there.expect("invalid x-api-key")
-    there.expect("Check the API key")
+    there.expect("Check\\s+the\\s+API\\s+key")
     there.expect("\\[r\\] Retry")
     there.expect(PROMPT)
     there.sendline("r")
@@ -247,6 +247,16 @@ def test_a_failed_answer_is_kept_as_a_failure_with_advice(
     assert (resumed.code, resumed.out) == (0, "The stub has read the request and has nothing against it.\n")
 
 
+def test_what_was_said_is_shown_again_without_gaps(stub: StubServer, tmp_path: Path) -> None:
+    stub.script(Behaviour(text="No.\n\nNot yet."), Behaviour(text="Because."))
+    env = environment(tmp_path, stub)
+    moot("ask", "the-coach", QUESTION, env=env, cwd=tmp_path)
+    ended = moot("ask", "--last", "Why?", env=env, cwd=tmp_path)
+    assert f"You:\n{QUESTION}\n\nThe Coach:\nNo.\n\nNot yet.\n" in ended.err
+    assert "\n\n\n" not in ended.err
+    assert "Not yet.\n\nThe Coach is" not in ended.err
+
+
 def test_waiting_for_a_busy_server_is_told(stub: StubServer, tmp_path: Path) -> None:
     stub.script(Behaviour(status=429, retry_after="0.01"), Behaviour(text="No."))
     ended = moot("ask", "the-coach", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
@@ -259,7 +269,7 @@ def test_waiting_for_a_busy_server_is_told(stub: StubServer, tmp_path: Path) -> 
     [
         (("ask", "nobody", QUESTION), 1, "Persona 'nobody' not found"),
         (("ask", "nobody", QUESTION), 1, "the-strategist"),
-        (("ask",), 2, "name a persona"),
+        (("ask",), 2, "name a persona (`moot personas` lists them)"),
         (("ask", "--last"), 1, "moot sessions"),
         (("ask", "--resume", "ask-xyz"), 1, "Session 'ask-xyz' not found"),
         (("ask", "the-coach", " "), 2, "question: is empty"),

@@ -237,7 +237,8 @@ def test_abort_saves_and_stops(shop: Shop, stub: StubServer) -> None:
 def test_stopping_saves_and_nothing_is_dispatched_by_itself(shop: Shop, stub: StubServer) -> None:
     ended = shop.brainstormed("X")
     assert ended.code == 0
-    assert "Stopped. Everything is saved" in ended.out
+    assert "Stopped: nothing more is asked of anybody until you resume." in ended.out
+    assert ended.err.casefold().count("saved") == 1
     before = len(stub.requests)
     for command in (("workflow", "status"), ("workflow", "queue"), ("changes",)):
         assert shop.run(*command).code == 0

@@ -4,6 +4,7 @@ every phase."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.change import HIGH, MEDIUM, PROPOSAL, TASKS, Change
 from tests.surfaces.cli.command import Ended
+from tests.surfaces.cli.terminal import ENTER, at_terminal
 
 WHY = ("--because", "It is a demo.")
 
@@ -34,6 +36,35 @@ def challenged(change: Change, verdict: str, *issues: dict[str, str]) -> None:
 
 def approved(change: Change, *more: str) -> Ended:
     return change.run("approve", "feat-auth", *WHY, *says(change, "y"), *more)
+
+
+def test_nobody_is_asked_to_confirm_what_is_not_possible(change: Change) -> None:
+    challenged(change, "NEEDS_REVISION", HIGH)
+    for arguments, told in (
+        (("dismiss", "feat-auth", "3"), "there is no issue 3"),
+        (("approve", "feat-auth"), "its last review leaves 1 issue in the way; dismiss it first"),
+    ):
+        with at_terminal(*arguments, *WHY, env=change.env, cwd=change.root) as terminal:
+            terminal.wait_for(told)
+            assert terminal.end() == 1
+        assert "(y or n)" not in terminal.seen
+
+
+def test_whoever_dismisses_an_issue_is_shown_it_and_its_number(change: Change) -> None:
+    change.reviewer_says("NEEDS_REVISION", MEDIUM, HIGH)
+    told = change.run("challenge", "feat-auth")
+    assert f"\n  1 Medium {MEDIUM['description']} [" in told.out
+    assert f"\n  2 High   {HIGH['description']} [" in told.out
+    assert f"\n  2 High: {HIGH['description']}\n" in approved(change).err
+    with at_terminal("dismiss", "feat-auth", "2", *WHY, env=change.env, cwd=change.root) as terminal:
+        terminal.wait_for("Issue 2 of 'feat-auth', High:")
+        terminal.wait_for(HIGH["description"])
+        terminal.wait_for("Dismiss it? (y or n)")
+        terminal.wait_for(">")
+        terminal.type(f"n{ENTER}")
+        terminal.wait_for("Change 'feat-auth' stays as it is.")
+        assert terminal.end() == 1
+    assert "dismissed" not in change.state
 
 
 def test_the_person_approves_what_a_reviewer_would_not(change: Change) -> None:
@@ -78,9 +109,11 @@ def test_the_person_approves_what_a_reviewer_would_not(change: Change) -> None:
     assert f"- {HIGH['description']}\n  Dismissed because: It is a demo." in told_reviewer
 
 
-@pytest.mark.parametrize("command", [("approve",), ("dismiss", "1")])
-def test_only_a_person_decides(change: Change, command: tuple[str, ...]) -> None:
-    challenged(change, "REJECTED", HIGH)
+@pytest.mark.parametrize(
+    ("command", "review"), [(("approve",), ("APPROVED",)), (("dismiss", "1"), ("REJECTED", HIGH))]
+)
+def test_only_a_person_decides(change: Change, command: tuple[str, ...], review: tuple[Any, ...]) -> None:
+    challenged(change, *review)
     before = change.read("STATE.yaml")
     nobody = change.run(command[0], "feat-auth", *command[1:], *WHY)
     assert nobody.code == 1

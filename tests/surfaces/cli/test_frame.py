@@ -20,6 +20,12 @@ def test_the_version(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (0, f"moot {__version__}\n")
 
 
+def test_where_there_is_room_help_cuts_nothing_off(tmp_path: Path) -> None:
+    ended = moot("--help", env={**environment(tmp_path), "COLUMNS": "100"}, cwd=tmp_path)
+    assert ended.code == 0
+    assert [line for line in ended.out.splitlines() if line.startswith("  ") and line.endswith("...")] == []
+
+
 def test_help_loads_nothing_that_help_does_not_need(tmp_path: Path) -> None:
     """What makes `moot --help` fast, held as a fact about imports because times vary."""
     code = (

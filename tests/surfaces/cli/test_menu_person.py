@@ -15,7 +15,9 @@ from prompt_toolkit.output import DummyOutput
 from moot.flows.flow import AskPerson, Option
 from moot.runner import Left
 from moot.surfaces.cli import screen
-from moot.surfaces.cli.menu_person import MenuPerson, wrapped
+from moot.surfaces.cli.menu_person import MenuPerson
+from moot.surfaces.cli.screen import wrapped
+from moot.surfaces.cli.terminal import TerminalPerson
 
 ENTER, ALT_ENTER, CTRL_J, LEFT, CTRL_D, CTRL_C = "\r", "\x1b\r", "\n", "\x1b[D", "\x04", "\x03"
 MENU = AskPerson(
@@ -27,11 +29,16 @@ MENU = AskPerson(
 WORDS = AskPerson("comment", "what you think of it", "2")
 
 
-def answered(typed: str, ask: AskPerson = MENU, problem: str | None = None) -> str:
+def answered(
+    typed: str,
+    ask: AskPerson = MENU,
+    problem: str | None = None,
+    person: type[MenuPerson | TerminalPerson] = MenuPerson,
+) -> str:
     async def whole() -> str:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             keys.send_text(typed)
-            return await MenuPerson().answer(ask, problem)
+            return await person().answer(ask, problem)
 
     return asyncio.run(whole())
 
@@ -87,7 +94,62 @@ def test_ctrl_d_leaves_and_ctrl_c_interrupts() -> None:
 
 def test_a_refused_answer_is_asked_for_again_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     answered(f"1{ENTER}", problem="choice: 'x' is none of those offered")
-    assert "Choice: 'x' is none of those offered." in capsys.readouterr().err
+    assert "\n'x' is none of those offered.\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("person", [MenuPerson, TerminalPerson])
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ("choice: t takes them up", "T takes them up."),
+        (
+            "question: has 5,599 characters; at most 5,000 are taken",
+            "Your question has 5,599 characters; at most",
+        ),
+        ("answer: is empty; say something, or go back", "Your answer is empty; say something"),
+        ("'clear' is neither y nor n", "'clear' is neither y nor n."),
+    ],
+)
+def test_a_refusal_is_a_sentence_without_the_name_of_a_field(
+    capsys: pytest.CaptureFixture[str], person: type[MenuPerson | TerminalPerson], problem: str, told: str
+) -> None:
+    answered(f"1{ENTER}", problem=problem, person=person)
+    assert f"\n{told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("person", [MenuPerson, TerminalPerson])
+@pytest.mark.parametrize(("times", "below"), [(1, None), (20, "None of those offered.")])
+def test_many_words_that_were_refused_can_be_edited(
+    person: type[MenuPerson | TerminalPerson], times: int, below: str | None
+) -> None:
+    """A few are sooner typed again; the cursor is at their end. Where they fill the screen, the reason stands
+    below them."""
+    words = "and what I wanted to say is rather long, because it has a reason. " * times
+
+    async def whole() -> list[tuple[str, str | None]]:
+        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+            one = person()
+            then = []
+            for typed in (words, "zebra"):
+                keys.send_text(f"{typed}{ENTER}")
+                await one.answer(MENU, None)
+                keys.send_text(f"1{ENTER}")
+                said = await one.answer(MENU, "choice: none of those offered")
+                then.append((said, one._prompt.bottom_toolbar))
+        return then
+
+    assert asyncio.run(whole()) == [(f"{words}1", below), ("1", None)]
+
+
+def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[str]) -> None:
+    answered(f"?{ENTER}yes{ENTER}", AskPerson("idea", "your idea", "1"))
+    idea = capsys.readouterr().err
+    answered(f"?{ENTER}1{ENTER}")
+    menu = capsys.readouterr().err
+    for key in ("Type a letter or a number", "The left arrow", "moot workflow resume"):
+        assert key in menu
+        assert key not in idea
+    assert "Alt-Enter" in idea
 
 
 def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +164,7 @@ def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFix
 def test_text_is_wrapped_below_its_first_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "columns", lambda: 24)
     assert wrapped("one two three four five six", 4) == "    one two three four\n    five six"
-    assert wrapped("  1. one two three four five") == "  1. one two three four\n  five"
+    assert wrapped("  1. one two three four five") == "  1. one two three four\n     five"
 
 
 def test_an_enter_that_was_typed_ahead_sends() -> None:

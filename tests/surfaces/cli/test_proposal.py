@@ -283,7 +283,7 @@ def test_a_state_that_cannot_be_understood_is_named_and_left(
     ended = change.run(*command)
     assert ended.code == 1
     assert told in ended.err
-    assert "Mend the file by hand; it was left as it is." in ended.err
+    assert "Fix the file by hand; it was left as it is." in ended.err
     assert (files_of(change), change.stub.requests) == (before, [])
 
 

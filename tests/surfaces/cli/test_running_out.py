@@ -29,7 +29,7 @@ REQUIRED = {
     "workflow resume": ((), "triage", "how much process this needs: A = "),
     "implement": (("feat-auth",), "challenge", f"Challenge it again now? (y or n){YES_OR_NO}"),
     "approve": (("feat-auth", *WHY), "approve", f"as it is now? (y or n){YES_OR_NO}"),
-    "dismiss": (("feat-auth", "1", *WHY), "dismiss", f"issue 1 of 'feat-auth'? (y or n){YES_OR_NO}"),
+    "dismiss": (("feat-auth", "1", *WHY), "dismiss", f"Dismiss it? (y or n){YES_OR_NO}"),
 }
 """What each command is called with, where it is out of replies, and a part of what may be answered there."""
 
@@ -79,7 +79,10 @@ class Person:
                 self.change.reviewer_says("APPROVED")
                 assert self.change.run("challenge", "feat-auth").code == 0
                 self.change.write("tasks.md", f"{TASKS}- [ ] More\n")
-            case "approve" | "dismiss":
+            case "approve":
+                self.change.reviewer_says("APPROVED")
+                assert self.change.run("challenge", "feat-auth").code == 0
+            case "dismiss":
                 self.change.reviewer_says("NEEDS_REVISION", HIGH)
                 assert self.change.run("challenge", "feat-auth").code == 0
             case "workflow resume":

@@ -1,9 +1,13 @@
-"""What a --json command prints can be read by a program and cannot act on a terminal."""
+"""What a --json command prints can be read by a program and cannot act on a terminal. What a person reads
+on a terminal is broken between words."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
 import sys
+import termios
 import unicodedata
 from typing import Any
 
@@ -54,3 +58,53 @@ def test_the_document_is_printed_so(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plain_text_has_none_that_breaks_lines_or_cannot_be_printed(text: str) -> None:
     shown = visible(f"a{text}b")
     assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in shown if c not in "\n\t")
+
+
+# -- lines that are too long for the terminal ---------------------------------------------------------
+
+LONG = "Put a valid key into OPENAI_API_KEY, start moot again, and ask again: moot ask --last"
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, stream: str, columns: int, text: str) -> str:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, stream, terminal)
+        patched.setenv("NO_COLOR", "1")
+        (screen.say if stream == "stderr" else screen.show)(text)
+        shown = os.read(ours, 2**16).decode()
+    os.close(ours)
+    return shown.replace("\r\n", "\n").removesuffix("\n")
+
+
+@pytest.mark.parametrize("stream", ["stderr", "stdout"])
+def test_on_a_terminal_lines_break_between_words(monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    shown = on_a_terminal(monkeypatch, stream, 40, LONG)
+    assert shown == (
+        "Put a valid key into OPENAI_API_KEY,\nstart moot again, and ask again: moot\nask --last"
+    )
+
+
+@pytest.mark.parametrize("stream", ["stderr", "stdout"])
+def test_elsewhere_lines_stay_whole(capsys: pytest.CaptureFixture[str], stream: str) -> None:
+    (screen.say if stream == "stderr" else screen.show)(LONG)
+    assert LONG in "".join(capsys.readouterr())
+
+
+def test_a_line_that_fits_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = "feat-auth      proposed   1  \n    indented,  with   gaps"
+    assert on_a_terminal(monkeypatch, "stdout", 40, table) == table
+
+
+def test_what_belongs_to_a_mark_stands_below_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for mark in ("  [E] ", "  1. ", "- ", "  High   "):
+        [first, *more] = on_a_terminal(monkeypatch, "stderr", 40, mark + LONG).split("\n")
+        indent = len(mark) if mark.strip() != "High" else 2
+        assert first.startswith(mark)
+        assert more
+        assert all(len(line) - len(line.lstrip()) == indent for line in more), (mark, more)
+
+
+@given(st.text(st.sampled_from("ab- 1.[]\n日"), max_size=200), st.integers(24, 60))
+def test_breaking_lines_loses_no_word(text: str, columns: int) -> None:
+    assert screen.broken(text, columns).split() == text.split()

@@ -35,9 +35,9 @@ def test_every_finding_has_its_file_and_line(change: Change) -> None:
         "proposal.md:6: error: the section '## Why' is empty",
         "specs/sign-in.md:8: error: the scenario has no THEN",
         "tasks.md:1: error: there is no task: a line that begins with '- [ ] '",
-        "3 to mend.",
+        "3 problems to fix.",
     ]
-    assert f'Mend the files by hand, or run: {change.name} proposal feat-auth "…"' in ended.err
+    assert f'Fix the files by hand, or run: {change.name} proposal feat-auth "…"' in ended.err
     found = change.run("validate-proposal", "feat-auth", "--json").json
     assert (found["valid"], len(found["findings"])) == (False, 3)
     assert found["findings"][0] == {
@@ -101,7 +101,7 @@ def test_requirements_have_titles_of_their_own(change: Change) -> None:
         "specs/sign-in.md:14: error: the requirement 'R3: keys EXPIRE' is there twice, in line 8, too",
         "specs/sign-in.md:16: error: the requirement has no title",
         "specs/sign-in.md:18: warning: the heading 'R4: TODO' says nothing yet",
-        "4 to mend.",
+        "4 problems to fix.",
     ]
 
 
@@ -123,7 +123,7 @@ def test_titles_for_later_broken_links_and_merges_are_found(change: Change) -> N
         "tasks.md:2: warning: the task 'TODO' says nothing yet",
         "proposal.md:23: warning: the link 'no.md' leads nowhere",
         "proposal.md:23: warning: the link '../../../../etc/passwd' leads out of the workspace",
-        "2 to mend.",
+        "2 problems to fix.",
     ]
 
 

@@ -33,6 +33,7 @@ from tests.stub.server import StubServer
 from tests.surfaces.cli.brainstorming import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
 from tests.surfaces.cli.change import DRAFT, until
 from tests.surfaces.cli.command import MOOT
+from tests.surfaces.cli.terminal import ENTER, at_terminal
 
 
 @pytest.fixture
@@ -217,6 +218,7 @@ def test_a_dropped_workflow_is_kept_and_the_queue_goes_on(shop: Shop, brain: Bra
     brain.triage = STRAIGHT
     ended = shop.resumed("A", "A")
     assert ended.code == 0, ended.err
+    assert "Next workflow: Help texts" in ended.out
     assert shop.workflow["userDescription"].startswith("Help texts")
     assert shop.run("workflow", "queue", "--json").json == []
 
@@ -225,7 +227,7 @@ def test_there_is_nothing_to_resume_or_drop_where_nothing_is(shop: Shop) -> None
     for command in ("resume", "drop"):
         ended = shop.run("workflow", command)
         assert ended.code == 1
-        assert 'moot brainstorm "your idea"' in ended.err
+        assert 'There is no workflow.\nBegin one with `moot brainstorm "your idea"`.' in ended.err
     assert not (shop.root / "moot").exists()
 
 
@@ -435,6 +437,35 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     assert again.code == 0, again.err
     assert "no line says second" in again.err, "whoever comes back is shown it, too"
     assert shop.workflow["phase"] == "done"
+
+
+def test_each_thing_is_said_once_when_a_task_fails(shop: Shop, brain: Brain) -> None:
+    brain.plan = {**DRAFT, "tasks": ["Do it", "Do more"]}
+    brain.triage = {**STRAIGHT, "splits": SPLITS}
+    script = "#!/bin/sh\n/bin/cat > /dev/null\necho x >> built.txt\n[ -f more.txt ] || { echo no; exit 3; }\n"
+    (shop.root.parent / "bin" / "agent").write_text(script, encoding="utf-8")
+    with at_terminal("brainstorm", IDEA, env=shop.env, cwd=shop.root) as terminal:
+        for reply, shown in (
+            ("A", "Approve the design"),
+            ("A", "it ended with 3: no. What now?"),
+            ("U", "it ended with 3: no. What now?"),
+        ):
+            terminal.wait_for(">")
+            terminal.type(f"{reply}{ENTER}")
+            terminal.wait_for(shown)
+        terminal.wait_for(">")
+        shop.write("more.txt", "")
+        terminal.type(f"S{ENTER}")
+        terminal.wait_for("1 of 2 tasks done; what was skipped stays open in tasks.md")
+        terminal.wait_for("1 waiting; the next: Help texts")
+        terminal.wait_for(">")
+        terminal.type(ENTER)
+        assert terminal.end() == 0
+    seen = terminal.seen
+    assert seen.casefold().count("rolled back: built.txt") == 1
+    assert seen.count("it ended with 3: no") == 2, "one for each menu that asks what to do about it"
+    assert seen.count("Help texts: Rewrite") == 2, "the next, and what A begins"
+    assert "moot commits nothing" in seen
 
 
 ANSWERS = ["Z", "A", "A", "A", "A", "A", "G", "X"]

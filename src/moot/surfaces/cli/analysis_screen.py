@@ -129,7 +129,7 @@ class AnalysisNarrator(Narrator):
     def _tell_step(self, state: AnalysisState, event: Event) -> None:
         match event:
             case WorkspaceScanned(_, depth):
-                screen.say(f"Looked at the workspace; it speaks for a {depth} analysis.", "dim")
+                screen.say(f"Looked at the workspace: a {depth} analysis should do.", "dim")
             case ImpactLooked():
                 screen.say("Looked at what it touches in the workspace.", "dim")
             case StepOpened(spoken=spoken):

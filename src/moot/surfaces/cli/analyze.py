@@ -35,7 +35,7 @@ def analyze(
     workspace: WorkspaceOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Analyse an item step by step; at every step boundary, three colleagues can be asked to discuss it.
+    """Analyse an item step by step. After every step, three colleagues can be asked to discuss it.
 
     moot analyze "Offline mode"
     """

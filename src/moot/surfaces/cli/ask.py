@@ -57,7 +57,8 @@ def ask(
         persona, question = None, persona
     if resuming == (persona is not None):
         raise typer.BadParameter(
-            "name a persona, or take a conversation up again with --resume ID or --last", param_hint="PERSONA"
+            "name a persona (`moot personas` lists them), or go on with --resume ID or --last",
+            param_hint="PERSONA",
         )
 
     async def command(moot: Moot) -> int:
@@ -95,10 +96,12 @@ def recount(moot: Moot, state: AskState) -> None:
     from moot.conversation import PERSON
     from moot.surfaces.cli import screen
 
-    for entry in state.conversation:
+    for number, entry in enumerate(state.conversation):
         who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).shown
+        if number:
+            screen.say()
         screen.say(f"{who}:", "bold")
-        screen.say(f"{entry.content}\n")
+        screen.say(screen.wrapped(entry.content))
 
 
 def document(conversation: AskConversation, error: MootError | None = None) -> dict[str, Any]:

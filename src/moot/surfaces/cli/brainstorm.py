@@ -39,7 +39,7 @@ def brainstorm(
     workspace: WorkspaceOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Talk an idea through, then have it planned, reviewed and built, batch by batch.
+    """Talk an idea through, then have it planned, reviewed and built.
 
     moot brainstorm "Let people read offline"
 
@@ -84,6 +84,8 @@ async def carry_on(
             if workflow.resumed:
                 screen.say("Taking up the workflow that is under way.", "dim")
                 narrator.take_up()
+            elif idea is None:
+                narrator.tell_next()
             return await _talk(workflow, narrator, as_json=as_json)
 
 

@@ -43,11 +43,11 @@ from moot.flows.workflow_events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.flows.workflow_menu import named
+from moot.flows.workflow_menu import named, remaining_in_words
 from moot.flows.workflow_state import Phase, Stage, WorkflowState
 from moot.surfaces.cli import screen
 from moot.surfaces.cli.failures import NEXT_STEPS, sentence
-from moot.surfaces.cli.menu_person import wrapped
+from moot.surfaces.cli.screen import wrapped
 from moot.surfaces.cli.terminal import Narrator, bill
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ class BrainstormNarrator(Narrator):
         if (told := self._state().open_tasks) and self._state().beneath is Stage.AT_OPEN_TASKS:
             screen.say(wrapped(told, 2))
         self._present()
+
+    def tell_next(self) -> None:
+        """Which workflow of the queue begins now."""
+        self._line(f"\nNext workflow: {self._state().brainstorm.description}", "bold")
 
     def tell(self, what: str) -> None:
         """What is going on outside, a line at a time."""
@@ -132,7 +136,7 @@ class BrainstormNarrator(Narrator):
             case WorkStashed() | BranchCreated():
                 self._tell_set_aside(event)
             case NextBegun():
-                self._line(f"\nNext workflow: {self._state().brainstorm.description}", "bold")
+                self.tell_next()
             case AttemptFailed(kind, message, raw):
                 if raw:
                     screen.say(raw)
@@ -171,8 +175,10 @@ class BrainstormNarrator(Narrator):
             case BatchRevised():
                 self._line(f"{_batch(state)}: the plan was revised")
             case BatchBuilt(complete, message, done, tasks):
-                self._line(f"{_batch(state)}: {done} of {tasks} tasks done")
-                if not complete:
+                skipped = "; what was skipped stays open in tasks.md" if complete and done < tasks else ""
+                self._line(f"{_batch(state)}: {done} of {tasks} tasks done{skipped}")
+                # The menu that follows says what happened, in a line.
+                if not complete and not (self.asks and "\n" not in message.strip()):
                     screen.say(wrapped(message, 2))
             case TaskRolledBack(files):
                 self._line(f"Rolled back: {', '.join(files) or 'nothing had changed'}")
@@ -183,8 +189,9 @@ class BrainstormNarrator(Narrator):
             case WorkflowFinalized():
                 stashed = "".join(f"\n{_stashed(stash)}" for stash in state.stashes)
                 self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", "bold")
+                screen.say("Look at what was built with git; moot commits nothing.", "dim")
             case Stopped():
-                self._line("Stopped. Everything is saved, and nothing more is asked of anybody.")
+                self._line("Stopped: nothing more is asked of anybody until you resume.")
 
     # -- what is laid out --------------------------------------------------------------------
 
@@ -200,7 +207,7 @@ class BrainstormNarrator(Narrator):
         match state.stage:
             case Stage.AT_REASSESSMENT:
                 return _left(state)
-            case Stage.FINISHED if state.waiting:
+            case Stage.FINISHED if len(state.waiting) > (1 if self.asks else 0):
                 return "Waiting in the queue: " + ", ".join(state.waiting)
             case Stage.BRAINSTORMING:
                 pass
@@ -309,5 +316,4 @@ def _left(state: WorkflowState) -> str:
     left = state.proposed or ()
     if not left:
         return f"{_progress(state)}. Nothing is left to do."
-    listed = "\n".join(words.parts(left, "Left"))
-    return f"{_progress(state)}. What is left:\n{listed}"
+    return f"{_progress(state)}. What is left:\n{remaining_in_words(state)}"

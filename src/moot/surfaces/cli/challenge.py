@@ -97,9 +97,10 @@ def _show(last: Challenged) -> None:
         f"Issues: {counts[Severity.HIGH]} high, {counts[Severity.MEDIUM]} medium, {counts[Severity.LOW]} low"
         f" ({in_words(last.matched)})"
     )
-    for issue in last.review.issues:
+    # By this number, an issue is dismissed.
+    for number, issue in enumerate(last.review.issues, start=1):
         where = f" [{issue.location}]" if issue.location else ""
-        screen.show(f"  {issue.severity:<6} {' '.join(issue.description.split())}{where}")
+        screen.show(f"  {number} {issue.severity:<6} {' '.join(issue.description.split())}{where}")
     screen.show(" ".join(last.review.summary.split()))
 
 

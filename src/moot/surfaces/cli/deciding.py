@@ -37,10 +37,12 @@ def approve(
         from moot.deciding import Deciding
         from moot.surfaces.cli import screen
 
+        deciding = Deciding(Changes(moot))
+        deciding.check_approval(change_id, because, screen.say)
         asked = f"approve '{change_id}' yourself, as it is now? (y or n)"
         if not await said_yes(answers, "approve", asked):
             return _left_alone(change_id, as_json=as_json)
-        phase = Deciding(Changes(moot)).approve(change_id, because, screen.say)
+        phase = deciding.approve(change_id, because, lambda _: None)
         if as_json:
             told = {"change": change_id, "phase": phase, "approvedBy": "person", "because": because}
             screen.show_json(told)
@@ -67,15 +69,18 @@ def dismiss(
         from moot.deciding import Deciding
         from moot.surfaces.cli import screen
 
-        asked = f"dismiss issue {issue} of '{change_id}'? (y or n)"
+        deciding = Deciding(Changes(moot))
+        found = deciding.dismissible(change_id, issue, because, screen.say)
+        described = f"{found.severity}: {' '.join(found.description.split())}"
+        asked = f"issue {issue} of '{change_id}', {described} Dismiss it? (y or n)"
         if not await said_yes(answers, "dismiss", asked):
             return _left_alone(change_id, as_json=as_json)
-        found = Deciding(Changes(moot)).dismiss(change_id, issue, because, screen.say)
+        found = deciding.dismiss(change_id, issue, because, lambda _: None)
         if as_json:
             told = {"severity": found.severity, "description": found.description, "because": because}
             screen.show_json({"change": change_id, "issue": issue, **told})
         else:
-            screen.show(f"Dismissed by you: {found.severity}: {' '.join(found.description.split())}")
+            screen.show(f"Dismissed by you: {described}")
             step = f"{called_as()} approve {change_id} --because …"
             screen.say(f"If nothing else is in the way, you can approve it yourself: {step}", "dim")
         return 0
@@ -84,7 +89,7 @@ def dismiss(
 
 
 def reopen(change_id: ChangeArgument, as_json: JsonOption = False, workspace: WorkspaceOption = None) -> None:
-    """Take a change up once more: it is proposed again, and has to be approved again."""
+    """Take a change up once more. It is proposed again, and has to be approved again."""
 
     async def command(moot: Moot) -> int:
         from moot.changes import Changes

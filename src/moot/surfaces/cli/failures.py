@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from moot.errors import (
@@ -20,7 +21,7 @@ from moot.surfaces.cli.running import called_as
 
 DONE, FAILED, USAGE, INTERRUPTED, STOPPED = 0, 1, 2, 130, 143
 
-_ANOTHER = "choose another with --model, or see `moot doctor`"
+_ANOTHER = "choose another model with --model (`moot doctor` says what there is)"
 
 NEXT_STEPS = {
     "KeyRefused": f"Check the API key in your environment, or {_ANOTHER}.",
@@ -35,16 +36,16 @@ NEXT_STEPS = {
     "ReplyRefused": f"Ask in other words, or {_ANOTHER}.",
     "ToolLoopTooLong": f"Try again, or {_ANOTHER}.",
     "DraftInvalid": f"Try again, or {_ANOTHER}. The raw reply is above.",
-    "FileDamaged": "Mend the file by hand; it was left as it is.",
-    "DefinitionInvalid": "Mend the file by hand; `moot personas new ID` writes a persona that works.",
+    "FileDamaged": "Fix the file by hand; it was left as it is.",
+    "DefinitionInvalid": "Fix the file by hand; `moot personas new ID` writes a persona that works.",
     "LockTimeout": "Wait for the other process to finish, then try again.",
-    "StoreFailed": "Mend that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
+    "StoreFailed": "Fix that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
     "ModelTooSmall": "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, install Codex or Claude Code, or name a "
     "larger model with --model; `moot doctor` says what is there.",
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
     "StillEnding": "Wait until that agent or test has ended, or end it yourself; then try again.",
-    "GitRefused": "Mend that, commit what is there, then go on with the same command.",
+    "GitRefused": "Fix that, commit what is there, then go on with the same command.",
     "AgentMissing": "Install or configure it, or choose another with --agent; auto takes what is there.",
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
     "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
@@ -60,7 +61,7 @@ def next_step(error: MootError) -> str:
             known = ", ".join(error.known)
             return f"There is: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
         case ProposalInvalid():
-            return f'Run `{called_as()} proposal {error.change_id} "…"` first, or mend the files by hand.'
+            return f'Run `{called_as()} proposal {error.change_id} "…"` first, or fix the files by hand.'
         case NotApproved():
             return f"Challenge it again: `{called_as()} challenge {error.change_id}`."
         case IllegalMove(allowed=allowed) if allowed:
@@ -99,3 +100,11 @@ def exit_code(error: MootError) -> int:
 def sentence(text: str) -> str:
     """With one full stop at its end."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def refusal(problem: str) -> str:
+    """Why an answer was not taken, for the person who gave it: the name of a field says nothing to them,
+    unless the whole of it is the problem."""
+    if found := re.match(r"(\w+): (?=((?:has|is|contains|must|names)\b)?)", problem):
+        problem = f"your {found[1]} {problem[found.end() :]}" if found[2] else problem[found.end() :]
+    return sentence(f"{problem[:1].upper()}{problem[1:]}")

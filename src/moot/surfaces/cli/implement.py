@@ -77,7 +77,7 @@ def implement(
                 screen.show(f"open  {task}")
             if built.problem:
                 screen.say(built.problem)
-                screen.say(f"Mend that, then go on with: {called_as()} implement {change_id}", "dim")
+                screen.say(f"Fix that, then go on with: {called_as()} implement {change_id}", "dim")
             elif not built.left:
                 screen.say(f"All tasks are done. Put it away with: {called_as()} archive {change_id}", "dim")
         return 1 if built.handover or built.problem else 0

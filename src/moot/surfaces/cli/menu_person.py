@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from moot.runner import Left
 from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import sentence
-from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.typed_ahead import TypedAhead
+from moot.surfaces.cli.failures import refusal
+from moot.surfaces.cli.screen import wrapped
+from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 HELP, BACK = "?", "B"
 _LONGEST_LABEL = 300
-_KEYS = (
+_CHOOSING = (
     "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
-    "Words can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`.",
-    "Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines.",
-    "The left arrow in an empty line goes back, where that can be.",
-    "Ctrl-D leaves: everything so far is saved, and `moot workflow resume` goes on where you were.",
+    "Words can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`."
 )
+_EDITING = "Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines."
+_GOING_BACK = "The left arrow in an empty line goes back."
+_LEAVING = "Ctrl-D leaves: everything so far is saved, and `moot workflow resume` goes on where you were."
 _STEPS = {
     "idea": "What you have in mind. The brainstormer assesses it, and you decide how much design it needs.",
     "uncommitted": "These files have changes that are not committed, and that are not of this workflow. To "
@@ -70,11 +70,15 @@ class MenuPerson:
             self._prompt = self._editor()
         screen.say()
         if problem:
-            screen.say(sentence(_first_capital(problem)))
+            screen.say(refusal(problem))
         self._show(ask)
         may_be_empty = any(option.key == "" for option in ask.options)
+        refused = self._typed_ahead.refused(problem)
+        # Where the words push the reason off the screen, it stands below them.
+        self._prompt.bottom_toolbar = refusal(problem) if problem and len(refused) > A_SCREENFUL else None
         while True:
-            typed = await self._typed(ask)
+            typed = self._typed_ahead.typed = await self._typed(ask, refused)
+            refused = ""
             if typed.strip() == HELP:
                 self._help(ask)
             elif typed.strip() or may_be_empty:
@@ -84,12 +88,15 @@ class MenuPerson:
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
         if problem:
-            screen.say(sentence(_first_capital(problem)))
+            screen.say(refusal(problem))
         return await self._typed_ahead.line(ask)
 
-    async def _typed(self, ask: AskPerson) -> str:
+    async def _typed(self, ask: AskPerson, beginning: str) -> str:
+        def ahead() -> None:
+            self._typed_ahead.hand_over(ask)
+
         try:
-            return str(await self._prompt.prompt_async(pre_run=lambda: self._typed_ahead.hand_over(ask)))
+            return str(await self._prompt.prompt_async(default=beginning, pre_run=ahead))
         except EOFError:
             raise Left from None
         except KeyboardInterrupt:
@@ -114,8 +121,9 @@ class MenuPerson:
     def _help(self, ask: AskPerson) -> None:
         if ask.step in _STEPS:
             screen.say(wrapped(_STEPS[ask.step]))
-        for line in _KEYS:
+        for line in _keys(ask):
             screen.say(wrapped(line), "dim")
+        screen.say()
         self._show(ask)
 
     # -- editing -----------------------------------------------------------------------------
@@ -156,18 +164,15 @@ class MenuPerson:
         return any(option.key == BACK for option in self._ask.options)
 
 
-def wrapped(text: str, indent: int = 0) -> str:
-    """Between words, to the width of the terminal; every line begins below the first."""
-    return "\n".join(_lines(text, indent))
-
-
-def _lines(text: str, indent: int) -> Iterator[str]:
-    for paragraph in visible(text).split("\n"):
-        own = len(paragraph) - len(paragraph.lstrip(" "))
-        margin = " " * min(indent + own, 24)
-        wrapping = Wrapping(screen.columns() - len(margin))
-        broken = wrapping.feed(paragraph.strip()) + wrapping.end()
-        yield from (f"{margin}{line}".rstrip() for line in broken.split("\n"))
+def _keys(ask: AskPerson) -> Iterator[str]:
+    """Those that do something here."""
+    if ask.options:
+        yield _CHOOSING
+    yield _EDITING
+    if any(option.key == BACK for option in ask.options):
+        yield _GOING_BACK
+    if ask.step in _STEPS and ask.step != "idea":
+        yield _LEAVING
 
 
 def _first_capital(text: str) -> str:

@@ -33,7 +33,7 @@ class Progress:
     def __call__(self, what: str) -> None:
         with self._writing:
             self._clear()
-            print(f"{visible(self._title)}: {visible(what)}", file=sys.stderr, flush=True)  # noqa: T201
+            screen.say(f"{self._title}: {what}")
             self._now = what
 
     def __exit__(

@@ -25,7 +25,7 @@ def proposal(
     model: ModelOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Draft a change: its proposal, specifications and tasks, from a description and a look at the workspace.
+    """Draft a change from a description. Its proposal, specifications and tasks fit the workspace.
 
     moot proposal feat-auth "Let people sign in with a passkey; passwords get phished."
     """

@@ -123,7 +123,7 @@ def run(
         code = failures.FAILED
     except OSError as error:
         screen.say(f"{error.filename or 'The system'}: {error.strerror or error}.")
-        screen.say("Nothing that was there before was changed. Mend that, then try again.")
+        screen.say("Nothing that was there before was changed. Fix that, then try again.")
         code = failures.FAILED
     raise typer.Exit(code)
 

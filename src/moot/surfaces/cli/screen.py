@@ -1,4 +1,5 @@
-"""Where words go: what was asked for to stdout, everything else to stderr."""
+"""Where words go: what was asked for to stdout, everything else to stderr. On a terminal, lines break between
+words."""
 
 from __future__ import annotations
 
@@ -6,11 +7,13 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from moot.surfaces.cli.plain import ACTING, visible
+from moot.surfaces.cli.plain import ACTING, Wrapping, visible, width
 
 Style = Literal["bold", "dim"]
+_MARK = re.compile(r"(?:\d{1,3}[.)]|[-*•]|\[[\w-]{1,8}\]) +")
 
 
 def interactive() -> bool:
@@ -20,12 +23,12 @@ def interactive() -> bool:
 
 def say(text: str = "", style: Style | None = None) -> None:
     """A line of the program's own."""
-    print(styled(text, style, sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
+    print(styled(_fitted(visible(text), sys.stderr), style, sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def show(text: str = "") -> None:
     """A line of the result."""
-    print(visible(text), flush=True)  # noqa: T201
+    print(_fitted(visible(text), sys.stdout), flush=True)  # noqa: T201
 
 
 def json_text(document: Any) -> str:
@@ -61,3 +64,35 @@ def columns() -> int:
         return min(os.get_terminal_size(sys.stdout.fileno()).columns, 88)
     except (OSError, ValueError):
         return 88
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Between words, to a comfortable measure; what a mark (`1.`, `-`, `[E]`) begins stays right of it."""
+    return "\n".join(line for one in visible(text).split("\n") for line in _lines(one, indent, columns()))
+
+
+def broken(text: str, columns: int) -> str:
+    """Lines that are too long for a terminal, between words; all others stay as they are."""
+    lines = text.split("\n")
+    return "\n".join(
+        part for line in lines for part in (_lines(line, 0, columns) if width(line) > columns else (line,))
+    )
+
+
+def _lines(line: str, indent: int, columns: int) -> Iterator[str]:
+    words = line.strip()
+    mark = found[0] if (found := _MARK.match(words)) else ""
+    margin = " " * min(indent + len(line) - len(line.lstrip(" ")), 24)
+    wrapping = Wrapping(columns - len(margin) - len(mark))
+    first, *more = (wrapping.feed(words[len(mark) :]) + wrapping.end()).split("\n")
+    yield f"{margin}{mark}{first}".rstrip()
+    yield from (f"{margin}{' ' * len(mark)}{part}".rstrip() for part in more)
+
+
+def _fitted(text: str, stream: Any) -> str:
+    if not stream.isatty():
+        return text
+    try:
+        return broken(text, os.get_terminal_size(stream.fileno()).columns or 80)
+    except (OSError, ValueError):
+        return text

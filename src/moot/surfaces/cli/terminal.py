@@ -9,9 +9,9 @@ from moot.flows.ask import AnswerFailed, AnswerGiven
 from moot.flows.flow import AskPersona
 from moot.runner import Left
 from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS, sentence
+from moot.surfaces.cli.failures import NEXT_STEPS, refusal, sentence
 from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.typed_ahead import TypedAhead
+from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
 from moot.texts.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TerminalPerson:
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
         if problem:
-            screen.say(sentence(problem))
+            screen.say(refusal(problem))
         return await self._typed_ahead.line(ask)
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
@@ -48,7 +48,7 @@ class TerminalPerson:
         leaves = ask.optional and not may_be_empty
         screen.say()
         if problem:
-            screen.say(sentence(problem))
+            screen.say(refusal(problem))
         screen.say(_asked(ask.expects), "bold")
         for option in ask.options:
             screen.say(f"  [{option.key or 'Enter'}] {option.label}", "dim")
@@ -59,13 +59,17 @@ class TerminalPerson:
         def ahead() -> None:
             self._typed_ahead.hand_over(ask)
 
+        refused = self._typed_ahead.refused(problem)
+        # Where the words push the reason off the screen, it stands below them.
+        self._prompt.bottom_toolbar = refusal(problem) if problem and len(refused) > A_SCREENFUL else None
         while True:
             try:
-                typed = str(await self._prompt.prompt_async("> ", pre_run=ahead))
+                typed = str(await self._prompt.prompt_async("> ", default=refused, pre_run=ahead))
             except EOFError:
                 raise Left from None
             except KeyboardInterrupt:
                 raise Left(interrupted=True) from None
+            self._typed_ahead.typed, refused = typed, ""
             if typed.strip() or may_be_empty:
                 return typed
             if leaves:

@@ -1,4 +1,5 @@
-"""What is typed while no prompt reads from the terminal: nothing of it is lost, and a line can interrupt.
+"""What is typed while no prompt reads from the terminal, or was refused: nothing of it is lost, and a line
+can interrupt.
 
 Knows the terminal and the editor's keys. Refuses to know what a line means, and whether it was taken: what
 was not is typed once more at the next prompt of the same step.
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     from moot.flows.flow import AskPerson
 
 _CTRL_D = "\x04"
+_MANY_WORDS = 60
+A_SCREENFUL = 1_000
 
 
 class TypedAhead:
     def __init__(self) -> None:
         self._kept: list[KeyPress] = []
         self._kept_for = ""
+        self.typed = ""
+        """What was answered last."""
+
+    def refused(self, problem: str | None) -> str:
+        """What stands in the line already where the last answer was not taken: many words, to be edited. A
+        few are sooner typed again."""
+        return self.typed if problem and len(self.typed) >= _MANY_WORDS else ""
 
     async def line(self, ask: AskPerson) -> str:
         """The next that says something. Raises Left at Ctrl-D."""

@@ -42,8 +42,8 @@ def validate_challenge(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Check the reviews in a change's proposal: their format, their verdicts, what contradicts them, and
-    whether moot made them."""
+    """Check the reviews in a change's proposal. A review has a format, a verdict that its issues do not
+    contradict, and was made by moot."""
 
     async def command(moot: Moot) -> int:
         from moot.changes import Changes
@@ -108,7 +108,8 @@ def _report(
     else:
         for finding in found:
             screen.show(f"{finding.file}:{finding.line}: {finding.level}: {finding.message}")
-        screen.show(f"{len(bad)} to mend." if bad else f"Change '{change_id}' is valid.")
+        problems = f"{len(bad)} problem{'' if len(bad) == 1 else 's'} to fix."
+        screen.show(problems if bad else f"Change '{change_id}' is valid.")
     if bad:
-        screen.say(f"Mend the files by hand, or run: {called_as()} {fix}", "dim")
+        screen.say(f"Fix the files by hand, or run: {called_as()} {fix}", "dim")
     return 1 if bad else 0
