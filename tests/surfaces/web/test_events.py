@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,7 @@ import pytest
 from moot.application import Moot
 from moot.store import open_store, sqlite_url
 from moot.surfaces.web.app import create_app
-from tests.stub.script import Behaviour
+from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
 from tests.surfaces.web.server import DECISION, Server, a_board, serving
 
@@ -49,10 +50,17 @@ def sessions(server: Server, stub: StubServer, folder: Path) -> Events:
     stub.on(lambda asked: asked.schema is not None, Behaviour(status=400, error_message="no brief today"))
     told += server.session()
     stub.reset()
-    a_board(stub, pace=30, words="word " * 10)
+    carried_on = threading.Event()
+
+    def answer(_: Recorded) -> Behaviour:
+        assert carried_on.wait(60)
+        return Behaviour(text="Not yet.")
+
+    stub.default = answer
     with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
         begun = next(events)
         asyncio.run(_carry_on(folder, begun["sessionId"]))
+        carried_on.set()
         told += [begun, *events]
     return told
 
