@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextvars import ContextVar
+from functools import cached_property
 from typing import cast
 
 import aiohttp
@@ -37,12 +39,16 @@ class Transport(httpx2.AsyncBaseTransport):
 
     def __init__(self, max_connections: int) -> None:
         self._max_connections = max_connections
-        self._ssl = httpx2.create_ssl_context()
         self._made: aiohttp.ClientSession | None = None
+
+    @cached_property
+    def _ssl(self) -> ssl.SSLContext:
+        """Takes a while to make, and a server on this machine needs none."""
+        return httpx2.create_ssl_context()
 
     def _session(self) -> aiohttp.ClientSession:
         if self._made is None:
-            connector = aiohttp.TCPConnector(limit=self._max_connections, ssl=self._ssl)
+            connector = aiohttp.TCPConnector(limit=self._max_connections)
             self._made = aiohttp.ClientSession(
                 connector=connector,
                 auto_decompress=False,
@@ -71,6 +77,7 @@ class Transport(httpx2.AsyncBaseTransport):
                     data=body or None,
                     allow_redirects=False,
                     timeout=timeout,
+                    ssl=self._ssl if request.url.scheme == "https" else True,
                 )
         headers = [pair for pair in response.raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
         return httpx2.Response(
