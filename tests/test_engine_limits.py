@@ -14,7 +14,7 @@ import pytest
 
 from moot.config import Limits, ServerSettings
 from moot.engine import Engine, Live
-from moot.engine.feed import KEEP_FRAMES, Feed
+from moot.engine.feed import BATCH_BYTES, KEEP_FRAMES, Feed
 from moot.errors import LimitReached
 from moot.flows.board_events import BoardConvened, BoardEvent, DecisionPresented, Member
 from moot.flows.board_state import Step
@@ -198,6 +198,27 @@ def test_a_listener_who_falls_behind_reads_on_from_the_store(tmp_path: Path) -> 
                 for frame in batch
             ]
             assert again == list(range(18, total + 1))
+
+    run(main())
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["in memory", "in the store"])
+def test_however_much_there_is_a_listener_is_handed_little_at_once(
+    tmp_path: Path,
+    kept: bool,
+) -> None:
+    async def main() -> None:
+        async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
+            session = await store.create("board", "t")
+            feed = Feed()
+            frames = [Frame(session.id, seq, b"x" * 10_000) for seq in range(1, 51)]
+            await store.append_frames(frames)
+            feed.tell(frames)
+            if not kept:
+                feed.drop()
+            batches = [batch async for batch in feed.after(0, store, session.id, lambda: True)]
+            assert [frame for batch in batches for frame in batch] == frames
+            assert max(len(batch) for batch in batches) * 10_000 < BATCH_BYTES + 10_000
 
     run(main())
 

@@ -15,6 +15,9 @@ KEEP_FRAMES = 1000
 """Some seconds of a board."""
 
 ROWS_AT_ONCE = 100
+BATCH_BYTES = 64 * 1024
+"""About as much is handed to a listener at once: it waits in memory until they have read it, for each of
+them."""
 
 
 class Feed:
@@ -74,6 +77,7 @@ class Feed:
                 # Only numbers are left of them: they have been cleared away. Not so those written meanwhile.
                 seq = newest
                 continue
+            batch = _portion(batch)
             seq = batch[-1].seq
             yield batch
             del batch  # It would be kept until the next one comes, which may be long.
@@ -93,3 +97,12 @@ class Feed:
         if not self._kept or self._kept[0].seq > seq + 1:
             return ()
         return self._kept[seq + 1 - self._kept[0].seq :]
+
+
+def _portion(frames: Sequence[Frame]) -> Sequence[Frame]:
+    size = 0
+    for number, frame in enumerate(frames, 1):
+        size += len(frame.body)
+        if size >= BATCH_BYTES:
+            return frames[:number]
+    return frames

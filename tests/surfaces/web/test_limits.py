@@ -96,6 +96,6 @@ def ask_and_do_not_read(client: socket.socket, server: Server, session: str) -> 
 
 
 def memory(server: Server) -> int:
-    """What the server holds, in bytes."""
-    pages = Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * 4096
+    """What the server holds, in bytes, without the files that it has mapped."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon:")) * 1024
