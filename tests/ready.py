@@ -170,7 +170,12 @@ def _load() -> None:
     for module in pkgutil.walk_packages(moot.__path__, "moot."):
         if module.name not in _NOT_LOADED:
             importlib.import_module(module.name)
-    for name in ("openai", "anthropic", "aiosqlite", "sqlalchemy.dialects.sqlite.aiosqlite"):
+    for name in (
+        "openai.resources.chat.completions",
+        "anthropic.resources.messages",
+        "aiosqlite",
+        "sqlalchemy.dialects.sqlite.aiosqlite",
+    ):
         importlib.import_module(name)
     load_library()
     gc.freeze()
