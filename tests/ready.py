@@ -226,7 +226,8 @@ def _attend(connection: socket.socket) -> NoReturn:
 
 def _end_with(connection: socket.socket, program: int) -> None:
     connection.recv(1)
-    os.kill(program, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(program, signal.SIGKILL)
 
 
 def _become(
