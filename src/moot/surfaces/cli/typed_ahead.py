@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from moot.flows.flow import AskPerson
 
 _CTRL_D = "\x04"
-_MANY_WORDS = 60
+_WORTH_EDITING = 60
+"""Characters; fewer are sooner typed again."""
 A_SCREENFUL = 1_000
 
 
@@ -34,7 +35,7 @@ class TypedAhead:
     def refused(self, problem: str | None) -> str:
         """What stands in the line already where the last answer was not taken: many words, to be edited. A
         few are sooner typed again."""
-        return self.typed if problem and len(self.typed) >= _MANY_WORDS else ""
+        return self.typed if problem and len(self.typed) >= _WORTH_EDITING else ""
 
     async def line(self, ask: AskPerson) -> str:
         """The next that says something. Raises Left at Ctrl-D."""
