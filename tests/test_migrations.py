@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,16 @@ def shape(url: str) -> object:
     )
 
 
+@contextmanager
+def serving_old(folder: Path, stub: StubServer, database: str) -> Iterator[Server]:
+    """A server that keeps the frames of the stored databases, however long ago they were written."""
+    settings = folder / "config" / "moot"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text("[server]\nkeep_frames_hours = 500_000\n", encoding="utf-8")
+    with serving(folder, stub, "--database", database) as server:
+        yield server
+
+
 def resumed(server: Server, session: str, after: int) -> list[dict[str, Any]]:
     path = f"/api/board/sessions/{session}/events"
     with server.streaming("GET", path, headers={"Last-Event-ID": str(after)}) as events:
@@ -147,7 +158,7 @@ def test_sessions_of_an_old_database_are_listed_exported_and_told_whole(
 ) -> None:
     a_board(stub)
     told = frames(old)
-    with serving(tmp_path, stub, "--database", old) as server:
+    with serving_old(tmp_path, stub, old) as server:
         listed = {one["id"]: one for one in server.get("/api/board/sessions").json()["sessions"]}
         assert listed.keys() == told.keys()
         whole = next(id_ for id_, events in told.items() if events[-1]["type"] == "session_complete")
@@ -168,7 +179,7 @@ def test_a_session_that_was_cut_off_under_the_old_schema_goes_on(
     a_board(stub)
     told = frames(old)
     cut_off = next(id_ for id_, events in told.items() if events[-1]["type"] != "session_complete")
-    with serving(tmp_path, stub, "--database", old) as server:
+    with serving_old(tmp_path, stub, old) as server:
         events = resumed(server, cut_off, 0)
         before = told[cut_off]
         assert events[: len(before)] == before
