@@ -26,6 +26,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -164,19 +165,28 @@ def _ready() -> _Ready:
 
 
 def _load() -> None:
+    import typer.main
+
     import moot
     from moot.personas import load_library
+    from moot.surfaces.cli.main import app
 
     for module in pkgutil.walk_packages(moot.__path__, "moot."):
         if module.name not in _NOT_LOADED:
             importlib.import_module(module.name)
     for name in (
-        "openai.resources.chat.completions",
+        "openai.resources.chat.chat",
         "anthropic.resources.messages",
         "aiosqlite",
+        "importlib.readers",
+        "prompt_toolkit.shortcuts",
+        "ruamel.yaml.mergevalue",
         "sqlalchemy.dialects.sqlite.aiosqlite",
     ):
         importlib.import_module(name)
+    # Typer makes its commands at each call, from forty functions' signatures.
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(app)
     load_library()
     gc.freeze()
 
@@ -261,13 +271,31 @@ def _become(
         setattr(sys, f"__{name}__", stream)
     sys.path[0] = cwd
     sys.argv = ["moot", *arguments]
-    if script:
-        sys.argv[0] = str(_SCRIPTS / script)
-        sys.modules["__main__"].__package__ = None
-        {"moot": main.main, "agentd": main.agentd}[script]()
-    else:
-        runpy.run_module("moot", run_name="__main__", alter_sys=True)
-    sys.exit(0)
+    try:
+        if script:
+            sys.argv[0] = str(_SCRIPTS / script)
+            sys.modules["__main__"].__package__ = None
+            {"moot": main.main, "agentd": main.agentd}[script]()
+        else:
+            runpy.run_module("moot", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            raise
+        _exit(end.code or 0)
+    _exit(0)
+
+
+def _exit(code: int) -> NoReturn:
+    """End as the interpreter does, but leave the memory to the system: to free every object by itself takes
+    longer than most commands, for each is on a page that has to be copied first."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)
+    os._exit(code & 255)
 
 
 def _stand_in(address: str, arguments: list[str]) -> NoReturn:

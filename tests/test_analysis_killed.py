@@ -142,8 +142,8 @@ class World:
             asked = self._recording
             self.moments.append(Moment(folder, len(asked.calls), len(asked.asked), what))
 
-    def files(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in sorted(self.item.iterdir())}
+    def files(self, folder: Path | None = None) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in sorted((folder or self.item).iterdir())}
 
     def restore(self, moment: Moment, more: bytes = b"") -> None:
         shutil.rmtree(self.item)
@@ -151,16 +151,16 @@ class World:
         with (self.item / "session.jsonl").open("ab") as log:
             log.write(more)
 
-    def run(self, *, recording: bool = False) -> Players:
-        """As a process of its own would: all that it has is the files."""
+    def run(self, *, recording: bool = False, events: int | None = None) -> Players:
+        """As a process of its own would: all that it has is the files. It may stop after some events."""
         players = Players()
         self._recording = players if recording else None
-        self.loop.run(self._run(players))
+        self.loop.run(self._run(players, events))
         return players
 
-    async def _run(self, players: Players) -> None:
+    async def _run(self, players: Players, events: int | None) -> None:
         _with_model(self.moot, players)
-        watcher = Watcher(self, players)
+        watcher = Watcher(self, players, events)
         analysis = await Analyses(self.moot).analysis("Offline mode", "", players, watcher, lambda _: None)
         watcher.follow(analysis)
         players.state = analysis.state
@@ -168,9 +168,10 @@ class World:
 
 
 class Watcher:
-    def __init__(self, world: World, players: Players) -> None:
+    def __init__(self, world: World, players: Players, events: int | None) -> None:
         self._world = world
         self._players = players
+        self._events_left = events
         self._analysis: analyses.Analysis | None = None
 
     def follow(self, analysis: analyses.Analysis) -> None:
@@ -184,6 +185,10 @@ class Watcher:
         assert self._analysis is not None
         self._players.state = self._analysis.state
         self._world.remember(f"after {type(event).__name__}")
+        if self._events_left is not None:
+            self._events_left -= 1
+            if self._events_left == 0:
+                raise Left
 
 
 def _with_model(moot: Moot, players: Players) -> None:
@@ -220,19 +225,27 @@ def test_killed_at_any_event_it_goes_on_to_the_same_end_and_asks_nobody_twice(wo
     assert log.count(b"RoundtableOpened") == log.count(b"ElaborationRecorded") == 2
     assert whole["meta.json"].count(AT.encode()) == 4, "when each was opened, and when it was written down"
     assert len(world.moments) > 60
-    for moment in world.moments:
+    end = Moment(world.item, len(undisturbed.calls), len(undisturbed.asked), "the end")
+    reached = {len(world.files(moment.folder)["session.jsonl"]): moment for moment in reversed(world.moments)}
+    for number, moment in enumerate(world.moments):
         logged = (moment.folder / "session.jsonl").read_bytes()
         assert log.startswith(logged)
         following = log[len(logged) :].split(b"\n")[0]
+        # All that a process has is the files: whoever comes to those of the next moments comes to the end.
+        events = None if number % 8 == 0 else 2
         # In the middle of the line that would have been next, and with none of it.
         for cut in {0, len(following) // 2}:
             world.restore(moment, following[:cut])
-            again = world.run()
+            again = world.run(events=events)
             where = f"{moment.what}, {cut} bytes of the next"
-            assert world.files() == whole, where
+            now = world.files()
+            is_at_end = now["session.jsonl"] == log
+            assert is_at_end or events, where
+            at = end if is_at_end else reached[len(now["session.jsonl"])]
+            assert now == (whole if is_at_end else world.files(at.folder)), where
             # What was done and not logged has been asked of the program only, and that is free.
-            assert again.calls == undisturbed.calls[moment.calls :], where
-            assert again.asked == undisturbed.asked[moment.answers :], where
+            assert again.calls == undisturbed.calls[moment.calls : at.calls], where
+            assert again.asked == undisturbed.asked[moment.answers : at.answers], where
 
 
 def test_a_log_that_is_whole_needs_nobody(world: World) -> None:
