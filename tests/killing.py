@@ -7,6 +7,7 @@ AssertionError, with the step; what it prints at the end is how many steps there
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import shutil
@@ -367,6 +368,7 @@ def main(name: str, place: Path) -> int:
     # Once to its end: children that have nothing left to import are quick.
     shutil.copytree(prepared.place, place / "warm")
     asyncio.run(COMMANDS[name](place / "warm").run())
+    gc.freeze()
     for step in itertools.count(1):
         assert threading.active_count() == 1
         here = place / str(step)

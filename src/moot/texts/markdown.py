@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 
 from markdown_it import MarkdownIt
@@ -115,7 +116,9 @@ def _parser() -> MarkdownIt:
 _PARSER = _parser()
 
 
+@lru_cache(maxsize=16)
 def parse(text: str) -> Document:
+    """Remembers the last: one command asks about the same few texts thirty times."""
     body = frontmatter.body_start(text)
     breaks = [found.end() for found in LINE_BREAK.finditer(text)]
     # Empty lines in place of the front matter keep the parser's line numbers those of the file.

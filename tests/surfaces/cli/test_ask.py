@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.ready import Popen
+from tests.ready import Popen, stand_in
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.surfaces.cli.command import MOOT, environment, moot
@@ -139,9 +139,10 @@ def test_ctrl_c_closes_the_stream_saves_and_exits_130(stub: StubServer, tmp_path
 
 
 def terminal(*arguments: str, env: dict[str, str], cwd: Path) -> pexpect.spawn[str]:
+    program, *rest = stand_in(*arguments)
     return pexpect.spawn(
-        MOOT[0],
-        [*MOOT[1:], *arguments],
+        program,
+        rest,
         # pexpect answers no questions about the cursor, as terminals do.
         env={**env, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"},
         cwd=str(cwd),

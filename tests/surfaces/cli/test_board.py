@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 from moot.flows.board_events import BoardStopped
-from tests.ready import Popen
+from tests.ready import Popen, stand_in
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.surfaces.board_session import events, keep
@@ -471,9 +471,10 @@ def test_what_advisors_say_cannot_take_over_the_terminal(mode: str, stub: StubSe
 
 
 def terminal(*arguments: str, env: dict[str, str], cwd: Path) -> pexpect.spawn[str]:
+    program, *rest = stand_in("board", *arguments)
     return pexpect.spawn(
-        MOOT[0],
-        [*MOOT[1:], "board", *arguments],
+        program,
+        rest,
         # pexpect answers no questions about the cursor, as terminals do.
         env={**env, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"},
         cwd=str(cwd),
