@@ -1,1 +1,0 @@
-"""The files of a repository: where they are, which paths are safe, and writes that lose nothing."""
