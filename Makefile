@@ -4,7 +4,7 @@
 PYTHON     ?= python3
 VENV       := .venv
 BIN        := $(VENV)/bin
-PAGE       := src/moot/surfaces/web/static/index.html
+PAGE       := src/moot/web/static/index.html
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
@@ -112,4 +112,4 @@ lock: install    ## Pin the newest versions that pyproject.toml allows.
 	  --group bench --output-file requirements-bench.lock
 
 clean:           ## Remove the environment and all caches.
-	rm -rf $(VENV) .venv-bench .clients web/node_modules src/moot/surfaces/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .venv-bench .clients web/node_modules src/moot/web/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 
 from bench.processes import PEERS, Process, module, moot
-from tests.postgres import running_postgresql
+from tests.support.postgres import running_postgresql
 
 REFERENCE = "pass-through"
 SQLITE, POSTGRESQL = "moot, SQLite", "moot, PostgreSQL"

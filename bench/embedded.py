@@ -10,18 +10,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from moot.conversation import PERSON, Conversation
+from moot.ask import prompts
+from moot.ask.flow import AskState, Step
+from moot.core.conversation import PERSON, Conversation
 from moot.errors import StreamBroken
-from moot.flows.ask import AskState, Step
-from moot.gateway.local import LocalProvider
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.gateway.prices import FREE
-from moot.gateway.protocol import Call, Schema, UserSaid, deaf
-from moot.gateway.weights import find_weights
-from moot.personas import Persona, load_library
-from moot.prompting import ask
-from moot.speech import Reply
+from moot.llm.embedded.engine import LocalProvider
+from moot.llm.embedded.weights import find_weights
+from moot.llm.messages import Reply
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.prices import FREE
+from moot.llm.protocol import Call, Schema, UserSaid, deaf
+from moot.personas.library import Persona, load_library
 
 QUESTION = "Should we rewrite our billing service in Rust this quarter?"
 DRAFTS = 50
@@ -52,7 +52,7 @@ def _memory_mb() -> float:
 async def _answer(model: Model, persona: Persona) -> Reply:
     said = Conversation().said(PERSON, Step.QUESTION, QUESTION)
     state = AskState(Step.ANSWER, persona.id, "local", said)
-    return await model.stream(ask.answer(state, persona, small=True))
+    return await model.stream(prompts.answer(state, persona, small=True))
 
 
 async def _is_valid(provider: LocalProvider, shape: type[BaseModel]) -> bool:

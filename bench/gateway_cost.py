@@ -13,11 +13,11 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from bench.harness import Measure, cpu, show, side_by_side, stub_process
-from moot.gateway.anthropic_wire import AnthropicProvider
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.gateway.openai_wire import OpenAIProvider
-from moot.speech import Request, UserSaid
+from moot.llm.anthropic import AnthropicProvider
+from moot.llm.messages import Request, UserSaid
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.openai import OpenAIProvider
 
 STREAMS = 8
 TOKENS = 200

@@ -18,7 +18,7 @@ import msgspec
 
 from bench.fast_stub import Script
 from bench.harness import ROOT
-from tests.surfaces.cli.command import MOOT, environment
+from tests.support.command import MOOT, environment
 
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
 _OF_MODELS = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OTEL_")

@@ -12,13 +12,19 @@ from unittest import mock
 
 from docs.typescript import wire_types
 
-from moot.flows import analysis, ask, board, brainstorm, change, roundtable, workflow
-from moot.personas import load_library
-from moot.surfaces.cli.main import app
-from moot.surfaces.web.app import create_app
+from moot.analysis import flow
+from moot.ask import flow as ask
+from moot.board import flow as board
+from moot.brainstorm import flow as brainstorm
+from moot.changes import phases
+from moot.cli.main import app
+from moot.personas.library import load_library
+from moot.roundtable import flow as roundtable
+from moot.web.app import create_app
+from moot.workflow import flow as workflow
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 DOCS = Path(__file__).parent
 WEB = DOCS.parent / "web"
@@ -74,9 +80,9 @@ COMMANDS = (
 FLOWS: Mapping[str, Mapping[Any, Any]] = {
     "ask": ask.TRANSITIONS,
     "board": board.TRANSITIONS,
-    "analysis": analysis.TRANSITIONS,
+    "analysis": flow.TRANSITIONS,
     "roundtable": roundtable.TRANSITIONS,
-    "change": change.TRANSITIONS,
+    "change": phases.TRANSITIONS,
     "brainstorm": brainstorm.TRANSITIONS,
     "workflow": workflow.TRANSITIONS,
 }

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import running_stub
-from tests.surfaces.web.server import serving
+from tests.support.server import serving
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from moot.texts.small_model import SMALL_MODEL
+from moot.text.small_model import SMALL_MODEL
 
 Schema = dict[str, Any]
 

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from moot.gateway.weights import BUILTIN_SHA256
+from moot.llm.embedded.weights import BUILTIN_SHA256
 from supply.locks import Part, page_parts, python_parts
 
 

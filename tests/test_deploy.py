@@ -16,8 +16,8 @@ import pytest
 from ruamel.yaml import YAML
 from typer.main import get_command
 
+from moot.cli.main import app
 from moot.config import parse
-from moot.surfaces.cli.main import app
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
@@ -102,8 +102,8 @@ def test_the_files_that_compose_names_are_there() -> None:
 def test_probes_ask_for_what_there_is() -> None:
     from typing import cast
 
-    from moot.application import Moot
-    from moot.surfaces.web.app import create_app
+    from moot.app import Moot
+    from moot.web.app import create_app
 
     paths = create_app(cast("Moot", None)).openapi()["paths"]
     (server,) = (

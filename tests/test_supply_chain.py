@@ -13,7 +13,7 @@ import pytest
 from supply import audit
 from supply.locks import page_parts, python_parts
 
-from moot.surfaces.web.pages import PAGE
+from moot.web.pages import PAGE
 
 ROOT = Path(__file__).parent.parent
 

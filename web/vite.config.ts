@@ -8,7 +8,7 @@ const api = process.env["MOOT_API"] ?? "http://127.0.0.1:8642";
 export default defineConfig({
   plugins: [react(), thirdPartyNotices()],
   build: {
-    outDir: fileURLToPath(new URL("../src/moot/surfaces/web/static", import.meta.url)),
+    outDir: fileURLToPath(new URL("../src/moot/web/static", import.meta.url)),
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

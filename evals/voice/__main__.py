@@ -13,7 +13,7 @@ from evals.voice import transcripts
 from evals.voice.identification import GOAL, Result, Sample, identify
 from evals.voice.transcripts import Transcript
 from moot.errors import MootError
-from moot.personas import load_library
+from moot.personas.library import load_library
 
 EXAMPLES = Path(__file__).with_name("examples")
 _CONFIDENCE = 1.96

@@ -1,5 +1,5 @@
 """`python -m moot`."""
 
-from moot.surfaces.cli.main import main
+from moot.cli.main import main
 
 main()

@@ -27,7 +27,7 @@ from moot.errors import (
     UnsafePath,
     UserMistake,
 )
-from moot.workspace.layout import Workspace, find_workspace
+from moot.files.layout import Workspace, find_workspace
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
@@ -35,22 +35,22 @@ E = TypeVar("E", bound="Event")
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from moot.analysis.steps import Steps
+    from moot.ask.flow import AskEvent, AskState
     from moot.config import Config
-    from moot.engine.leased import LeasedSession
-    from moot.flows.ask import AskEvent, AskState
-    from moot.flows.flow import Event, Flow
-    from moot.gateway.gateway import Gateway
-    from moot.gateway.names import ModelName, Speaker
-    from moot.gateway.prices import Pricing
-    from moot.gateway.weights import Entry, Pulled, Weights
-    from moot.ledger import Line
-    from moot.meter import Meter
-    from moot.people import People
-    from moot.personas import Library, Persona
-    from moot.runner import Listener, Person, Runner, Speak
-    from moot.speaking import Prompts
-    from moot.steps import Steps
-    from moot.store import Logged, Session, Store
+    from moot.core.flow import Event, Flow
+    from moot.core.meter import Meter
+    from moot.core.model_effects import Prompts
+    from moot.core.runner import Listener, Person, Runner, Speak
+    from moot.llm.embedded.weights import Entry, Pulled, Weights
+    from moot.llm.names import ModelName, Speaker
+    from moot.llm.prices import Pricing
+    from moot.llm.registry import Gateway
+    from moot.personas.library import Library, Persona
+    from moot.server.lease import LeasedSession
+    from moot.store.ledger import Line
+    from moot.store.people import People
+    from moot.store.sessions import Logged, Session, Store
 
     AskConversation: TypeAlias = "Conversation[AskState, AskEvent]"
 
@@ -162,7 +162,7 @@ class Moot:
     @property
     def library(self) -> Library:
         """As the files of the workspace say now: they are read again when one of them has changed."""
-        from moot.personas import load_library, stamps
+        from moot.personas.library import load_library, stamps
 
         root = self.workspace.library
         seen = stamps(root / "personas", root / "panels")
@@ -173,8 +173,8 @@ class Moot:
     @property
     def steps(self) -> Steps:
         """Of analyses, as the files of the workspace say now: they are read again like the library."""
-        from moot.personas import stamps
-        from moot.steps import load_steps
+        from moot.analysis.steps import load_steps
+        from moot.personas.library import stamps
 
         folder, library = self.workspace.steps, self.library
         seen = (library, stamps(folder))
@@ -189,7 +189,7 @@ class Moot:
 
     @cached_property
     def database(self) -> str:
-        from moot.store import sqlite_url
+        from moot.store.sessions import sqlite_url
 
         said = self._options.database or self._env.get("MOOT_DATABASE")
         return said or sqlite_url(platformdirs.user_data_path("moot") / "moot.sqlite3")
@@ -197,7 +197,7 @@ class Moot:
     @property
     def database_file(self) -> Path | None:
         """The SQLite file, where sessions are kept in one."""
-        from moot.database_file import sqlite_file
+        from moot.store.sqlite_file import sqlite_file
 
         return sqlite_file(self.database)
 
@@ -208,7 +208,7 @@ class Moot:
 
     @cached_property
     def gateway(self) -> Gateway:
-        from moot.gateway.gateway import Gateway
+        from moot.llm.registry import Gateway
 
         gateway = Gateway(
             self.config, self._env, cache=self.weights_folder, flag=self._options.model, meter=self.meter
@@ -218,7 +218,7 @@ class Moot:
 
     async def store(self) -> Store:
         if self._store is None:
-            from moot.store import open_store
+            from moot.store.sessions import open_store
 
             workspace = str(self.workspace.root.resolve())
             self._store = await self._stack.enter_async_context(open_store(self.database, workspace))
@@ -229,8 +229,8 @@ class Moot:
     @cached_property
     def meter(self) -> Meter:
         """Counts what models cost, and stops at what the user allows to be spent."""
-        from moot.gateway import names
-        from moot.meter import Meter
+        from moot.core.meter import Meter
+        from moot.llm import names
 
         def pricing(model: str) -> Pricing:
             try:
@@ -242,13 +242,13 @@ class Moot:
         return Meter(self.store, self.config.user.limits, pricing)
 
     async def people(self, admin_token: str | None = None) -> People:
-        from moot.people import People
+        from moot.store.people import People
 
         return People(await self.store(), admin_token)
 
     def back_up(self, target: Path, *, force: bool) -> None:
         """Copies the database to a file, while others use it."""
-        from moot.database_file import back_up
+        from moot.store.sqlite_file import back_up
 
         file = self.database_file
         if file is None:
@@ -277,15 +277,15 @@ class Moot:
 
     def system_prompt(self, persona: Persona) -> str:
         """What a model is told about who it is."""
-        from moot.prompting.parts import system_prompt
+        from moot.prompts.template import system_prompt
 
         return system_prompt(persona)
 
     def new_persona(self, persona_id: str, name: str | None) -> Path:
         """Writes a persona file to fill in. One that is there is left alone."""
-        from moot.personas import scaffold
-        from moot.workspace.paths import Root, valid_id
-        from moot.workspace.writing import locked, write_atomic
+        from moot.files.atomic import locked, write_atomic
+        from moot.files.paths import Root, valid_id
+        from moot.personas.library import scaffold
 
         wanted = self.workspace.personas / f"{valid_id(persona_id, 'persona id')}.md"
         file = Root(self.workspace.root).resolve(str(wanted.relative_to(self.workspace.root)))
@@ -308,13 +308,13 @@ class Moot:
 
     async def warm_up(self) -> None:
         """Loads what the board's first word would wait for."""
-        from moot.gateway.names import Speaker
+        from moot.llm.names import Speaker
 
         await self.gateway.warm_up(Speaker("advisor"))
 
     def other_speakers(self) -> list[Speaker]:
         """Roles and personas that have a wish of their own."""
-        from moot.gateway.names import Speaker
+        from moot.llm.names import Speaker
 
         settings = (self.config.workspace.models, self.config.user.models)
         roles = sorted({role for models in settings for role in models.roles})
@@ -324,12 +324,12 @@ class Moot:
 
     @property
     def catalogue(self) -> Sequence[Entry]:
-        from moot.gateway.weights import CATALOGUE
+        from moot.llm.embedded.weights import CATALOGUE
 
         return CATALOGUE
 
     def pulled(self) -> Sequence[Weights]:
-        from moot.gateway.weights import pulled_weights
+        from moot.llm.embedded.weights import pulled_weights
 
         return pulled_weights(self.weights_folder)
 
@@ -337,7 +337,7 @@ class Moot:
         self, name: str, progress: Callable[[int, int], None], sha256: str | None = None
     ) -> Pulled:
         """`sha256` is a checksum that the caller knows from elsewhere."""
-        from moot.gateway import weights
+        from moot.llm.embedded import weights
 
         known = {entry.name: entry for entry in weights.CATALOGUE}
         if name not in known:
@@ -388,7 +388,7 @@ class Moot:
 
     async def take_up(self, flow: Flow[S, E], session_id: str | None, part: Part) -> Conversation[S, E]:
         """A session taken up again: by id, or, without one, the latest."""
-        from moot.gateway import names
+        from moot.llm import names
 
         store = await self.store()
         if session_id is None:
@@ -407,7 +407,7 @@ class Moot:
     async def _conversation(
         self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
     ) -> Conversation[S, E]:
-        from moot.engine.leased import LeasedSession
+        from moot.server.lease import LeasedSession
 
         tiny, start = self.gateway.named(model).small, part.start
         leased = LeasedSession(
@@ -429,19 +429,19 @@ class Moot:
 
     async def speaking(self, model: ModelName, prompts: Prompts, session: str) -> Speak:
         """A performer of the model effects of one session, on whose account they are."""
-        from moot.speaking import on_account, speaking
+        from moot.core.model_effects import on_account, speaking
 
         speak = on_account(session, speaking(lambda: self.library, self.gateway, model, prompts))
         limits = self.config.user.limits
         if not limits.model_calls:
             return speak
-        from moot.engine.caps import Caps
+        from moot.core.limits import Caps
 
         return Caps(limits, None).around(speak, str(model))
 
     async def spending(self) -> dict[str, list[Line]]:
         """What models have cost: by day, and of today by session and by model."""
-        from moot.ledger import Ledger, today
+        from moot.store.ledger import Ledger, today
 
         await self.meter.settle_abandoned()
         ledger = Ledger(await self.store())
@@ -459,8 +459,8 @@ class Moot:
         self, persona: str, question: str | None, person: Person, listener: Listener
     ) -> AskConversation:
         """A new conversation with one persona."""
-        from moot.flows.ask import ASK, AskOpened, QuestionAsked
-        from moot.gateway.names import Speaker
+        from moot.ask.flow import ASK, AskOpened, QuestionAsked
+        from moot.llm.names import Speaker
 
         found = self.library.persona(persona)
         choice = await self.gateway.choice(Speaker("ask", found.id, found.model))
@@ -473,14 +473,14 @@ class Moot:
     async def resumed_ask(
         self, session_id: str | None, person: Person, listener: Listener
     ) -> AskConversation:
-        from moot.flows.ask import ASK
+        from moot.ask.flow import ASK
 
         return await self.take_up(ASK, session_id, Part(_ask_prompts(), person, listener))
 
 
 def _ask_prompts() -> Prompts:
-    from moot.prompting import ask
-    from moot.speaking import Prompts
+    from moot.ask import prompts as ask
+    from moot.core.model_effects import Prompts
 
     return Prompts({"ask/answer": ask.answer})
 
@@ -493,7 +493,7 @@ async def opened(options: Options, env: Mapping[str, str] | None = None) -> Asyn
 
 def _settings_text(file: Path) -> str:
     """A settings file's text, which may come with a repository: never a device, a pipe or a huge file."""
-    from moot.workspace.paths import Root
+    from moot.files.paths import Root
 
     try:
         return Root(file.parent).read_text(file.name, limit_bytes=1 << 20)
@@ -515,8 +515,8 @@ def _folded(session: Session, logged: Sequence[Logged]) -> Any:
     """A session's state from its log. Events of a newer version, or of no version, are damage."""
     import msgspec
 
-    from moot.flows.ask import ASK
-    from moot.flows.board import BOARD
+    from moot.ask.flow import ASK
+    from moot.board.flow import BOARD
 
     flows: dict[str, Any] = {ASK.name: ASK, BOARD.name: BOARD}
     flow = flows.get(session.format)

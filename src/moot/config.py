@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from moot.errors import ConfigInvalid
-from moot.texts.faults import fault_of, field_of
+from moot.text.faults import fault_of, field_of
 
 _ADDRESS = r"^https?://[^@/]+(/|$)"
 _ADDRESS_OR_NONE = r"^(https?://[^@/]+(/.*)?)?$"

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moot.agents.login import LOG_IN, is_logged_in
 from moot.errors import MootError
 from moot.processes import find_program
-from moot.reviewers.login import LOG_IN, is_logged_in
-from moot.texts.small_model import BETTER_MODEL
+from moot.text.small_model import BETTER_MODEL
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 ANOTHER_MODEL = "Fix that, or choose another model with --model or MOOT_MODEL."
 ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."

@@ -58,7 +58,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from moot.masking import mask
+from moot.text.masking import mask
 
 
 class MootError(Exception):

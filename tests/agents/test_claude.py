@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from moot.agents import Job, Outcome, Tokens, find
+from moot.agents.protocol import BEGINS_ANEW
 from moot.errors import KeyRefused, ProviderDown, ProviderFailed, RequestRejected, ReviewerCrashed
-from moot.reviewers import Job, Outcome, Tokens, find
-from moot.reviewers.protocol import BEGINS_ANEW
-from tests.reviewers.fakes import Fake, Run, a_job, lines, recorded
+from tests.support.fake_agents import Fake, Run, a_job, lines, recorded
 
 SESSION = "6c089823-7f1e-4d0f-9a32-b6d2f6d75d94"
 OTHER = "1b65b887-69f2-44b7-ac34-70095f01bec6"

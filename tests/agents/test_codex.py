@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import Job, Outcome, Tokens, find
+from moot.agents.protocol import BEGINS_ANEW
 from moot.errors import (
     KeyRefused,
     ProviderDown,
@@ -15,9 +17,7 @@ from moot.errors import (
     ReviewerCrashed,
     ReviewerTimedOut,
 )
-from moot.reviewers import Job, Outcome, Tokens, find
-from moot.reviewers.protocol import BEGINS_ANEW
-from tests.reviewers.fakes import Fake, Run, a_job, lines, recorded
+from tests.support.fake_agents import Fake, Run, a_job, lines, recorded
 
 THREAD = "01a1df63-31f2-70b0-ab0f-4691ec633013"
 OTHER = "01a1df62-84b9-7c11-8e95-dfbb6c69ea75"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.reviewers.fakes import Fake, Run
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import Change
+from tests.support.change import Change
+from tests.support.fake_agents import Fake, Run
 
 
 def started(name: str, folder: Path, stub: StubServer) -> list[str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import find
 from moot.config import parse
 from moot.errors import ProviderFailed
-from moot.reviewers import find
-from tests.reviewers.fakes import Fake, Run, a_job
-from tests.surfaces.cli.change import Change
+from tests.support.change import Change
+from tests.support.fake_agents import Fake, Run, a_job
 
 
 def started(fake: Fake, name: str, home: Path) -> dict[str, object]:

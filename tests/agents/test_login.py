@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from moot.reviewers.login import is_logged_in
+from moot.agents.login import is_logged_in
 from tests.clients.conftest import NODE, client
-from tests.reviewers.fakes import Fake, Run
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import Change
+from tests.support.change import Change
+from tests.support.fake_agents import Fake, Run
 
 NO, YES = '{\n  "loggedIn": false\n}\n', '{\n  "loggedIn": true\n}\n'
 

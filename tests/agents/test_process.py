@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import uvloop
 
+from moot.agents.process import Ended, run
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
-from moot.reviewers.process import Ended, run
-from tests.reviewers.fakes import Fake, Run, is_running
+from tests.support.fake_agents import Fake, Run, is_running
 
 LOOPS: tuple[Callable[[], asyncio.AbstractEventLoop], ...] = (asyncio.new_event_loop, uvloop.new_event_loop)
 
@@ -121,7 +121,7 @@ def test_a_program_that_takes_too_long_is_stopped_with_its_children(tmp_path: Pa
 def test_a_child_that_ignores_the_polite_signal_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moot.reviewers.process._POLITE", 0.2)
+    monkeypatch.setattr("moot.agents.process._POLITE", 0.2)
     fake = Fake(tmp_path, "fake", Run(['{"first": true}'], hangs=True, child=True, stubborn=True))
 
     async def cancelled() -> None:
@@ -137,7 +137,7 @@ def test_a_child_that_ignores_the_polite_signal_is_killed(
 def test_cancelling_twice_does_not_wait_for_politeness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moot.reviewers.process._POLITE", 600)
+    monkeypatch.setattr("moot.agents.process._POLITE", 600)
     fake = Fake(tmp_path, "fake", Run(['{"first": true}'], hangs=True, child=True, stubborn=True))
 
     async def cancelled() -> None:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.agents import ENGINES, find
+from moot.agents.protocol import doing, failure, shown
 from moot.errors import (
     KeyRefused,
     NotFound,
@@ -15,9 +17,7 @@ from moot.errors import (
     RequestRejected,
     ReviewerCrashed,
 )
-from moot.reviewers import ENGINES, find
-from moot.reviewers.protocol import doing, failure, shown
-from tests.reviewers.fakes import Fake, Run, a_job
+from tests.support.fake_agents import Fake, Run, a_job
 
 
 @pytest.mark.parametrize(

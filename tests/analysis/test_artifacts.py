@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.analysis import artifacts
 from moot.errors import InvalidInput
-from moot.texts import artifacts, markdown
+from moot.files import markdown
 
 MARKER = artifacts.step_marker("01-02")
 

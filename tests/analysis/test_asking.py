@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.texts.asking import is_only_questions, may_ask
+from moot.analysis.asking import is_only_questions, may_ask
 
 
 @pytest.mark.parametrize(

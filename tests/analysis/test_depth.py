@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.texts.depth import depth_in
+from moot.analysis.depth import depth_in
 
 
 @pytest.mark.parametrize(

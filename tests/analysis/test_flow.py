@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows.analysis import ANALYSIS, TRANSITIONS
-from moot.flows.analysis_events import (
+from moot.analysis.events import (
     MAX_ANSWER,
     AnalysisEvent,
     AnalysisOpened,
@@ -40,8 +38,9 @@ from moot.flows.analysis_events import (
     Withdrawn,
     WorkspaceScanned,
 )
-from moot.flows.analysis_state import AnalysisState, AskedBack, Step
-from moot.flows.flow import (
+from moot.analysis.flow import ANALYSIS, TRANSITIONS
+from moot.analysis.state import AnalysisState, AskedBack, Step
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     CarriedOut,
@@ -57,7 +56,8 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.flows.roundtable import TRANSITIONS as OF_ROUNDTABLES
+from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable.flow import TRANSITIONS as OF_ROUNDTABLES
 
 BILL = Spoken("local", 10, 5, 0.0, 800)
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"

@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.analysis.item_meta import Elaboration, ItemMeta, is_same_title, slug_of, slugs_of
+from moot.analysis.items import ItemFolder, ItemFolders
+from moot.changes import state_file
 from moot.errors import AlreadyThere, FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
-from moot.workspace import change_state, codebase, writing
-from moot.workspace.item_meta import Elaboration, ItemMeta, is_same_title, slug_of, slugs_of
-from moot.workspace.items import ItemFolder, ItemFolders
-from moot.workspace.layout import Workspace
+from moot.files import atomic
+from moot.files.layout import Workspace
+from moot.repo import search
 
 NOON = "2026-11-15T12:00:00Z"
 
@@ -76,7 +78,7 @@ FIRST = Elaboration(
 SECOND = Elaboration("00-02", 4, ("business-analyst",), "2026-11-15T12:00:00.000Z", "Chose a queue")
 
 
-class Fast(writing.Disk):
+class Fast(atomic.Disk):
     """Power failures are not what is tried here, so nothing waits for the disk."""
 
     def fsync(self, handle: int) -> None:
@@ -88,9 +90,9 @@ class Fast(writing.Disk):
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "disk", Fast())
-    monkeypatch.setattr(change_state, "now", lambda: NOON)
-    monkeypatch.setattr(codebase, "fingerprint", lambda _root: "abc123")
+    monkeypatch.setattr(atomic, "disk", Fast())
+    monkeypatch.setattr(state_file, "now", lambda: NOON)
+    monkeypatch.setattr(search, "fingerprint", lambda _root: "abc123")
 
 
 @pytest.fixture

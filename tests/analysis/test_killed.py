@@ -15,14 +15,16 @@ from typing import Any
 
 import pytest
 
-from moot import analyses, analysis_work, speaking
-from moot.analyses import Analyses
-from moot.analysis_work import Work
-from moot.application import Moot, Options, opened
-from moot.flows.analysis import ANALYSIS
-from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef
-from moot.flows.analysis_state import AnalysisState, Step
-from moot.flows.flow import (
+from moot.analysis import service, tasks
+from moot.analysis.events import AnalysisEvent, AnalysisOpened, StepRef
+from moot.analysis.flow import ANALYSIS
+from moot.analysis.service import Analyses
+from moot.analysis.state import AnalysisState, Step
+from moot.analysis.steps import load_steps
+from moot.analysis.tasks import Work
+from moot.app import Moot, Options, opened
+from moot.core import model_effects
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     CarriedOut,
@@ -37,21 +39,20 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.gateway.model import Model
-from moot.gateway.names import Choice, ModelName
-from moot.gateway.prices import FREE
-from moot.gateway.protocol import Call, Hear, Turn, Usage
-from moot.runner import Left
-from moot.steps import load_steps
-from moot.workspace import writing
-from tests.analysing import reply
-from tests.flows.test_analysis import BILL, VOICES, Play, assessed
+from moot.core.runner import Left
+from moot.files import atomic
+from moot.llm.model import Model
+from moot.llm.names import Choice, ModelName
+from moot.llm.prices import FREE
+from moot.llm.protocol import Call, Hear, Turn, Usage
+from tests.analysis.test_flow import BILL, VOICES, Play, assessed
+from tests.support.analysis import reply
 
 ONE_PER_PHASE = ("00-01", "01-07", "01-08", "02-01", "03-01", "04-01")
 AT = "2026-02-20T14:30:00.000Z"
 
 
-class Fast(writing.Disk):
+class Fast(atomic.Disk):
     def fsync(self, handle: int) -> None:
         pass
 
@@ -172,9 +173,9 @@ class Watcher:
         self._world = world
         self._players = players
         self._events_left = events
-        self._analysis: analyses.Analysis | None = None
+        self._analysis: service.Analysis | None = None
 
-    def follow(self, analysis: analyses.Analysis) -> None:
+    def follow(self, analysis: service.Analysis) -> None:
         self._analysis = analysis
 
     def began(self, effect: ModelEffect, attempt: int) -> None: ...
@@ -203,14 +204,14 @@ def _with_model(moot: Moot, players: Players) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(writing, "disk", Fast())
-    monkeypatch.setattr(analysis_work, "_now", lambda: AT)
-    monkeypatch.setattr(speaking, "bill", lambda _: Spoken("scripted", 1, 2, None, 7))
+    monkeypatch.setattr(atomic, "disk", Fast())
+    monkeypatch.setattr(tasks, "_now", lambda: AT)
+    monkeypatch.setattr(model_effects, "bill", lambda _: Spoken("scripted", 1, 2, None, 7))
 
     # One of each phase, and those whose artifacts are no Markdown.
     steps = load_steps()
     chosen = tuple(replace(step, depends_on=()) for step in steps.steps if step.id in ONE_PER_PHASE)
-    monkeypatch.setattr("moot.steps.load_steps", lambda *_, **__: replace(steps, steps=chosen))
+    monkeypatch.setattr("moot.analysis.steps.load_steps", lambda *_, **__: replace(steps, steps=chosen))
     world = World(tmp_path, monkeypatch)
     yield world
     world.close()

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from moot.flows.analysis_state import Step
-from moot.flows.flow import CarriedOut, PersonAnswered, PersonaSpoke
-from moot.flows.roundtable_events import ContributionReturned
-from moot.personas import Persona, load_library
-from moot.prompting import roundtable
-from moot.prompting.analysis import AnalysisPrompts
-from moot.prompting.small import sentences
-from moot.speech import ModelSaid, UserSaid
-from moot.steps import load_steps
-from tests.flows.test_analysis import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
+from moot.analysis.prompts import AnalysisPrompts
+from moot.analysis.state import Step
+from moot.analysis.steps import load_steps
+from moot.core.flow import CarriedOut, PersonAnswered, PersonaSpoke
+from moot.llm.messages import ModelSaid, UserSaid
+from moot.personas.library import Persona, load_library
+from moot.prompts.small_model import sentences
+from moot.roundtable import prompts
+from moot.roundtable.events import ContributionReturned
+from tests.analysis.test_flow import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
 
 LIBRARY = load_library()
 PROMPTS = AnalysisPrompts(load_steps)
@@ -40,7 +40,7 @@ def at_table(*words: str) -> Play:
 
 @pytest.mark.parametrize("persona", PERSONAS, ids=lambda persona: persona.id)
 def test_a_persona_at_the_table_hears_its_own_voice_rules(persona: Persona) -> None:
-    system = roundtable.contribution(at_table().state, persona, small=False).system
+    system = prompts.contribution(at_table().state, persona, small=False).system
     assert persona.voice.lens in system
     for rules in (persona.voice.patterns, persona.voice.behaviours, persona.voice.forbidden.rules):
         assert rules
@@ -50,7 +50,7 @@ def test_a_persona_at_the_table_hears_its_own_voice_rules(persona: Persona) -> N
 
 @pytest.mark.parametrize("persona", PERSONAS, ids=lambda persona: persona.id)
 def test_a_persona_is_told_to_name_colleagues_stay_on_the_question_or_be_silent(persona: Persona) -> None:
-    request = roundtable.contribution(at_table().state, persona, small=False)
+    request = prompts.contribution(at_table().state, persona, small=False)
     others = [other for other in PERSONAS if other is not persona]
     assert all(f"{other.name} ({other.role})" in request.system for other in others)
     assert "Refer to colleagues by name when you build on or differ from what they said" in request.system
@@ -60,7 +60,7 @@ def test_a_persona_is_told_to_name_colleagues_stay_on_the_question_or_be_silent(
 
 
 def test_everything_that_was_said_is_heard() -> None:
-    request = roundtable.contribution(at_table("Alex", "Jordan").state, PERSONAS[0], small=False)
+    request = prompts.contribution(at_table("Alex", "Jordan").state, PERSONAS[0], small=False)
     for persona in (ALEX, JORDAN):
         assert TALK[persona] in said(request)
 
@@ -68,7 +68,7 @@ def test_everything_that_was_said_is_heard() -> None:
 def test_forbidden_words_are_named_when_a_contribution_is_asked_for_again() -> None:
     play = at_table()
     play.put(ContributionReturned(ALEX, "A delightful thing.", ("delightful",), BILL))
-    request = roundtable.again(play.state, PERSONAS[1], small=False)
+    request = prompts.again(play.state, PERSONAS[1], small=False)
     *_, before, wrong = request.messages
     assert (type(before), before) == (ModelSaid, ModelSaid("A delightful thing."))
     assert isinstance(wrong, UserSaid)
@@ -160,7 +160,7 @@ def test_what_was_asked_back_is_told_apart_from_the_answers() -> None:
 def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
     play = at_table("Alex", "Jordan")
     play.settle(PersonAnswered("done"))
-    _, shape = roundtable.synthesis(play.state, small=True)
+    _, shape = prompts.synthesis(play.state, small=True)
     drafted: dict[str, Any] = {
         "insights": [{"by": ["Alex"], "text": TALK[ALEX]}, {"by": ["Jordan"], "text": TALK[JORDAN]}],
         "decisions": [],
@@ -178,7 +178,7 @@ def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
     play = Play().step()
     play.says("E")
     play.settle(CarriedOut({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
-    _, shape = roundtable.framing(play.state, small=True)
+    _, shape = prompts.framing(play.state, small=True)
     question = "What do we not know yet about Scope Estimation?"
     shape.model_validate({"summary": "On trains.", "focus_question": question})
     with pytest.raises(ValidationError):

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.analysis.depth import DEPTHS
+from moot.analysis.steps import (
+    PHASES,
+    SHIPPED,
+    Condition,
+    Step,
+    Steps,
+    conditions_met,
+    load_steps,
+    parse_step,
+)
 from moot.errors import DefinitionInvalid, NotFound
-from moot.personas import forbidden_words_used, load_library
-from moot.steps import PHASES, SHIPPED, Condition, Step, Steps, conditions_met, load_steps, parse_step
-from moot.texts.depth import DEPTHS
+from moot.personas.library import forbidden_words_used, load_library
 
 # id: title, depth, outputs, after
 TABLE = {
@@ -434,7 +443,7 @@ def test_a_step_is_led_by_somebody_who_is_there(tmp_path: Path, shipped: Steps) 
 
 
 def test_the_example_of_the_guide_can_be_used_as_it_is(tmp_path: Path) -> None:
-    guide = Path(__file__).parent.parent / "docs" / "how-to" / "steps.md"
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "steps.md"
     example = guide.read_text(encoding="utf-8").partition("```markdown\n")[2].partition("```\n")[0]
     (tmp_path / "05-01.md").write_text(example, encoding="utf-8")
     steps = load_steps(tmp_path)
@@ -443,7 +452,7 @@ def test_the_example_of_the_guide_can_be_used_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_guide_lists_every_condition() -> None:
-    guide = Path(__file__).parent.parent / "docs" / "how-to" / "steps.md"
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "steps.md"
     listed = re.findall(r"^\| `((?:no|depth)-[a-z-]+)` \|", guide.read_text(encoding="utf-8"), re.MULTILINE)
     assert listed == list(Condition)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from moot.application import Options, opened
+from moot.analysis.steps import load_steps
+from moot.app import Options, opened
 from moot.errors import DefinitionInvalid, NotFound
-from moot.personas import scaffold
-from moot.steps import load_steps
+from moot.personas.library import scaffold
+from tests.cli.test_analyze import Project, speaking
 from tests.stub.server import StubServer
-from tests.surfaces.cli.terminal import CTRL_D, ENTER, Terminal, at_terminal
-from tests.surfaces.cli.test_analyze import Project, speaking
+from tests.support.terminal import CTRL_D, ENTER, Terminal, at_terminal
 
 TUNNELS = """---
 step_id: 00-01b

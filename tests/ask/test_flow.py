@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.conversation import PERSON
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows.ask import (
+from moot.ask.flow import (
     ASK,
     MAX_QUESTION,
     TRANSITIONS,
@@ -21,7 +19,9 @@ from moot.flows.ask import (
     RetryChosen,
     Step,
 )
-from moot.flows.flow import AskPerson, AskPersona, PersonaFailed, PersonAnswered, PersonaSpoke, Spoken
+from moot.core.conversation import PERSON
+from moot.core.flow import AskPerson, AskPersona, PersonaFailed, PersonAnswered, PersonaSpoke, Spoken
+from moot.errors import IllegalMove, InvalidInput
 
 BILL = Spoken("local", 10, 5, 0.0, 800)
 OPENED = AskOpened("the-strategist", "local")

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moot.errors import IllegalMove, InvalidInput, NotNow
-from moot.flows.board import BOARD, TRANSITIONS, ask_again, check_text, go_on, stop
-from moot.flows.board_events import (
+from moot.board.events import (
     MAX_ANSWER,
     MAX_ANSWERS,
     MAX_CHALLENGE,
@@ -49,8 +47,9 @@ from moot.flows.board_events import (
     RecordRequested,
     Tension,
 )
-from moot.flows.board_state import BoardState, Exchange, Step
-from moot.flows.flow import (
+from moot.board.flow import BOARD, TRANSITIONS, ask_again, check_text, go_on, stop
+from moot.board.state import BoardState, Exchange, Step
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     Drafted,
@@ -64,7 +63,8 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.texts.characters import strip_controls
+from moot.errors import IllegalMove, InvalidInput, NotNow
+from moot.text.characters import strip_controls
 
 BILL = Spoken("local", 10, 5, 0.0, 800)
 QUESTION = Question("q1", "How long can you wait?", "months")

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from moot.flows.board import BOARD
-from moot.flows.board_events import (
+from moot.board.events import (
     AdvisorFailed,
     AdvisorSpoke,
     Answer,
@@ -32,10 +31,11 @@ from moot.flows.board_events import (
     Recommendation,
     Tension,
 )
-from moot.flows.board_state import BoardState
-from moot.flows.flow import Spoken
-from moot.records import board_html, board_json, board_markdown, brief_markdown
-from moot.texts.markdown import headings
+from moot.board.flow import BOARD
+from moot.board.record import board_html, board_json, board_markdown, brief_markdown
+from moot.board.state import BoardState
+from moot.core.flow import Spoken
+from moot.files.markdown import headings
 
 WHEN = datetime(2026, 3, 9, 14, 5, tzinfo=UTC)
 

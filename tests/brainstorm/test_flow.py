@@ -6,9 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows import brainstorm
-from moot.flows.brainstorm_events import (
+from moot.brainstorm import flow, shapes
+from moot.brainstorm.events import (
     DEFERRED,
     MAX_TEXT,
     SCOUT_WORDS,
@@ -45,12 +44,12 @@ from moot.flows.brainstorm_events import (
     WritingBegun,
     WritingDropped,
 )
-from moot.flows.brainstorm_state import BrainstormState, Situation, Step
-from moot.flows.flow import Option
-from moot.flows.workflow_state import Phase, Stage
-from moot.prompting import brainstorm_shapes as shapes
-from moot.prompting.brainstorm import material
-from tests.workflow_play import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
+from moot.brainstorm.prompts import material
+from moot.brainstorm.state import BrainstormState, Situation, Step
+from moot.core.flow import Option
+from moot.errors import IllegalMove, InvalidInput
+from moot.workflow.state import Phase, Stage
+from tests.support.workflow import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
 
 THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
 TWO_WAYS = (Approach("a1", "In place", "Strip it."), Approach("a2", "Before", "Strip it before."))
@@ -497,7 +496,7 @@ REFUSED: list[tuple[BrainstormState, BrainstormEvent, str]] = [
 @pytest.mark.parametrize(("state", "event", "why"), REFUSED, ids=lambda value: type(value).__name__)
 def test_what_is_not_there_cannot_be_named(state: BrainstormState, event: BrainstormEvent, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
-        brainstorm.advance(state, event)
+        flow.advance(state, event)
 
 
 def drafted(**changes: Any) -> QuestionsDrafted:
@@ -528,9 +527,9 @@ def test_a_draft_that_breaks_the_rules_is_refused(step: Step, event: BrainstormE
     )
     state = at(Step.TRIAGE).talk
     for each in (LevelConfirmed("exploration"), *way[step]):
-        state = brainstorm.advance(state, each)
+        state = flow.advance(state, each)
     with pytest.raises(InvalidInput, match=why):
-        brainstorm.advance(state, event)
+        flow.advance(state, event)
 
 
 # -- the table -----------------------------------------------------------------------------------
@@ -575,52 +574,52 @@ def somewhere_at(situation: Situation) -> BrainstormState:
         return steps[situation].talk
     drafting = {
         Situation.SCOUTING: BrainstormState(description=IDEA),
-        Situation.TRIAGING: brainstorm.advance(BrainstormState(description=IDEA), ScoutReported("Files.")),
-        Situation.ASKING: brainstorm.advance(at(Step.TRIAGE).talk, LevelConfirmed("exploration")),
-        Situation.WEIGHING: brainstorm.advance(at(Step.QUESTIONS).talk, AnswersClosed()),
-        Situation.DESIGNING: brainstorm.advance(at(Step.APPROACHES).talk, ApproachChosen("a1")),
-        Situation.ANSWERING: brainstorm.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")),
-        Situation.WRITING: brainstorm.advance(at(Step.DESIGN).talk, WritingBegun("discuss")),
-        Situation.IN_ROUND: brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")),
-        Situation.DONE: brainstorm.advance(at(Step.TRIAGE).talk, PlanningChosen()),
+        Situation.TRIAGING: flow.advance(BrainstormState(description=IDEA), ScoutReported("Files.")),
+        Situation.ASKING: flow.advance(at(Step.TRIAGE).talk, LevelConfirmed("exploration")),
+        Situation.WEIGHING: flow.advance(at(Step.QUESTIONS).talk, AnswersClosed()),
+        Situation.DESIGNING: flow.advance(at(Step.APPROACHES).talk, ApproachChosen("a1")),
+        Situation.ANSWERING: flow.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")),
+        Situation.WRITING: flow.advance(at(Step.DESIGN).talk, WritingBegun("discuss")),
+        Situation.IN_ROUND: flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")),
+        Situation.DONE: flow.advance(at(Step.TRIAGE).talk, PlanningChosen()),
     }
     return drafting[situation]
 
 
 def test_every_event_and_every_situation_is_known_to_these_tests() -> None:
-    assert set(EVENTS) == set(get_args(BrainstormEvent)) == {kind for _, kind in brainstorm.TRANSITIONS}
+    assert set(EVENTS) == set(get_args(BrainstormEvent)) == {kind for _, kind in flow.TRANSITIONS}
     assert all(somewhere_at(situation).situation is situation for situation in Situation)
 
 
 @pytest.mark.parametrize("situation", Situation)
 def test_what_the_table_does_not_allow_raises_and_names_what_it_does(situation: Situation) -> None:
     state = somewhere_at(situation)
-    allowed = {kind for at_, kind in brainstorm.TRANSITIONS if at_ is situation}
+    allowed = {kind for at_, kind in flow.TRANSITIONS if at_ is situation}
     for kind, event in EVENTS.items():
         if kind in allowed:
             continue
         with pytest.raises(IllegalMove) as refused:
-            brainstorm.advance(state, event)
+            flow.advance(state, event)
         assert set(refused.value.allowed) == {each.__name__ for each in allowed}
 
 
 @pytest.mark.parametrize(
-    ("situation", "kind"), brainstorm.TRANSITIONS, ids=lambda value: getattr(value, "__name__", value)
+    ("situation", "kind"), flow.TRANSITIONS, ids=lambda value: getattr(value, "__name__", value)
 )
 def test_what_the_table_allows_leads_where_it_says(situation: Situation, kind: type) -> None:
     state = somewhere_at(situation)
     if kind in (TriageDiscussed, QuestionsDiscussed, ApproachesDiscussed):
         step = {TriageDiscussed: Step.TRIAGE, QuestionsDiscussed: Step.QUESTIONS}.get(kind, Step.APPROACHES)
-        state = brainstorm.advance(at(step).talk, RequestMade("discuss", "hm"))
+        state = flow.advance(at(step).talk, RequestMade("discuss", "hm"))
     if kind in (SectionsRevised, Consulted):
         wish: Wish = "revise" if kind is SectionsRevised else "board"
-        state = brainstorm.advance(at(Step.DESIGN).talk, RequestMade(wish, "hm"))
+        state = flow.advance(at(Step.DESIGN).talk, RequestMade(wish, "hm"))
     if kind is PreviousSectionShown:
         state = at(Step.DESIGN).say("a").talk
     if kind is ScopeKeptWhole:
         state = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).talk
-    after = brainstorm.advance(state, EVENTS[kind])
-    assert after.situation in brainstorm.TRANSITIONS[situation, kind]
+    after = flow.advance(state, EVENTS[kind])
+    assert after.situation in flow.TRANSITIONS[situation, kind]
 
 
 NOT_NOW: list[tuple[BrainstormState, BrainstormEvent]] = [
@@ -628,12 +627,12 @@ NOT_NOW: list[tuple[BrainstormState, BrainstormEvent]] = [
     (at(Step.TRIAGE).talk, WritingBegun("revise")),
     (at(Step.QUESTIONS).talk, RequestMade("revise", "shorter")),
     (at(Step.DESIGN).talk, PreviousSectionShown()),
-    (brainstorm.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")), AnswerGiven("q2", "yes")),
-    (brainstorm.advance(at(Step.DESIGN).talk, WritingBegun("revise")), RequestMade("discuss", "hm")),
-    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), Consulted("board", "Wait.")),
-    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")), Consulted("roundtable", "Wait.")),
-    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[QuestionsDiscussed]),
-    (brainstorm.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[SectionsRevised]),
+    (flow.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")), AnswerGiven("q2", "yes")),
+    (flow.advance(at(Step.DESIGN).talk, WritingBegun("revise")), RequestMade("discuss", "hm")),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), Consulted("board", "Wait.")),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")), Consulted("roundtable", "Wait.")),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[QuestionsDiscussed]),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[SectionsRevised]),
 ]
 
 
@@ -642,7 +641,7 @@ def test_what_does_not_fit_what_is_going_on_is_refused(
     state: BrainstormState, event: BrainstormEvent
 ) -> None:
     with pytest.raises(IllegalMove):
-        brainstorm.advance(state, event)
+        flow.advance(state, event)
 
 
 # -- what fails ----------------------------------------------------------------------------------

@@ -9,23 +9,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.conversation import Conversation, Entry
+from moot.brainstorm import flow
+from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, AnswerGiven, QuestionsDiscussed, RequestMade
+from moot.brainstorm.state import BrainstormState, Step
+from moot.core.conversation import Conversation, Entry
+from moot.core.flow import AskPerson, PersonAnswered
 from moot.errors import InvalidInput
-from moot.flows import brainstorm, workflow
-from moot.flows.brainstorm_events import (
-    DEFERRED,
-    REPLAY_WORDS,
-    AnswerGiven,
-    QuestionsDiscussed,
-    RequestMade,
-)
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.flow import AskPerson, PersonAnswered
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import Resumed, Stopped, WorkflowEvent
-from moot.flows.workflow_snapshot import restored, snapshot
-from moot.flows.workflow_state import Stage, WorkflowState
-from tests.workflow_play import Play, at, triage
+from moot.workflow import flow as workflow
+from moot.workflow.events import Resumed, Stopped, WorkflowEvent
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.snapshot import restored, snapshot
+from moot.workflow.state import Stage, WorkflowState
+from tests.support.workflow import Play, at, triage
 
 LENGTH = 6
 BEGINNINGS = ("straightforward", "exploration", "complex")
@@ -214,9 +209,9 @@ def check(play: Play, before: WorkflowState, event: WorkflowEvent, bystander: By
     given = {each.id: each.answer for each in after.brainstorm.questions if each.answered}
     assert given == bystander.answers, "no answer is lost, and none is made up"
     assert after.stage in workflow.TRANSITIONS[before.stage, type(event)]
-    kinds = {kind for _, kind in brainstorm.TRANSITIONS}
+    kinds = {kind for _, kind in flow.TRANSITIONS}
     if type(event) in kinds and before.stage is Stage.BRAINSTORMING:
-        possible = brainstorm.TRANSITIONS[before.brainstorm.situation, type(event)]
+        possible = flow.TRANSITIONS[before.brainstorm.situation, type(event)]
         assert after.brainstorm.situation in possible
     assert after.brainstorm.conversation.entries[: len(before.brainstorm.conversation)] == (
         before.brainstorm.conversation.entries

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from moot.brainstorm.events import DEFERRED, RequestMade
+from moot.brainstorm.prompts import DRAFTS, conversational, material
+from moot.brainstorm.state import Step
+from moot.core.flow import DraftReply, PersonAnswered
 from moot.errors import DraftInvalid
-from moot.flows.brainstorm_events import DEFERRED, RequestMade
-from moot.flows.brainstorm_state import Step
-from moot.flows.flow import DraftReply, PersonAnswered
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import AdjustmentAsked, ScopeReassessed
-from moot.flows.workflow_state import WorkflowState
-from moot.gateway.grammar import Grammar
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.gateway.schemas import strict
-from moot.gateway.scripted import ScriptedProvider
-from moot.prompting.brainstorm import DRAFTS, conversational, material
-from moot.prompting.parts import fill
-from moot.speech import Request, UserSaid
-from tests.workflow_play import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
+from moot.llm.embedded.grammar import Grammar
+from moot.llm.messages import Request, UserSaid
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.schemas import strict
+from moot.llm.scripted import ScriptedProvider
+from moot.prompts.template import fill
+from moot.workflow.events import AdjustmentAsked, ScopeReassessed
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.state import WorkflowState
+from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
 
 STEPS = (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browser.board import NOTE_MOVES, Board, NewBoard
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import Server, a_board, serving
+from tests.support.board_page import NOTE_MOVES, Board, NewBoard
+from tests.support.server import Server, a_board, serving
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

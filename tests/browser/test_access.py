@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.board import (
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.board_page import (
     CHALLENGE,
     FIRST,
     LAST,
@@ -21,9 +23,7 @@ from tests.browser.board import (
     kept_challenges,
     reply_to,
 )
-from tests.stub.script import Behaviour
-from tests.stub.server import StubServer
-from tests.surfaces.web.server import DECISION, Server, a_board
+from tests.support.server import DECISION, Server, a_board
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 RICH = f"""not yet.

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.board import NewBoard
 from tests.browser.test_access import violations
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import DECISION, a_board, serving
-from tests.surfaces.web.test_people import a_team
-from tests.surfaces.web.test_session_list import copied
+from tests.support.board_page import NewBoard
+from tests.support.server import DECISION, a_board, serving
+from tests.web.test_people import a_team
+from tests.web.test_session_list import copied
 
 
 def sign_in(page: Page, token: str) -> None:

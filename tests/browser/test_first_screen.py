@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from moot.texts.small_model import SMALL_MODEL
-from tests.browser.board import FIRST, SECOND, NewBoard, a_session
+from moot.text.small_model import SMALL_MODEL
 from tests.stub.server import StubServer
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.web.server import Server, serving
+from tests.support.board_page import FIRST, SECOND, NewBoard, a_session
+from tests.support.board_session import events, keep
+from tests.support.server import Server, serving
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}

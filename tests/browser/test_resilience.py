@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.board import (
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.board_page import (
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -26,11 +28,9 @@ from tests.browser.board import (
     speak,
     stored,
 )
-from tests.ready import Popen
-from tests.stub.script import Behaviour
-from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.command import MOOT, environment
+from tests.support.ready import Popen
+from tests.support.server import DECISION, Server, a_board, serving
 
 COUNTED = " ".join(str(number) for number in range(120))
 """A word lost or said twice would show."""

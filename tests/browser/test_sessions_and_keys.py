@@ -7,10 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from moot.flows.board_events import ChallengeMade, ChallengeReplied, Member
-from moot.personas import scaffold
-from moot.texts.small_model import SMALL_MODEL
-from tests.browser.board import (
+from moot.board.events import ChallengeMade, ChallengeReplied, Member
+from moot.personas.library import scaffold
+from moot.text.small_model import SMALL_MODEL
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.board_page import (
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -22,10 +24,8 @@ from tests.browser.board import (
     reply_to,
     stored,
 )
-from tests.stub.script import Behaviour
-from tests.stub.server import StubServer
-from tests.surfaces.board_session import BILL, events, keep
-from tests.surfaces.web.server import Server, serving
+from tests.support.board_session import BILL, events, keep
+from tests.support.server import Server, serving
 
 HEBREW = "האם לפתוח סניף שני?"
 

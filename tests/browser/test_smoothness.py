@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.board import FIRST, Board
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import a_board
+from tests.support.board_page import FIRST, Board
+from tests.support.server import a_board
 
 WINDOW = 2000
 """Milliseconds. A task is long from 50 of them on; the browser itself says so."""

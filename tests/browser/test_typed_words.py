@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.board import (
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.board_page import (
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -16,9 +18,7 @@ from tests.browser.board import (
     kept_challenges,
     reply_to,
 )
-from tests.stub.script import Behaviour
-from tests.stub.server import StubServer
-from tests.surfaces.web.server import Server
+from tests.support.server import Server
 
 # -- a challenge that was not sent, or not answered ------------------------------------------------
 

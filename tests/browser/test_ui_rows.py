@@ -7,7 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Request, expect
 
-from tests.browser.board import (
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.board_page import (
     CHALLENGE,
     ENDLESS,
     FIRST,
@@ -24,9 +26,7 @@ from tests.browser.board import (
     speak,
     stored,
 )
-from tests.stub.script import Behaviour
-from tests.stub.server import StubServer
-from tests.surfaces.web.server import Server, a_board
+from tests.support.server import Server, a_board
 
 SAID = "The Strategist says: Not yet, because of the lease."
 

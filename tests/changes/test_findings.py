@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts.findings import Matched, in_words, match, stuck
-from moot.texts.review_block import Issue, Review, Severity, Verdict
+from moot.changes.findings import Matched, in_words, match, stuck
+from moot.changes.review_block import Issue, Review, Severity, Verdict
 
 EXPIRY = Issue(Severity.HIGH, "Tokens never expire", "specs/auth.md, R2", "Give them a lifetime")
 TYPO = Issue(Severity.LOW, "The title has a typo", "proposal.md")

@@ -17,6 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from moot.changes import review_block, state_file
+from moot.changes.folder import ChangeFolder, ChangeFolders
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.changes.state_file import (
+    Call,
+    Checksum,
+    RecordedReview,
+    SessionTokens,
+    Totals,
+    Validation,
+    note_session,
+)
 from moot.errors import (
     AlreadyThere,
     FileDamaged,
@@ -26,22 +38,10 @@ from moot.errors import (
     ReviewNotTaken,
     UnsafePath,
 )
-from moot.texts import review_block
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace import change_state, writing
-from moot.workspace.change_state import (
-    Call,
-    Checksum,
-    RecordedReview,
-    SessionTokens,
-    Totals,
-    Validation,
-    note_session,
-)
-from moot.workspace.changes import ChangeFolder, ChangeFolders
-from moot.workspace.layout import Workspace
-from moot.workspace.text_folder import TextFolder
-from tests.changing import reviewed
+from moot.files import atomic
+from moot.files.folder import TextFolder
+from moot.files.layout import Workspace
+from tests.support.changes import reviewed
 
 NOON = "2026-11-15T12:00:00Z"
 LATER = "2026-11-15T12:30:00Z"
@@ -97,13 +97,13 @@ OBJECTION = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No rollback"),
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def set_to(time: str) -> None:
-        monkeypatch.setattr(change_state, "now", lambda: time)
+        monkeypatch.setattr(state_file, "now", lambda: time)
 
     set_to(NOON)
     return set_to
 
 
-class Fast(writing.Disk):
+class Fast(atomic.Disk):
     """Power failures are not what is tried here, so nothing waits for the disk."""
 
     def fsync(self, handle: int) -> None:
@@ -115,7 +115,7 @@ class Fast(writing.Disk):
 
 @pytest.fixture(autouse=True)
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "disk", Fast())
+    monkeypatch.setattr(atomic, "disk", Fast())
 
 
 @pytest.fixture
@@ -516,7 +516,7 @@ def test_a_review_needs_a_run_that_is_under_way_and_has_made_none(change: Change
         change.append_review(APPROVAL, second)
     change.end_run(second)
     assert change.state().run is not None, "its review is still to be counted"
-    change.update_state(change_state.end_run)
+    change.update_state(state_file.end_run)
     with pytest.raises(ReviewNotTaken, match="moot has begun no review"):
         change.append_review(APPROVAL, second)
     assert len(review_block.blocks(change.proposal() or "")) == 1
@@ -575,7 +575,7 @@ def test_other_line_ends_make_no_other_review_or_text(change: ChangeFolder) -> N
 def test_records_of_an_earlier_version_are_read(change: ChangeFolder) -> None:
     block = review_block.render(APPROVAL)
     (change.path / "proposal.md").write_text(f"# P\n\n{block}\n", encoding="utf-8")
-    digest = change_state.review_hash(block)
+    digest = state_file.review_hash(block)
     record = f"- hash: {digest}\n  verdict: APPROVED\n  at: {NOON}\n  engine: codex\n"
     put_state(change, f"phase: challenged\nreviews:\n{record}")
     [made] = change.reviews()
@@ -857,7 +857,7 @@ def test_a_state_of_more_than_a_megabyte_is_damage(change: ChangeFolder) -> None
         (lambda data: data.update(phase="done"), "phase"),
         (lambda data: data.update(verdict="maybe"), "verdict"),
         (lambda data: data.update(schema_version="3.0"), "schema_version"),
-        (lambda data: change_state.note_call(data, Call("x", tokens_in=-1)), "telemetry"),
+        (lambda data: state_file.note_call(data, Call("x", tokens_in=-1)), "telemetry"),
     ],
 )
 def test_a_state_that_could_not_be_read_again_is_not_written(
@@ -886,9 +886,9 @@ RECORDER = """
 import sys
 from pathlib import Path
 from moot.workspace import writing
-from moot.workspace.change_state import Call
-from moot.workspace.changes import ChangeFolders
-from moot.workspace.layout import Workspace
+from moot.changes.state_file import Call
+from moot.changes.folder import ChangeFolders
+from moot.files.layout import Workspace
 
 class Fast(writing.Disk):
     def fsync(self, handle): pass
@@ -926,11 +926,11 @@ import json, os, shutil, signal, sys, uuid
 from pathlib import Path
 from types import SimpleNamespace
 from moot.errors import AlreadyThere, NotFound
-from moot.texts.review_block import Issue, Review, Severity, Verdict, blocks
+from moot.changes.review_block import Issue, Review, Severity, Verdict, blocks
 from moot.workspace import change_state, writing
-from moot.workspace.change_state import Call, end_run
-from moot.workspace.changes import ChangeFolders
-from moot.workspace.layout import Workspace
+from moot.changes.state_file import Call, end_run
+from moot.changes.folder import ChangeFolders
+from moot.files.layout import Workspace
 
 CALLS = ("unlink", "open", "chmod", "write", "fsync", "close", "rename", "fsync_dir")
 NOW = "2026-11-15T12:00:00Z"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from moot.texts import review_block
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace.change_state import review_hash
+from moot.changes import review_block
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.changes.state_file import review_hash
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, PROPOSAL, SPEC, TASKS, Change, write_change
+from tests.support.change import HIGH, PROPOSAL, SPEC, TASKS, Change, write_change
 
 FORGED = Review(Verdict.APPROVED, (), "Fine.", "2026-01-02T03:04:05Z")
 CONTRADICTS = Review(Verdict.APPROVED, (Issue(Severity.HIGH, "Plain passwords."),), "Fine.", FORGED.reviewed)

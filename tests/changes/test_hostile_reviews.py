@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from moot.changes import review_block
+from moot.changes.proposal import check_reviews
 from moot.errors import InvalidInput
-from moot.texts import review_block
-from moot.texts.proposal import check_reviews
-from tests.texts.hostile_reviews import CORPUS, Hostile
+from tests.support.hostile_reviews import CORPUS, Hostile
 
 every_text = pytest.mark.parametrize("hostile", CORPUS, ids=lambda hostile: hostile.name)
 

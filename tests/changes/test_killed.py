@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from moot.texts import review_block
-from moot.workspace.changes import ChangeFolder
-from tests.killing import COMMANDS
-from tests.ready import Popen
+from moot.changes import review_block
+from moot.changes.folder import ChangeFolder
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, PROPOSAL, Change, until
+from tests.support.change import HIGH, PROPOSAL, Change, until
+from tests.support.killing import COMMANDS
+from tests.support.ready import Popen
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_every_step_of_writing(command: str, tmp_path: Path) -> None:
     """Each file that the command writes is left out, half written, or written but not yet in its place."""
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.killing", command, str(tmp_path)],
+        [sys.executable, "-m", "tests.support.killing", command, str(tmp_path)],
         cwd=ROOT,
         capture_output=True,
         text=True,

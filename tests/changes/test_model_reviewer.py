@@ -10,16 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from moot.challenging import Challenging
-from moot.changes import Changes
+from moot.changes.challenge import Challenging
+from moot.changes.folder import ChangeFolder
+from moot.changes.service import Changes
 from moot.errors import ModelTooSmall
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.gateway.prices import FREE
-from moot.gateway.scripted import Line, ScriptedProvider
-from moot.workspace.changes import ChangeFolder
-from tests.changing import at_work, silent
-from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.prices import FREE
+from moot.llm.scripted import Line, ScriptedProvider
+from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
+from tests.support.changes import at_work, silent
 
 FINE = json.dumps({"verdict": "APPROVED", "issues": [], "summary": "Read it all."})
 

@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from moot.errors import IllegalMove
-from moot.flows.change import (
+from moot.changes.phases import (
     COMMANDS,
     TRANSITIONS,
     Complexity,
@@ -16,7 +15,8 @@ from moot.flows.change import (
     moved,
     of_verdict,
 )
-from moot.texts.review_block import Verdict
+from moot.changes.review_block import Verdict
+from moot.errors import IllegalMove
 
 POSSIBLE = {
     Phase.PROPOSED: ("proposal", "challenge", "reproposal", "dismiss", "approve", "abandon"),

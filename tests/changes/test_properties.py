@@ -20,25 +20,24 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from moot import approval, challenging, implementing
-from moot.application import Moot
-from moot.challenging import Challenging
-from moot.changes import Changes, Proposal, Standing
+from moot.agents.coding import Order
+from moot.agents.protocol import Job, Outcome, Progress
+from moot.app import Moot
+from moot.changes import approval, challenge, implement, review_block, state_file
+from moot.changes.challenge import Challenging
+from moot.changes.folder import ChangeFolder
+from moot.changes.implement import Implementing
+from moot.changes.review_block import END, START, Review, Verdict
+from moot.changes.review_shapes import IssueGiven
+from moot.changes.review_tools import ReviewTools
+from moot.changes.service import Changes, Proposal, Standing
 from moot.errors import MootError, ProviderDown
-from moot.implementing import Implementing
-from moot.review_shapes import IssueGiven
-from moot.review_tools import ReviewTools
-from moot.reviewers.coding import Order
-from moot.reviewers.protocol import Job, Outcome, Progress
-from moot.speech import ToolFault
-from moot.texts import review_block
-from moot.texts.review_block import END, START, Review, Verdict
-from moot.workspace import change_state, writing
-from moot.workspace.changes import ChangeFolder
-from tests.changing import FakeCoder, FakeReviewer, QuickDisk, at_work, silent
-from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS
-from tests.texts.nasty import Nasty, documents, soup
-from tests.texts.test_proposal import drafts, specs
+from moot.files import atomic
+from moot.llm.messages import ToolFault
+from tests.changes.test_proposal import drafts, specs
+from tests.support.change import PROPOSAL, SPEC, TASKS
+from tests.support.changes import FakeCoder, FakeReviewer, QuickDisk, at_work, silent
+from tests.support.hostile_markdown import Nasty, documents, soup
 
 ID = "feat-auth"
 PHASES = {Verdict.APPROVED: "challenged", Verdict.NEEDS_REVISION: "proposed", Verdict.REJECTED: "rejected"}
@@ -97,7 +96,7 @@ class Given:
     summary: str
 
     def append_to(self, ledger: Ledger, run: str) -> None:
-        tools = ReviewTools(ledger.folder, ledger.root, change_state.now, silent, run)
+        tools = ReviewTools(ledger.folder, ledger.root, state_file.now, silent, run)
         tools.give()
         ledger.append(
             self.verdict,
@@ -130,7 +129,7 @@ class Challenge:
         async def no_wait(_: float) -> None:
             return
 
-        vars(challenging)["find"] = Reviewer().found
+        vars(challenge)["find"] = Reviewer().found
         ended = await Challenging(ledger.changes, sleep=no_wait).challenge(ID, "auto", silent)
         event(f"challenged: {ended.verdict}")
         assert ended.verdict is ledger.verdict
@@ -196,7 +195,7 @@ class Implement:
                 file.write_bytes(left)
             return "Done."
 
-        vars(implementing)["find_coder"] = FakeCoder(work).found
+        vars(implement)["find_coder"] = FakeCoder(work).found
         before = ledger.folder.reviewed_files()
         built = await Implementing(ledger.changes).implement(ID, silent)
         event(f"implemented: {built.phase}")
@@ -314,10 +313,10 @@ async def carried_out(root: Path, nasty: Nasty, sequence: list[Any]) -> None:
 @pytest.fixture(scope="module")
 def stand_ins() -> Iterator[None]:
     """Who reviews and who codes is chosen step by step, and put back at the end."""
-    before = vars(challenging)["find"], vars(implementing)["find_coder"], writing.disk
-    writing.disk = QuickDisk()
+    before = vars(challenge)["find"], vars(implement)["find_coder"], atomic.disk
+    atomic.disk = QuickDisk()
     yield
-    vars(challenging)["find"], vars(implementing)["find_coder"], writing.disk = before
+    vars(challenge)["find"], vars(implement)["find_coder"], atomic.disk = before
 
 
 @pytest.mark.usefixtures("stand_ins")

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from moot.texts import markdown, review_block, tasks
-from moot.texts.proposal import (
+from moot.changes import review_block, tasks
+from moot.changes.proposal import (
     Finding,
     ProposalDraft,
     ScenarioDraft,
@@ -23,8 +23,9 @@ from moot.texts.proposal import (
     spec_file_name,
     with_reviews,
 )
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from tests.texts.nasty import documents, soup
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.files import markdown
+from tests.support.hostile_markdown import documents, soup
 
 PROPOSAL = """\
 # Sign in

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from moot.changes import review_block
+from moot.changes.review_block import Issue, Review, Severity, Verdict
 from moot.errors import InvalidInput
-from moot.texts import review_block
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from tests.texts.nasty import Nasty, documents, soup
+from tests.support.hostile_markdown import Nasty, documents, soup
 
 REVIEW = Review(
     Verdict.NEEDS_REVISION,

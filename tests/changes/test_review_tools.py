@@ -13,22 +13,15 @@ import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError
 
+from moot.changes import review_block, state_file
+from moot.changes.folder import ChangeFolder, ChangeFolders
+from moot.changes.review_shapes import MAX_CHARACTERS, MAX_LINES, Appended, FileContent, IssueGiven, Listed
+from moot.changes.review_tools import ReviewInput, ReviewTools, in_words, without_paths
 from moot.errors import AlreadyThere, FileDamaged, LockTimeout, NotFound, StoreFailed, UnsafePath
-from moot.review_shapes import (
-    MAX_CHARACTERS,
-    MAX_LINES,
-    Appended,
-    FileContent,
-    IssueGiven,
-    Listed,
-)
-from moot.review_tools import ReviewInput, ReviewTools, in_words, without_paths
-from moot.speech import ToolFault
-from moot.texts import review_block
-from moot.workspace import change_state, writing
-from moot.workspace.changes import ChangeFolder, ChangeFolders
-from moot.workspace.layout import Workspace
-from tests.workspace.test_paths import LINKS, hostile_paths
+from moot.files import atomic
+from moot.files.layout import Workspace
+from moot.llm.messages import ToolFault
+from tests.files.test_paths import LINKS, hostile_paths
 
 PROPOSAL = "# Add login\n\n## Summary\nUsers can log in.\n"
 NOW = "2026-11-15T12:00:00Z"
@@ -371,7 +364,7 @@ def test_a_review_outside_of_a_run_is_refused(bench: Bench) -> None:
     later = bench.begin()
     with pytest.raises(ToolFault, match=begin):
         over.append_review("APPROVED", [], "Fine.")
-    bench.folder.update_state(change_state.end_run)
+    bench.folder.update_state(state_file.end_run)
     with pytest.raises(ToolFault, match=begin):
         later.append_review("APPROVED", [], "Fine.")
     assert bench.proposal == PROPOSAL
@@ -422,7 +415,7 @@ def test_a_disk_that_refuses_is_told_without_its_path(bench: Bench, monkeypatch:
         raise PermissionError(errno.EACCES, "Permission denied", source, None, target)
 
     bench.begin()
-    monkeypatch.setattr(writing.disk, "rename", refuse)
+    monkeypatch.setattr(atomic.disk, "rename", refuse)
     with pytest.raises(ToolFault) as caught:
         bench.tools.append_review("APPROVED", [], "Fine.")
     assert str(caught.value) == "The file cannot be used: permission denied."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from moot.texts import review_block, reviewed, tasks
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from tests.texts.nasty import Nasty, documents, soup
+from moot.changes import review_block, reviewed, tasks
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.files.frontmatter import LINE_BREAK
+from tests.support.hostile_markdown import Nasty, documents, soup
 
 REVIEWS = (
     Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No."),), "Not yet.", "today"),

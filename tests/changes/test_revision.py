@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts import markdown, review_block, tasks
-from moot.texts.proposal import ProposalDraft, check_proposal, check_spec, with_reviews
-from moot.texts.revision import revise_proposal, revise_spec, revise_tasks
-from tests.texts.nasty import Nasty, documents
-from tests.texts.test_proposal import BLOCK, DRAFT, PROPOSAL, SPEC, drafts
+from moot.changes import review_block, tasks
+from moot.changes.proposal import ProposalDraft, check_proposal, check_spec, with_reviews
+from moot.changes.revision import revise_proposal, revise_spec, revise_tasks
+from moot.files import markdown
+from tests.changes.test_proposal import BLOCK, DRAFT, PROPOSAL, SPEC, drafts
+from tests.support.hostile_markdown import Nasty, documents
 
 ALTERNATIVES = "## Alternatives\n\n* Magic links:  slow\n\n```mermaid\nflowchart LR\n  a --> b\n```\n"
 WRITTEN = f"""\

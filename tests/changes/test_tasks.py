@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from moot.changes.tasks import Task, tasks, tick
 from moot.errors import InvalidInput
-from moot.texts.tasks import Task, tasks, tick
-from tests.texts.nasty import Nasty, documents, soup
+from tests.support.hostile_markdown import Nasty, documents, soup
 
 TEXT = """\
 # Tasks

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import tests.conftest  # noqa: F401  (away from the developer's settings and files)
-from moot.store import sqlite_url
+from moot.store.sessions import sqlite_url
 from tests.chaos.play import Cluster, check, play, speaking
-from tests.many import Postgres
 from tests.stub.server import running_stub
+from tests.support.cluster import Postgres
 
 
 def main() -> None:

@@ -21,14 +21,14 @@ from typing import Any
 
 import aiohttp
 
-from moot.flows.board import BOARD
-from moot.flows.board_events import AdvisorSpoke, BriefDrafted
-from moot.store import open_store
-from tests.ready import Popen
+from moot.board.events import AdvisorSpoke, BriefDrafted
+from moot.board.flow import BOARD
+from moot.store.sessions import open_store
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
-from tests.surfaces.web.server import BRIEF
+from tests.support.command import MOOT, environment
+from tests.support.ready import Popen
+from tests.support.server import BRIEF
 
 START_SECONDS = 60
 PATIENCE_SECONDS = 240

@@ -7,10 +7,10 @@ import asyncio
 import random
 from pathlib import Path
 
-from moot.store import sqlite_url
+from moot.store.sessions import sqlite_url
 from tests.chaos.play import Cluster, check, play, speaking
-from tests.many import Postgres
 from tests.stub.server import StubServer
+from tests.support.cluster import Postgres
 
 SEED = 20_261
 """Who is killed, and when: always the same. The long forms take another each time."""

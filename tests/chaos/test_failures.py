@@ -15,10 +15,10 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from moot.store import sqlite_url
-from tests.many import Postgres, Several
+from moot.store.sessions import sqlite_url
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.cluster import Postgres, Several
+from tests.support.server import DECISION, Server, a_board, serving
 
 Change = Callable[[], None]
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from moot.workspace.claim import claimed
-from tests.analysing import ASKED_BACK, EXPLAINED, SYNTHESIS, reply
-from tests.ready import Popen
+from moot.files.lock import claimed
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, Ended, environment, moot
+from tests.support.analysis import ASKED_BACK, EXPLAINED, SYNTHESIS, reply
+from tests.support.command import MOOT, Ended, environment, moot
+from tests.support.ready import Popen
 
 
 def speaking(request: Recorded) -> Behaviour:

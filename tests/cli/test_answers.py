@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from moot.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
+from moot.cli.talking import answering
+from moot.core.flow import AskPerson, Option
+from moot.core.runner import Left, Person
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
-from moot.flows.flow import AskPerson, Option
-from moot.runner import Left, Person
-from moot.surfaces.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
-from moot.surfaces.cli.talking import answering
 
 FOLLOW_UP = AskPerson("follow-up", "a follow-up question", "1", optional=True)
 QUESTION = AskPerson("question", "your question", "0")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.ready import Popen, stand_in
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment, moot
+from tests.support.command import MOOT, environment, moot
+from tests.support.ready import Popen, stand_in
 
 QUESTION = "Should we open a second office?"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import a_board, serving
+from tests.support.command import environment, moot
+from tests.support.server import a_board, serving
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from moot.flows.board_events import BoardStopped
-from tests.ready import Popen, stand_in
+from moot.board.events import BoardStopped
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.cli.command import MOOT, Ended, environment, moot
-from tests.surfaces.web.server import BRIEF, DECISION, a_board, serving
+from tests.support.board_session import events, keep
+from tests.support.command import MOOT, Ended, environment, moot
+from tests.support.ready import Popen, stand_in
+from tests.support.server import BRIEF, DECISION, a_board, serving
 
 ORDER = (
     "The Devil's Advocate", "The Strategist", "The Pragmatist", "The Coach",

@@ -9,33 +9,24 @@ from typing import Any
 
 import pytest
 
-from moot.flows.brainstorm_events import RequestMade
-from moot.flows.brainstorm_state import Step
-from moot.flows.flow import AskPerson
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import Restored
-from moot.flows.workflow_snapshot import restored, snapshot
-from moot.flows.workflow_state import WorkflowState
-from moot.runner import Left, Runner
-from moot.surfaces.cli.brainstorm import _talk
-from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
-from moot.workflows import Workflow
-from moot.workspace.workflows import SnapshotLog
+from moot.brainstorm.events import RequestMade
+from moot.brainstorm.state import Step
+from moot.cli.brainstorm import _talk
+from moot.cli.brainstorm_screen import BrainstormNarrator
+from moot.core.flow import AskPerson
+from moot.core.runner import Left, Runner
+from moot.workflow.events import Restored
+from moot.workflow.files import SnapshotLog
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.service import Workflow
+from moot.workflow.snapshot import restored, snapshot
+from moot.workflow.state import WorkflowState
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.brainstorming import (
-    ASKED_ANEW,
-    BATCHES,
-    EXPLORE,
-    IDEA,
-    QUESTIONS,
-    STRAIGHT,
-    Brain,
-    Shop,
-)
-from tests.surfaces.cli.command import environment
-from tests.surfaces.cli.terminal import CTRL_D, ENTER, at_terminal
-from tests.workflow_play import at
+from tests.support.command import environment
+from tests.support.shop import ASKED_ANEW, BATCHES, EXPLORE, IDEA, QUESTIONS, STRAIGHT, Brain, Shop
+from tests.support.terminal import CTRL_D, ENTER, at_terminal
+from tests.support.workflow import at
 
 
 @pytest.fixture

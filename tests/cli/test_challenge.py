@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from moot.texts import review_block
-from tests.ready import Popen
-from tests.reviewers.fakes import Fake, Run, lines
+from moot.changes import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, MEDIUM, PROPOSAL, Change, until
+from tests.support.change import HIGH, MEDIUM, PROPOSAL, Change, until
+from tests.support.fake_agents import Fake, Run, lines
+from tests.support.ready import Popen
 
 NAMES = ("moot", "agentd")
 THREAD = "01a1df63-31f2-70b0-ab0f-4691ec633013"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from moot.workspace.documents import YamlDocument
+from moot.files.documents import YamlDocument
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, MEDIUM, PROPOSAL, TASKS, Change
-from tests.surfaces.cli.command import Ended
-from tests.surfaces.cli.terminal import ENTER, at_terminal
+from tests.support.change import HIGH, MEDIUM, PROPOSAL, TASKS, Change
+from tests.support.command import Ended
+from tests.support.terminal import ENTER, at_terminal
 
 WHY = ("--because", "It is a demo.")
 

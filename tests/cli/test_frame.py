@@ -12,7 +12,7 @@ import pytest
 
 from moot import __version__
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
+from tests.support.command import environment, moot
 
 
 def test_the_version(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_help_loads_nothing_that_help_does_not_need(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "sys.argv = ['moot', '--help']\n"
-        "from moot.surfaces.cli.main import main\n"
+        "from moot.cli.main import main\n"
         "try:\n    main()\n"
         "except SystemExit as ended:\n    assert ended.code == 0\n"
         "heavy = {'asyncio', 'pydantic', 'sqlalchemy', 'anthropic', 'openai', 'aiohttp', 'httpx2', 'rich',\n"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from moot.texts import review_block
-from moot.workspace.survey import MOST_FILES
-from tests.ready import Popen
-from tests.reviewers.fakes import is_running
+from moot.changes import review_block
+from moot.repo.listing import MOST_FILES
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import HIGH, PROPOSAL, TASKS, Change, until
+from tests.support.change import HIGH, PROPOSAL, TASKS, Change, until
+from tests.support.fake_agents import is_running
+from tests.support.ready import Popen
 
 WORKS = """
 import re

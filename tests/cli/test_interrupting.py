@@ -14,16 +14,16 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
+from moot.cli.answers import Answer, ScriptedPerson
+from moot.cli.menu_person import MenuPerson
+from moot.cli.terminal import TerminalPerson
+from moot.core.flow import AskPerson, Option
+from moot.core.runner import Left
 from moot.errors import InvalidInput
-from moot.flows.flow import AskPerson, Option
-from moot.runner import Left
-from moot.surfaces.cli.answers import Answer, ScriptedPerson
-from moot.surfaces.cli.menu_person import MenuPerson
-from moot.surfaces.cli.terminal import TerminalPerson
+from tests.cli.test_analyze import Project, speaking, stalling
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.terminal import CTRL_D, ENTER, Terminal, at_terminal
-from tests.surfaces.cli.test_analyze import Project, speaking, stalling
+from tests.support.terminal import CTRL_D, ENTER, Terminal, at_terminal
 
 DONE = (Option("done", "End the discussion"),)
 SPEAKING = AskPerson("roundtable", "done", "1", DONE, interrupting=True)

@@ -12,12 +12,12 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
-from moot.flows.flow import AskPerson, Option
-from moot.runner import Left
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.menu_person import MenuPerson
-from moot.surfaces.cli.screen import wrapped
-from moot.surfaces.cli.terminal import TerminalPerson
+from moot.cli import screen
+from moot.cli.menu_person import MenuPerson
+from moot.cli.screen import wrapped
+from moot.cli.terminal import TerminalPerson
+from moot.core.flow import AskPerson, Option
+from moot.core.runner import Left
 
 ENTER, ALT_ENTER, CTRL_J, LEFT, CTRL_D, CTRL_C = "\r", "\x1b\r", "\n", "\x1b[D", "\x04", "\x03"
 MENU = AskPerson(

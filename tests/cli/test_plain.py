@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.surfaces.cli.plain import Wrapping, visible, width
+from moot.cli.plain import Wrapping, visible, width
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from moot.texts import review_block
-from tests.ready import Popen
+from moot.changes import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import DRAFT, HIGH, PROPOSAL, SPEC, TASKS, Change, until
+from tests.support.change import DRAFT, HIGH, PROPOSAL, SPEC, TASKS, Change, until
+from tests.support.ready import Popen
 
 IDEA = "Let people sign_in with a passkey; see app.py. The STRIPE_KEY stays."
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import typer
 
-from moot.flows.flow import AskPerson, Option
-from moot.surfaces.cli.main import app
-from tests.analysing import reply
+from moot.cli.main import app
+from moot.core.flow import AskPerson, Option
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.brainstorming import IDEA, Brain
-from tests.surfaces.cli.change import HIGH, TASKS, Change
+from tests.support.analysis import reply
+from tests.support.change import HIGH, TASKS, Change
+from tests.support.shop import IDEA, Brain
 
 WHY = ("--because", "It is a demo.")
 YES_OR_NO = ": Y = yes, N = no"

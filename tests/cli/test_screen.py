@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.plain import visible
+from moot.cli import screen
+from moot.cli.plain import visible
 
 ACTS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from moot.texts import review_block
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace.changes import ChangeFolder
-from tests.changing import reviewed
-from tests.surfaces.cli.change import PROPOSAL, SPEC, Change
+from moot.changes import review_block
+from moot.changes.folder import ChangeFolder
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from tests.support.change import PROPOSAL, SPEC, Change
+from tests.support.changes import reviewed
 
 REVIEW = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No.", "here", "Do."),), "Not yet.", "today")
 

@@ -17,24 +17,25 @@ from typing import Any
 
 import pytest
 
-from moot.flows.flow import AskPerson
+from moot.changes import state_file
+from moot.cli.answers import ScriptedPerson
+from moot.cli.main import app
+from moot.core.flow import AskPerson
+from moot.core.runner import Left, Runner
+from moot.files import atomic, json_text
+from moot.files.documents import YamlDocument
+from moot.files.json_text import JsonText
 from moot.processes import git_settings
-from moot.runner import Left, Runner
-from moot.surfaces.cli.answers import ScriptedPerson
-from moot.surfaces.cli.main import app
-from moot.workspace import change_state, json_text, writing
-from moot.workspace.documents import YamlDocument
-from moot.workspace.json_text import JsonText
-from moot.workspace.workflows import SnapshotLog
-from tests.changing import STAMP
-from tests.ready import Popen
-from tests.reviewers.fakes import is_running
+from moot.workflow.files import SnapshotLog
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.brainstorming import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
-from tests.surfaces.cli.change import DRAFT, until
-from tests.surfaces.cli.command import MOOT
-from tests.surfaces.cli.terminal import ENTER, at_terminal
+from tests.support.change import DRAFT, until
+from tests.support.changes import STAMP
+from tests.support.command import MOOT
+from tests.support.fake_agents import is_running
+from tests.support.ready import Popen
+from tests.support.shop import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
+from tests.support.terminal import ENTER, at_terminal
 
 
 @pytest.fixture
@@ -553,8 +554,8 @@ def hurried(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(git_settings, "harmless", lambda *_: {})
     patch.setattr(YamlDocument, "_parse", JsonText)
     patch.setattr(YamlDocument, "_read", staticmethod(json_text.read))
-    patch.setattr(writing.Disk, "fsync", lambda *_: None)
-    patch.setattr(writing.Disk, "fsync_dir", lambda *_: None)
+    patch.setattr(atomic.Disk, "fsync", lambda *_: None)
+    patch.setattr(atomic.Disk, "fsync_dir", lambda *_: None)
 
 
 def leave_after(events: int, patch: pytest.MonkeyPatch) -> None:
@@ -583,7 +584,7 @@ def test_whatever_a_kill_leaves_is_resumed_identically_and_not_paid_twice(
     brain.verdicts = ["NEEDS_REVISION"]
     brain.plan = {**DRAFT, "tasks": ["Do it"]}
     hurried(monkeypatch)
-    monkeypatch.setattr(change_state, "now", lambda: STAMP)
+    monkeypatch.setattr(state_file, "now", lambda: STAMP)
     monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
     (tmp_path / "whole").mkdir()
     shop = Shop(tmp_path / "whole", stub)

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 import tests.netguard.sitecustomize as netguard
-from moot.reviewers import Job, Reviewer, Tokens, find
-from moot.workspace.changes import ChangeFolder
+from moot.agents import Job, Reviewer, Tokens, find
+from moot.changes.folder import ChangeFolder
 from tests.stub.server import StubServer
-from tests.surfaces.mcp.client import a_change
+from tests.support.mcp_client import a_change
 
 ROOT = Path(__file__).parents[2]
 CHANGE = "add-login"

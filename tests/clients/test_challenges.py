@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from moot.texts import review_block
-from moot.workspace.documents import YamlDocument
+from moot.changes import review_block
+from moot.files.documents import YamlDocument
 from tests.clients.conftest import CHANGE, MODELS, Desk
 from tests.clients.test_reviews import reads, uses
 from tests.stub.script import Behaviour, Spent
-from tests.surfaces.mcp.client import NOT_YET, PROPOSAL
+from tests.support.mcp_client import NOT_YET, PROPOSAL
 
 APPROVAL = {"verdict": "APPROVED", "issues": [], "summary": "Now it has a limit."}
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import Job, find
+from moot.changes import review_block
+from moot.changes.folder import ChangeFolder
 from moot.processes import environment, moot_command, only_with
-from moot.reviewers import Job, find
-from moot.texts import review_block
-from moot.workspace.changes import ChangeFolder
 from tests.clients.conftest import MODELS, Desk
 from tests.clients.test_reviews import uses
-from tests.processes.hostile import CHANGE, Hostile
 from tests.stub.script import Behaviour, Spent
+from tests.support.hostile_repository import CHANGE, Hostile
 
 SECRET = "hunter2-hunter2"
 APPROVAL = {"verdict": "APPROVED", "issues": [], "summary": "Read it all."}

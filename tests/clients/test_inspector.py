@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.conftest import CHANGE, NODE, Wall, client
-from tests.surfaces.cli.command import environment
-from tests.surfaces.mcp.client import ISSUE, a_change, serving
+from tests.support.command import environment
+from tests.support.mcp_client import ISSUE, a_change, serving
 
 
 def inspect(folder: Path, wall: Wall, target: tuple[str, ...], *arguments: str) -> Any:

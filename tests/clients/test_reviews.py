@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from moot.agents import Job, Outcome, Tokens
+from moot.agents.protocol import BEGINS_ANEW
+from moot.changes import review_block
+from moot.changes.review_block import Severity, Verdict
 from moot.errors import KeyRefused, ProviderFailed, ReviewerCrashed
-from moot.reviewers import Job, Outcome, Tokens
-from moot.reviewers.protocol import BEGINS_ANEW
-from moot.texts import review_block
-from moot.texts.review_block import Severity, Verdict
 from tests.clients.conftest import Desk
 from tests.stub.script import Behaviour, Spent
-from tests.surfaces.mcp.client import NOT_YET, PROPOSAL
+from tests.support.mcp_client import NOT_YET, PROPOSAL
 
 SERVER = "mcp__moot_review__"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.conversation import PERSON, Conversation, Entry
+from moot.core.conversation import PERSON, Conversation, Entry
 
 entries = st.builds(
     Entry,

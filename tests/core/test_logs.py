@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.core.logs import FileLog
 from moot.errors import FileDamaged, InvalidInput, SessionMoved
-from moot.workspace import writing
-from moot.workspace.session_log import FileLog
+from moot.files import atomic
 
 
 class Said(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class Left(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
 Happened = Said | Left
 
 
-class Fast(writing.Disk):
+class Fast(atomic.Disk):
     def fsync(self, handle: int) -> None:
         pass
 
@@ -39,7 +39,7 @@ class Fast(writing.Disk):
 
 @pytest.fixture(autouse=True)
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "disk", Fast())
+    monkeypatch.setattr(atomic, "disk", Fast())
 
 
 def decode(body: bytes) -> Happened:

@@ -16,9 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
 
-from moot import ledger, meter
-from moot.application import Moot, Options, opened
+from moot.agents.coding import Order, Worked
+from moot.agents.metered import MeteredCoder, MeteredReviewer
+from moot.agents.protocol import Job, Outcome, Progress
+from moot.app import Moot, Options, opened
 from moot.config import Config, Limits, Price, Settings
+from moot.core import meter
+from moot.core.meter import Meter
 from moot.errors import (
     ConfigInvalid,
     LimitReached,
@@ -28,26 +32,23 @@ from moot.errors import (
     StreamBroken,
     Unreachable,
 )
-from moot.gateway import pace
-from moot.gateway.gateway import Gateway
-from moot.gateway.metering import charging
-from moot.gateway.model import Model, Patience
-from moot.gateway.names import ModelName, parse
-from moot.gateway.openai_wire import OpenAIProvider
-from moot.gateway.prices import NANO, Pricing
-from moot.gateway.protocol import Call, Hear, Turn, Usage
-from moot.ledger import Ledger
-from moot.meter import Meter
-from moot.metered_programs import MeteredCoder, MeteredReviewer
-from moot.reviewers.coding import Order, Worked
-from moot.reviewers.protocol import Job, Outcome, Progress
-from moot.speech import Request, UserSaid
-from moot.store import Store, open_store, sqlite_url
-from moot.tables import attempts, spending
-from tests.gateway.wires import WIRES, Wire, talking
-from tests.postgres import running_postgresql
+from moot.llm import read_scheduler
+from moot.llm.messages import Request, UserSaid
+from moot.llm.metering import charging
+from moot.llm.model import Model, Patience
+from moot.llm.names import ModelName, parse
+from moot.llm.openai import OpenAIProvider
+from moot.llm.prices import NANO, Pricing
+from moot.llm.protocol import Call, Hear, Turn, Usage
+from moot.llm.registry import Gateway
+from moot.store import ledger
+from moot.store.ledger import Ledger
+from moot.store.sessions import Store, open_store, sqlite_url
+from moot.store.tables import attempts, spending
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
+from tests.support.postgres import running_postgresql
+from tests.support.providers import WIRES, Wire, talking
 
 NAME = ModelName("openai", "m")
 DOLLAR = Usage(1_000_000, 0)
@@ -549,7 +550,7 @@ def test_what_came_and_was_not_looked_at_before_a_cancel_is_paid_too(
     wire: Wire, many: bool, tmp_path: Path, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if many:
-        monkeypatch.setattr(pace, "MANY", 1)
+        monkeypatch.setattr(read_scheduler, "MANY", 1)
     stub.default = Behaviour(text=WORDS, pace=200, stall_after=100)
 
     async def main(store: Store) -> None:

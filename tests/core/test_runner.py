@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
-from moot.flows.flow import (
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     Effect,
@@ -23,8 +22,9 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.runner import Left, Runner, Speech, StoredLog
-from moot.store import open_store, sqlite_url
+from moot.core.runner import Left, Runner, Speech, StoredLog
+from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
+from moot.store.sessions import open_store, sqlite_url
 
 BILL = Spoken("scripted", 1, 1, None, 1)
 

@@ -12,9 +12,11 @@ from evals.voice import transcripts
 from evals.voice.__main__ import EXAMPLES, example_transcripts, first_names, interval, main, samples
 from evals.voice.identification import Identified, Result, Sample, identify
 from evals.voice.transcripts import Contribution
+from moot.core.flow import Spoken
 from moot.errors import FileDamaged
-from moot.flows.flow import Spoken
-from moot.flows.roundtable_events import (
+from moot.personas.library import forbidden_words_used, load_library
+from moot.roundtable.echoes import echoes
+from moot.roundtable.events import (
     ContributionReturned,
     PersonaContributed,
     PersonaSilent,
@@ -22,8 +24,6 @@ from moot.flows.roundtable_events import (
     RoundtableOpened,
     Speaker,
 )
-from moot.personas import forbidden_words_used, load_library
-from moot.texts.voice import echoes
 
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 FILES = sorted(map(str, EXAMPLES.glob("*.json")))

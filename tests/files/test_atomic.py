@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from moot.errors import FileDamaged, InvalidInput, LockTimeout, UnsafePath
-from moot.workspace import writing
-from moot.workspace.writing import append_line, locked, read, update, write_atomic
+from moot.files import atomic
+from moot.files.atomic import append_line, locked, read, update, write_atomic
 
 OLD, NEW = "old text\n" * 50, "new text, which is longer\n" * 50
 CALLS = ("unlink", "open", "chmod", "write", "fsync", "close", "rename", "fsync_dir")
@@ -137,7 +137,7 @@ def test_update_of_a_missing_file_gets_none(tmp_path: Path) -> None:
 
 def test_an_update_that_changes_nothing_does_not_write(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = target.stat().st_ino
-    monkeypatch.setattr(writing, "disk", None)
+    monkeypatch.setattr(atomic, "disk", None)
     assert update(target, lambda old: old or "") == OLD
     assert target.stat().st_ino == before
 
@@ -185,7 +185,7 @@ def test_two_lines_are_not_one_line(tmp_path: Path, line: str) -> None:
 # -- faults --------------------------------------------------------------------------------------
 
 
-class FailingDisk(writing.Disk):
+class FailingDisk(atomic.Disk):
     """Raises at one call of a write, before or after it is done; or writes a part and raises."""
 
     def __init__(self, fail_at: int, when: str, number: int) -> None:
@@ -214,7 +214,7 @@ class FailingDisk(writing.Disk):
 
 def test_these_are_the_calls_of_a_write(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = FailingDisk(-1, "before", 0)
-    monkeypatch.setattr(writing, "disk", disk)
+    monkeypatch.setattr(atomic, "disk", disk)
     write_atomic(target, NEW)
     assert tuple(disk.calls) == CALLS
 
@@ -227,7 +227,7 @@ def test_an_error_at_any_call_leaves_the_old_file_and_no_litter(
     target: Path, monkeypatch: pytest.MonkeyPatch, call: str, when: str, number: int
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "disk", FailingDisk(CALLS.index(call), when, number))
+        patch.setattr(atomic, "disk", FailingDisk(CALLS.index(call), when, number))
         with pytest.raises(OSError, match=os.strerror(number)):
             write_atomic(target, NEW)
     # Once renamed it is there; the error then says that it may not survive a power failure.
@@ -241,11 +241,11 @@ def test_an_error_at_any_call_leaves_the_old_file_and_no_litter(
 def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_them_all(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Slow(writing.Disk):
+    class Slow(atomic.Disk):
         def write(self, handle: int, data: memoryview) -> int:
             return super().write(handle, data[:7])
 
-    monkeypatch.setattr(writing, "disk", Slow())
+    monkeypatch.setattr(atomic, "disk", Slow())
     write_atomic(target, NEW)
     assert read(target) == NEW
 

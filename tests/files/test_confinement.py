@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from moot.application import Options, opened
+from moot.analysis.items import ItemFolders
+from moot.app import Options, opened
+from moot.changes.folder import ChangeFolders
+from moot.cli.answers import parse_answers
 from moot.errors import FileDamaged, UnsafePath
-from moot.surfaces.cli.answers import parse_answers
-from moot.workflows import Workflows
-from moot.workspace.changes import ChangeFolders
-from moot.workspace.designs import Designs
-from moot.workspace.documents import YamlDocument
-from moot.workspace.items import ItemFolders
-from moot.workspace.layout import Workspace
-from moot.workspace.workflows import Queue
-from tests.surfaces.cli.change import write_change
-from tests.surfaces.cli.command import environment, moot
+from moot.files.documents import YamlDocument
+from moot.files.layout import Workspace
+from moot.workflow.designs import Designs
+from moot.workflow.files import Queue
+from moot.workflow.service import Workflows
+from tests.support.change import write_change
+from tests.support.command import environment, moot
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 30))
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from moot.errors import FileDamaged, InvalidInput, LockTimeout, NotFound
-from moot.workspace import writing
-from moot.workspace.documents import JsonDocument, YamlDocument
+from moot.files import atomic
+from moot.files.documents import JsonDocument, YamlDocument
 
 Data = MutableMapping[str, Any]
 
@@ -321,7 +321,7 @@ def test_an_update_happens_under_the_lock(
     def taken(path: Path, timeout: float) -> None:
         raise LockTimeout(str(path), timeout)
 
-    monkeypatch.setattr(writing, "locked", taken)
+    monkeypatch.setattr(atomic, "locked", taken)
     with pytest.raises(LockTimeout):
         form.update(tmp_path / "file", nothing, timeout=3)
 
@@ -337,7 +337,7 @@ def test_loading_what_is_not_there_is_not_found(
 # -- properties ----------------------------------------------------------------------------------
 
 
-class Unsynced(writing.Disk):
+class Unsynced(atomic.Disk):
     def fsync(self, handle: int) -> None:
         pass
 
@@ -347,7 +347,7 @@ class Unsynced(writing.Disk):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(writing, "disk", Unsynced())
+    monkeypatch.setattr(atomic, "disk", Unsynced())
     return tmp_path / "file"
 
 

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import FileDamaged
-from moot.texts import frontmatter
+from moot.files import frontmatter
 
 
 def damage(text: str) -> FileDamaged:

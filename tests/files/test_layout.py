@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from moot.errors import InvalidId, NotFound, UnsafePath
-from moot.workspace.layout import Workspace, find_workspace
+from moot.files.layout import Workspace, find_workspace
 
 
 @pytest.fixture

@@ -16,22 +16,24 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents.process import run
+from moot.changes import state_file
+from moot.changes.folder import ChangeFolders
 from moot.errors import Busy, NotFound, StillEnding
+from moot.files import atomic
+from moot.files import lock as claim
+from moot.files.layout import Workspace
+from moot.files.lock import claimed, claimed_in_time
 from moot.processes import inherited
-from moot.reviewers.process import run
-from moot.workspace import change_state, claim, writing
-from moot.workspace.changes import ChangeFolders
-from moot.workspace.claim import claimed, claimed_in_time
-from moot.workspace.layout import Workspace
-from tests.reviewers.fakes import is_running
-from tests.surfaces.cli.change import until
+from tests.support.change import until
+from tests.support.fake_agents import is_running
 
 HELD = [".claim.children.moot-lock", ".claim.json", ".claim.moot-lock"]
 HOLDER = """
 import sys
 from pathlib import Path
 from moot.workspace import change_state
-from moot.workspace.claim import claimed
+from moot.files.lock import claimed
 
 change_state.now = lambda: "2026-11-15T12:01:07Z"
 with claimed(Path(sys.argv[1]), "challenged"):
@@ -128,8 +130,8 @@ def test_the_child_of_a_killed_holder_does_not_hold_on(folder: Path) -> None:
 WITH_A_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from moot.reviewers.process import run
-from moot.workspace.claim import claimed
+from moot.agents.process import run
+from moot.files.lock import claimed
 
 with claimed(Path(sys.argv[1]), "implemented"):
     command = [sys.executable, "-ISc", sys.argv[2]]
@@ -236,7 +238,7 @@ def test_of_many_processes_one_holds_at_a_time(folder: Path) -> None:
 import sys
 from pathlib import Path
 from moot.errors import Busy
-from moot.workspace.claim import claimed
+from moot.files.lock import claimed
 
 folder = Path(sys.argv[1])
 won = 0
@@ -327,7 +329,7 @@ def test_a_claim_that_cannot_be_written_down_is_given_back(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "write_atomic", full)
+        patch.setattr(atomic, "write_atomic", full)
         with pytest.raises(OSError, match="No space"), claimed(folder, "challenged"):
             pass
     assert names(folder) == []
@@ -344,5 +346,5 @@ def test_there_is_no_claim_on_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_clock_says_utc_with_seconds() -> None:
-    assert len(change_state.now()) == len("2026-11-15T12:01:07Z")
-    assert change_state.now().endswith("Z")
+    assert len(state_file.now()) == len("2026-11-15T12:01:07Z")
+    assert state_file.now().endswith("Z")

@@ -5,9 +5,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import InvalidInput
-from moot.texts import markdown
-from moot.texts.markdown import Heading
-from tests.texts.nasty import FRONT_MATTER, OPEN_ENDS, PIECES, Nasty, documents, soup
+from moot.files import markdown
+from moot.files.markdown import Heading
+from tests.support.hostile_markdown import FRONT_MATTER, OPEN_ENDS, PIECES, Nasty, documents, soup
 
 INSIGHTS = "### Additional Insights from Elaboration"
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.errors import FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
-from moot.workspace.paths import Entry, Root, valid_id
+from moot.files.paths import Entry, Root, valid_id
 
 # -- ids -----------------------------------------------------------------------------------------
 

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.errors import ProviderFailed, StreamBroken
-from moot.gateway import anthropic_wire, openai_wire
-from moot.gateway.protocol import Call, Turn
-from moot.gateway.sse import EventReader
-from moot.speech import UserSaid, deaf
+from moot.llm import anthropic, openai
+from moot.llm.messages import UserSaid, deaf
+from moot.llm.protocol import Call, Turn
+from moot.llm.sse import EventReader
 
 CALL = Call("m", "", (UserSaid("?"),), 16)
 
 
 def openai_turn(*chunks: Any) -> Turn:
-    decoder = openai_wire.Decoder(CALL, deaf)
+    decoder = openai.Decoder(CALL, deaf)
     for chunk in chunks:
         decoder.take(chunk if isinstance(chunk, bytes) else json.dumps(chunk).encode())
     return decoder.turn()
@@ -34,7 +34,7 @@ def said(text: str, finish: str | None = None) -> dict[str, Any]:
 def test_only_a_known_end_is_an_end(reason: str) -> None:
     with pytest.raises(StreamBroken, match=reason):
         openai_turn(said("half a sen"), said("", reason))
-    decoder = anthropic_wire.Decoder(CALL, deaf)
+    decoder = anthropic.Decoder(CALL, deaf)
     decoder.take(json.dumps({"type": "message_delta", "delta": {"stop_reason": reason}}).encode())
     decoder.take(b'{"type": "message_stop"}')
     with pytest.raises(StreamBroken, match=reason):
@@ -42,7 +42,7 @@ def test_only_a_known_end_is_an_end(reason: str) -> None:
 
 
 def test_a_paused_turn_is_not_a_whole_one() -> None:
-    decoder = anthropic_wire.Decoder(CALL, deaf)
+    decoder = anthropic.Decoder(CALL, deaf)
     decoder.take(b'{"type": "message_delta", "delta": {"stop_reason": "pause_turn"}}')
     decoder.take(b'{"type": "message_stop"}')
     with pytest.raises(StreamBroken, match="pause_turn"):
@@ -67,7 +67,7 @@ def test_calls_without_an_id_get_one() -> None:
     assert turn.stop == "tools"
 
 
-@pytest.mark.parametrize("decoder", [anthropic_wire.Decoder, openai_wire.Decoder])
+@pytest.mark.parametrize("decoder", [anthropic.Decoder, openai.Decoder])
 @given(data=st.one_of(st.binary(max_size=40), st.recursive(
     st.none() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(

@@ -18,9 +18,18 @@ import pytest
 from pydantic import BaseModel, Field
 
 from moot.errors import NoLocalModel, RequestRejected
-from moot.gateway.grammar import Grammar
-from moot.gateway.local import LocalProvider
-from moot.gateway.protocol import (
+from moot.llm.embedded.engine import LocalProvider
+from moot.llm.embedded.grammar import Grammar
+from moot.llm.embedded.small_model import (
+    first_sentence,
+    has_sentence,
+    is_garbled,
+    is_sensible,
+    plain,
+    short_messages,
+)
+from moot.llm.embedded.weights import Weights, find_weights
+from moot.llm.protocol import (
     Call,
     Hear,
     Message,
@@ -33,8 +42,6 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
-from moot.gateway.tiny import first_sentence, has_sentence, is_garbled, is_sensible, plain, short_messages
-from moot.gateway.weights import Weights, find_weights
 
 BUILTIN = find_weights(None, Path("nowhere"))
 AS_IF_LARGE = Weights(BUILTIN.path, "as-if-large", "configured", tiny=False)
@@ -403,16 +410,16 @@ def test_a_listener_that_fails_fails_nobody_else(
 def test_the_weights_are_loaded_once_for_all_first_calls_and_again_after_closing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from moot.gateway import local
+    from moot.llm.embedded import engine
 
     loads: list[Weights] = []
-    load = local._load
+    load = engine._load
 
     def counted(weights: Weights) -> Any:
         loads.append(weights)
         return load(weights)
 
-    monkeypatch.setattr(local, "_load", counted)
+    monkeypatch.setattr(engine, "_load", counted)
 
     provider = LocalProvider(AS_IF_LARGE)
 
@@ -440,9 +447,9 @@ def test_weights_that_do_not_load_are_no_local_model(
 LEAVING = """
 import asyncio, sys
 from pathlib import Path
-from moot.gateway.local import LocalProvider
-from moot.gateway.protocol import Call, UserSaid
-from moot.gateway.weights import Weights
+from moot.llm.embedded.engine import LocalProvider
+from moot.llm.protocol import Call, UserSaid
+from moot.llm.embedded.weights import Weights
 
 weights = Weights(Path({path!r}), "builtin", "builtin", tiny=False)
 loop = asyncio.new_event_loop()
@@ -469,7 +476,9 @@ def test_a_process_can_end_in_the_middle_of_a_generation(end: str) -> None:
 
 
 def test_importing_the_provider_does_not_import_the_engine() -> None:
-    script = "import sys, moot.gateway.local; print(sorted({'xllamacpp', 'aiohttp'} & set(sys.modules)))"
+    script = (
+        "import sys, moot.llm.embedded.engine; print(sorted({'xllamacpp', 'aiohttp'} & set(sys.modules)))"
+    )
     seen = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(seen.stdout) == []
 

@@ -22,15 +22,15 @@ from moot.errors import (
     ToolLoopTooLong,
     Unreachable,
 )
-from moot.gateway.anthropic_wire import AnthropicProvider
-from moot.gateway.model import Model, Patience
-from moot.gateway.names import ModelName
-from moot.gateway.openai_wire import OpenAIProvider
-from moot.gateway.prices import Pricing
-from moot.speech import ModelSaid, Request, Tool, ToolFault, UserSaid
-from tests.gateway.wires import MODELS, WIRES, Wire, asked, run, talking
+from moot.llm.anthropic import AnthropicProvider
+from moot.llm.messages import ModelSaid, Request, Tool, ToolFault, UserSaid
+from moot.llm.model import Model, Patience
+from moot.llm.names import ModelName
+from moot.llm.openai import OpenAIProvider
+from moot.llm.prices import Pricing
 from tests.stub.script import Behaviour, Spent
 from tests.stub.server import StubServer
+from tests.support.providers import MODELS, WIRES, Wire, asked, run, talking
 
 both_wires = pytest.mark.parametrize("wire", WIRES)
 

@@ -9,16 +9,16 @@ import pytest
 from pydantic import BaseModel
 
 from moot.errors import ProviderDown, ReplyTooLarge, StreamBroken, StreamStalled, ToolLoopTooLong
-from moot.gateway import wire as wires
-from moot.gateway.gateway import _list_ollama
-from moot.gateway.model import Patience
-from moot.gateway.sse import EventReader
-from moot.gateway.transport import BODY_BYTES
-from moot.speech import Tool
-from tests.gateway.wires import WIRES, Wire, asked, run, talking
+from moot.llm import http as wires
+from moot.llm.messages import Tool
+from moot.llm.model import Patience
+from moot.llm.registry import _list_ollama
+from moot.llm.sse import EventReader
+from moot.llm.transport import BODY_BYTES
 from tests.stub.flood import Flood
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
+from tests.support.providers import WIRES, Wire, asked, run, talking
 
 both_wires = pytest.mark.parametrize("wire", WIRES)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.errors import ConfigInvalid
-from moot.gateway.names import Choice, ModelName, Speaker, Wishes, choose, ollama_url, parse
+from moot.llm.names import Choice, ModelName, Speaker, Wishes, choose, ollama_url, parse
 
 
 @pytest.mark.parametrize(

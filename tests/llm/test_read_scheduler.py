@@ -10,11 +10,11 @@ from unittest.mock import Mock
 import pytest
 
 from moot.errors import StreamBroken
-from moot.gateway import pace
-from moot.gateway.pace import Pace
-from tests.gateway.wires import WIRES, Wire, asked, run, talking
+from moot.llm import read_scheduler
+from moot.llm.read_scheduler import Pace
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
+from tests.support.providers import WIRES, Wire, asked, run, talking
 
 both_wires = pytest.mark.parametrize("wire", WIRES)
 
@@ -22,9 +22,9 @@ both_wires = pytest.mark.parametrize("wire", WIRES)
 @pytest.fixture(autouse=True, params=["few", "many", "in parts"])
 def how_many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if request.param != "few":
-        monkeypatch.setattr(pace, "MANY", 1)
+        monkeypatch.setattr(read_scheduler, "MANY", 1)
     if request.param == "in parts":
-        monkeypatch.setattr(pace, "TOGETHER", 3)
+        monkeypatch.setattr(read_scheduler, "TOGETHER", 3)
 
 
 @pytest.mark.parametrize(
@@ -115,22 +115,22 @@ def test_a_stream_that_falls_silent_is_left_to_who_reads_it_unless_there_are_man
         with Pace().stream(Silent(), Mock(), print) as stream:
             attended = asyncio.ensure_future(stream.attended())
             for _ in range(3):
-                await asyncio.sleep(pace.SHORTEST_SECONDS)
+                await asyncio.sleep(read_scheduler.SHORTEST_SECONDS)
             left = attended.done()
             attended.cancel()
             await asyncio.gather(attended, return_exceptions=True)
             return left
 
-    assert run(main) == (pace.MANY > 1)
+    assert run(main) == (read_scheduler.MANY > 1)
 
 
 @both_wires
 def test_the_end_of_a_reply_does_not_wait_for_the_next_beat(
     wire: Wire, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "MANY", 128)
-    monkeypatch.setattr(pace, "SHORTEST_SECONDS", 60.0)
-    monkeypatch.setattr(pace, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(read_scheduler, "MANY", 128)
+    monkeypatch.setattr(read_scheduler, "SHORTEST_SECONDS", 60.0)
+    monkeypatch.setattr(read_scheduler, "LONGEST_SECONDS", 60.0)
     stub.script(Behaviour(text="One two three four.", pace=50))
 
     async def main() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from moot.config import Config, Settings
 from moot.errors import ConfigInvalid, NoLocalModel
-from moot.gateway.gateway import Gateway
-from moot.gateway.names import Speaker, parse
-from moot.speech import Request, UserSaid
-from tests.gateway.wires import run
+from moot.llm.messages import Request, UserSaid
+from moot.llm.names import Speaker, parse
+from moot.llm.registry import Gateway
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
+from tests.support.providers import run
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:9"}
 

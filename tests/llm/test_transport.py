@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from moot.gateway.transport import Transport
+from moot.llm.transport import Transport
 
 
 @pytest.fixture(scope="module")

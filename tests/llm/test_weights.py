@@ -23,9 +23,9 @@ from moot.errors import (
     StreamBroken,
     Unreachable,
 )
-from moot.gateway import weights as weights_module
-from moot.gateway.local import LocalProvider
-from moot.gateway.weights import CATALOGUE, Entry, Pulled, check, find_weights, pull, pulled_weights
+from moot.llm.embedded import weights as weights_module
+from moot.llm.embedded.engine import LocalProvider
+from moot.llm.embedded.weights import CATALOGUE, Entry, Pulled, check, find_weights, pull, pulled_weights
 
 CONTENT = b"GGUF" + bytes(range(256)) * 1_000
 ENTRY = Entry("small", "someone/small-GGUF", "small.gguf", len(CONTENT), 100, "MIT", "For tests.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.mcp.client import ISSUE, NOT_YET, a_change, a_run, over_stdio, read_all, refused, used
+from tests.support.mcp_client import ISSUE, NOT_YET, a_change, a_run, over_stdio, read_all, refused, used
 
 DRAFT = {
     "title": "Add logout",

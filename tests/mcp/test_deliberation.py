@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
+from mcp import Client
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import over_stdio, refused, serving, text_of, used
-from tests.surfaces.web.server import BRIEF, DECISION, a_board
-from tests.surfaces.web.server import serving as serving_http
+from tests.support.command import environment, moot
+from tests.support.mcp_client import over_stdio, refused, serving, text_of, used
+from tests.support.server import BRIEF, DECISION, a_board
+from tests.support.server import serving as serving_http
 
 ADVISORS = 8
 

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import given, settings
-from mcp import Client
 
+from mcp import Client
 from moot import __version__
-from moot.texts import review_block
-from tests.surfaces.mcp.client import (
+from moot.changes import review_block
+from tests.files.test_paths import LINKS, hostile_paths
+from tests.support.mcp_client import (
     ISSUE,
     NOT_YET,
     PROPOSAL,
@@ -30,7 +31,6 @@ from tests.surfaces.mcp.client import (
     serving,
     used,
 )
-from tests.workspace.test_paths import LINKS, hostile_paths
 
 ALL_TOOLS = [
     "read_file",

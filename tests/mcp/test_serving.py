@@ -12,12 +12,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from moot.boards import known
-from moot.flows.board_events import MAX_ANSWER, MAX_ANSWERS
-from moot.surfaces.mcp.deliberating import MAX_CONTEXT
-from tests.ready import Popen
-from tests.surfaces.cli.command import MOOT, environment, moot
-from tests.surfaces.mcp.client import a_change, serving
+from moot.board.events import MAX_ANSWER, MAX_ANSWERS
+from moot.board.service import known
+from moot.mcp.deliberating import MAX_CONTEXT
+from tests.support.command import MOOT, environment, moot
+from tests.support.mcp_client import a_change, serving
+from tests.support.ready import Popen
 
 INITIALIZE = {
     "jsonrpc": "2.0",

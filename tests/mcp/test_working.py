@@ -7,7 +7,7 @@ import asyncio
 import anyio
 import pytest
 
-from moot.surfaces.mcp.working import to_its_end
+from moot.mcp.working import to_its_end
 
 
 def test_cancelled_work_puts_everything_away_before_the_request_ends() -> None:

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
-from moot.personas import (
+from moot.personas.library import (
     SHIPPED,
     Contribution,
     Dimension,

@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from moot.analysis_work import as_speaker
-from moot.flows.analysis_events import Voice
-from moot.flows.board_events import Member
-from moot.flows.roundtable_events import Speaker
-from moot.personas import SHIPPED, load_library, scaffold
+from moot.analysis.events import Voice
+from moot.analysis.tasks import as_speaker
+from moot.board.events import Member
+from moot.personas.library import SHIPPED, load_library, scaffold
+from moot.roundtable.events import Speaker
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import over_stdio
-from tests.surfaces.web.server import DECISION, a_board
+from tests.support.command import environment, moot
+from tests.support.mcp_client import over_stdio
+from tests.support.server import DECISION, a_board
 
 SHOWN = "The Mentor (moot/personas/the-mentor.md)"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from moot.errors import DefinitionInvalid
-from moot.personas import load_library, scaffold
+from moot.personas.library import load_library, scaffold
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import Server, a_board, serving
+from tests.support.server import Server, a_board, serving
 
 PANEL = "---\nid: crew\nname: Crew\nmembers: [the-leaver, the-mentor]\n---\n\nWho leaves.\n"
 

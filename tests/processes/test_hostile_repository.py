@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from moot.workspace import git
-from tests.postgres import running_postgresql
-from tests.processes.hostile import CHANGE, Hostile, Reviewer
+from moot.repo import git
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import DRAFT
-from tests.surfaces.cli.command import Ended, await_line, environment, path
+from tests.support.change import DRAFT
+from tests.support.command import Ended, await_line, environment, path
+from tests.support.hostile_repository import CHANGE, Hostile, Reviewer
+from tests.support.postgres import running_postgresql
 
 MOOT = Path(sys.executable).parent / "moot"
 SECRETS = {

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from moot.reviewers.process import run
-from tests.reviewers.fakes import Fake, Run, is_running
-from tests.surfaces.cli.change import until
+from moot.agents.process import run
+from tests.support.change import until
+from tests.support.fake_agents import Fake, Run, is_running
 
 _STARTER = """
 import asyncio, sys
 from pathlib import Path
-from moot.reviewers.process import run
+from moot.agents.process import run
 asyncio.run(run("fake", [sys.argv[1]], text="", cwd=Path("/"), env={}, timeout=600, hear=lambda _: None))
 """
 _DETACHED = """#!{python} -IS

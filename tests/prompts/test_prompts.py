@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from moot.conversation import PERSON, Conversation
-from moot.flows.ask import AskState, Step
-from moot.flows.board import BOARD
-from moot.flows.board_events import AdvisorSpoke, BoardConvened, DecisionPresented, Member
-from moot.flows.flow import Spoken
-from moot.personas import Persona, load_library, parse_persona, scaffold
-from moot.prompting import ask, board, parts
-from moot.speech import ModelSaid, UserSaid
+from moot.ask import prompts
+from moot.ask.flow import AskState, Step
+from moot.board import prompts as board
+from moot.board.events import AdvisorSpoke, BoardConvened, DecisionPresented, Member
+from moot.board.flow import BOARD
+from moot.core.conversation import PERSON, Conversation
+from moot.core.flow import Spoken
+from moot.llm.messages import ModelSaid, UserSaid
+from moot.personas.library import Persona, load_library, parse_persona, scaffold
+from moot.prompts import template
 
 LIBRARY = load_library()
 STRATEGIST = LIBRARY.persona("the-strategist")
@@ -27,7 +29,7 @@ def asked(*said: str) -> AskState:
 
 
 def test_a_persona_is_put_together_in_a_fixed_order() -> None:
-    prompt = parts.system_prompt(STRATEGIST)
+    prompt = template.system_prompt(STRATEGIST)
     landmarks = [
         "You are The Strategist",
         STRATEGIST.bio[:40],
@@ -46,7 +48,7 @@ def test_a_persona_is_put_together_in_a_fixed_order() -> None:
 
 @pytest.mark.parametrize("persona", LIBRARY.personas, ids=lambda persona: persona.id)
 def test_every_shipped_persona_makes_a_prompt_of_sensible_size(persona: object) -> None:
-    prompt = parts.system_prompt(persona)  # type: ignore[arg-type]
+    prompt = template.system_prompt(persona)  # type: ignore[arg-type]
     assert 250 < len(prompt.split()) < 900
     assert "\n\n\n" not in prompt
 
@@ -57,21 +59,21 @@ SCAFFOLDED = parse_persona(scaffold("the-leaver", "The Leaver"), Path("the-leave
 @pytest.mark.parametrize("persona", [*LIBRARY.personas, SCAFFOLDED], ids=lambda persona: persona.id)
 def test_no_heading_turns_the_sentences_under_it_into_their_opposite(persona: Persona) -> None:
     """Boundaries and rules are whole sentences, some with a "no" of their own: no heading denies them."""
-    headed = re.findall(r"^([A-Z][^\n]*):\n(?=- )", parts.system_prompt(persona), re.MULTILINE)
+    headed = re.findall(r"^([A-Z][^\n]*):\n(?=- )", template.system_prompt(persona), re.MULTILINE)
     assert {"The limits that you keep to", "Rules for your words"} <= set(headed)
     for heading in headed:
         assert not re.search(r"\b(not|never|no|avoid|forbidden)\b", heading, re.IGNORECASE), heading
 
 
 def test_an_answer_continues_the_conversation() -> None:
-    request = ask.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
+    request = prompts.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
     assert request.messages == (UserSaid("One?"), ModelSaid("Two."), UserSaid("Three?"))
-    assert request.system.startswith(parts.system_prompt(STRATEGIST))
+    assert request.system.startswith(template.system_prompt(STRATEGIST))
     assert (request.max_tokens, request.temperature, request.openers) == (1024, 0.7, ())
 
 
 def test_a_small_model_gets_few_words_and_beginnings_to_go_on_from() -> None:
-    request = ask.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=True)
+    request = prompts.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=True)
     assert request.messages == (UserSaid("Three?"),)
     assert len(request.system.split()) < 60
     assert request.openers == STRATEGIST.openers
@@ -79,7 +81,7 @@ def test_a_small_model_gets_few_words_and_beginnings_to_go_on_from() -> None:
 
 def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> None:
     long = "word " * 2_500
-    request = ask.answer(
+    request = prompts.answer(
         asked("First?", long, "Second?", long, "Third?", long, "Last?"), STRATEGIST, small=False
     )
     first = request.messages[0]
@@ -90,22 +92,22 @@ def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> Non
 
 
 def test_what_looks_like_a_slot_in_a_value_stays_text() -> None:
-    assert "{{purpose}}" in parts.fill("ask/answer", {"name": "{{purpose}}"})
+    assert "{{purpose}}" in template.fill("ask/answer", {"name": "{{purpose}}"})
 
 
 @pytest.mark.parametrize("inputs", [{}, {"name": "x", "mood": "y"}])
 def test_inputs_must_be_those_that_the_prompt_declares(inputs: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="declares"):
-        parts.fill("ask/answer", inputs)
+        template.fill("ask/answer", inputs)
 
 
 def test_every_prompt_file_uses_exactly_what_it_declares() -> None:
-    folder = Path(parts.__file__).parents[1] / "data" / "prompts"
+    folder = Path(template.__file__).parent / "data"
     names = [str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.md")]
     assert "ask/answer" in names
     for name in names:
-        declared, _ = parts._prompt(name)
-        parts.fill(name, dict.fromkeys(declared, "x"))
+        declared, _ = template._prompt(name)
+        template.fill(name, dict.fromkeys(declared, "x"))
 
 
 def test_a_small_models_brief_is_made_of_what_was_said() -> None:

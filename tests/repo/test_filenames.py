@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.workspace.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
+from moot.repo.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.workspace import git
+from moot.repo import git
 
 
 def run_git(root: Path, *arguments: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts.keywords import MOST_KEYWORDS, importing, keyword, keywords_of, risky_words
+from moot.repo.keywords import MOST_KEYWORDS, importing, keyword, keywords_of, risky_words
 
 
 def test_quoted_names_come_first_then_the_title_then_what_the_description_repeats() -> None:

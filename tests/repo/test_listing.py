@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.processes import git_settings
-from moot.workspace import git, survey
-from moot.workspace.survey import Mention, Survey, look, mentions, named_files, tree
+from moot.repo import git, listing
+from moot.repo.listing import Mention, Survey, look, mentions, named_files, tree
 
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Ann",
@@ -223,14 +223,14 @@ def test_of_too_many_files_the_nearest_are_taken_and_it_says_so(
 ) -> None:
     for name in ("a/deep/er/1.py", "a/deep/2.py", "a/3.py", "z.py", "b/4.py", "y.py"):
         put_file(project, name)
-    monkeypatch.setattr(survey, "MOST_FILES", 4)
+    monkeypatch.setattr(listing, "MOST_FILES", 4)
     if not with_git:
         monkeypatch.setattr(git, "files", lambda _: None)
     seen = look(project)
     assert seen.files == ("a/3.py", "b/4.py", "y.py", "z.py")
     assert seen.capped
     assert tree(seen).splitlines()[-1] == "… only the first 4 files were looked at"
-    monkeypatch.setattr(survey, "MOST_FILES", 6)
+    monkeypatch.setattr(listing, "MOST_FILES", 6)
     assert (len(look(project).files), look(project).capped) == (6, False)
 
 
@@ -238,7 +238,7 @@ def test_of_too_many_files_the_nearest_are_taken_and_it_says_so(
 def test_a_walk_that_is_cut_short_says_so(plain: Path, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     for name in ("a/1.py", "b/2.py", "c/3.py"):
         put_file(plain, name)
-    monkeypatch.setattr(survey, bound, 2)
+    monkeypatch.setattr(listing, bound, 2)
     seen = look(plain)
     assert seen.capped
     assert len(seen.files) < 3
@@ -439,7 +439,7 @@ def test_a_long_line_is_shown_around_the_word(plain: Path) -> None:
 def test_a_search_reads_only_so_much(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         put_file(plain, name, "needle")
-    monkeypatch.setattr(survey, "_MOST_BYTES_SEARCHED", 7)
+    monkeypatch.setattr(listing, "_MOST_BYTES_SEARCHED", 7)
     assert [each.file for each in mentions(plain, look(plain), ["needle"], 10)] == ["a", "b"]
 
 

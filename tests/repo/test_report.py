@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.scouting import MOST_WORDS, named_by, scout
-from moot.workspace import codebase
+from moot.repo import search
+from moot.repo.report import MOST_WORDS, named_by, scout
 
 SECRET = "hunter2-is-the-key"
 _GIT = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
@@ -80,21 +80,21 @@ def test_a_file_that_is_named_by_path_is_outlined(shop: Path) -> None:
     ["mend shop/basket.py", "mend `basket.py`", "mend the Basket", "mend basket", "mend BASKET, please"],
 )
 def test_files_are_named_by_path_by_name_and_by_stem(shop: Path, idea: str) -> None:
-    assert named_by(codebase.look(shop), idea) == ("shop/basket.py",)
+    assert named_by(search.look(shop), idea) == ("shop/basket.py",)
 
 
 @pytest.mark.parametrize("name", ["review_parser.py", "review-parser.js", "ReviewParser.java"])
 def test_a_name_of_several_words_is_recognised_however_they_are_joined(tmp_path: Path, name: str) -> None:
     put_file(tmp_path, name)
     put_file(tmp_path, "review.py")
-    seen = codebase.look(tmp_path)
+    seen = search.look(tmp_path)
     assert named_by(seen, "Strip codes in the review parser") == (name, "review.py")
 
 
 def test_a_name_that_many_files_have_names_none(tmp_path: Path) -> None:
     for number in range(4):
         put_file(tmp_path, f"part{number}/parser.py")
-    assert named_by(codebase.look(tmp_path), "mend the parser") == ()
+    assert named_by(search.look(tmp_path), "mend the parser") == ()
 
 
 def test_everything_that_was_read_is_listed_once(shop: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot import scanning
-from moot.scanning import Hit, Impact, Scan, as_markdown, impact, quick_scan
-from moot.workspace.survey import Mention
+from moot.repo import scan as scanning
+from moot.repo.listing import Mention
+from moot.repo.scan import Hit, Impact, Scan, as_markdown, impact, quick_scan
 
 
 def put_file(root: Path, name: str, text: str = "x\n") -> None:

@@ -7,10 +7,10 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from moot.texts.keywords import keyword
-from moot.workspace import codebase
-from moot.workspace.codebase import Found
-from moot.workspace.survey import Mention
+from moot.repo import search
+from moot.repo.keywords import keyword
+from moot.repo.listing import Mention
+from moot.repo.search import Found
 
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Ann",
@@ -47,7 +47,7 @@ def test_what_moot_has_written_is_not_the_project(tmp_path: Path) -> None:
     put_file(tmp_path, "moot/changes/a/proposal.md")
     put_file(tmp_path, "moot/workflow.json")
     put_file(tmp_path, "moot/queue.json")
-    seen = codebase.look(tmp_path)
+    seen = search.look(tmp_path)
     assert seen.files == ("moot/itemsets.py", "moot/steps/own.md", "src/app.py")
     assert seen.suffixes == ((".py", 2), (".md", 1))
     assert seen.manifests == ()
@@ -58,14 +58,14 @@ def test_items_of_another_tool_are_not_the_project_either(tmp_path: Path) -> Non
     put_file(tmp_path, "docs/guide.md")
     put_file(tmp_path, "docs/requirements/a/meta.json", "{}")
     put_file(tmp_path, "docs/requirements/a/quick-scan.md")
-    assert codebase.look(tmp_path).files == ("docs/guide.md",)
+    assert search.look(tmp_path).files == ("docs/guide.md",)
 
 
 def test_a_search_counts_lines_and_keeps_the_first_of_each_word(tmp_path: Path) -> None:
     put_file(tmp_path, "a.py", "import port_list\n\nport = 1; port = 2\r\nbold = port\nedit(port)\n")
     put_file(tmp_path, "b.py", "import os\n")
     files = ["a.py", "b.py", "gone.py"]
-    assert codebase.search(tmp_path, files, [keyword("port"), keyword("edits")]) == {
+    assert search.search(tmp_path, files, [keyword("port"), keyword("edits")]) == {
         "a.py": Found(
             lines=Counter({"port": 4, "edits": 1}),
             first={
@@ -83,12 +83,12 @@ def test_secrets_hidden_and_made_files_are_never_searched(tmp_path: Path) -> Non
              "package-lock.json", "uv.lock", "web/app.min.js", "logo.svg"]  # fmt: skip
     for name in [*names, "keyboard.py"]:
         put_file(tmp_path, name, "password\n")
-    assert list(codebase.search(tmp_path, [*names, "keyboard.py"], [keyword("password")])) == ["keyboard.py"]
+    assert list(search.search(tmp_path, [*names, "keyboard.py"], [keyword("password")])) == ["keyboard.py"]
 
 
 def test_a_long_line_is_cut_around_the_word_and_shows_no_escapes(tmp_path: Path) -> None:
     put_file(tmp_path, "a.py", "x" * 300 + " \x1b[31m\tport " + "y" * 300)
-    (found,) = codebase.search(tmp_path, ["a.py"], [keyword("port")]).values()
+    (found,) = search.search(tmp_path, ["a.py"], [keyword("port")]).values()
     text = found.first["port"].text
     assert len(text) == 160
     assert "\ufffd[31m port yyy" in text
@@ -98,18 +98,18 @@ def test_the_fingerprint_is_the_commit(tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q", "-b", "main")
     put_file(tmp_path, "a.py")
     run_git(tmp_path, "add", ".")
-    before = codebase.fingerprint(tmp_path)
+    before = search.fingerprint(tmp_path)
     assert before.startswith("sha256:")
     run_git(tmp_path, "commit", "-q", "-m", "Begin")
-    assert codebase.fingerprint(tmp_path) == run_git(tmp_path, "rev-parse", "HEAD")
+    assert search.fingerprint(tmp_path) == run_git(tmp_path, "rev-parse", "HEAD")
 
 
 def test_without_git_the_fingerprint_follows_names_and_sizes(tmp_path: Path) -> None:
     put_file(tmp_path, "a.py", "one")
-    first = codebase.fingerprint(tmp_path)
+    first = search.fingerprint(tmp_path)
     put_file(tmp_path, "moot/items/x/meta.json", "{}")
-    assert codebase.fingerprint(tmp_path) == first
+    assert search.fingerprint(tmp_path) == first
     put_file(tmp_path, "a.py", "longer")
-    second = codebase.fingerprint(tmp_path)
+    second = search.fingerprint(tmp_path)
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert len({first, second, codebase.fingerprint(tmp_path)}) == 3
+    assert len({first, second, search.fingerprint(tmp_path)}) == 3

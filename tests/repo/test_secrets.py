@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.workspace.private import is_private
+from moot.repo.secrets import is_private
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from moot.errors import GitRefused
 from moot.processes import git_settings
-from moot.workspace import git, uncommitted
-from tests.processes.hostile import Hostile
-from tests.workspace.test_git import run_git
+from moot.repo import git, uncommitted
+from tests.repo.test_git import run_git
+from tests.support.hostile_repository import Hostile
 
 OWN = ("moot/", "moot.toml")
 NAME = "moot: before 'x' (1234)"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts.addressing import Kind, Reading, read_address, read_input, reply_to_doubt
+from moot.roundtable.addressing import Kind, Reading, read_address, read_input, reply_to_doubt
 
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 NAMES = {MAYA: "Maya", ALEX: "Alex", JORDAN: "Jordan"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts.voice import echoes
+from moot.roundtable.echoes import echoes
 
 ALEX = (
     "There are two ways. A queue between the scanner and the ledger costs us an operator who watches it; "

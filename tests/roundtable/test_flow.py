@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows.flow import (
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     CarriedOut,
@@ -27,9 +26,10 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.flows.roundtable import ROUNDTABLE, TRANSITIONS
-from moot.flows.roundtable_asking import opened
-from moot.flows.roundtable_events import (
+from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable import lines
+from moot.roundtable.effects import opened
+from moot.roundtable.events import (
     MAX_INPUT,
     ArtifactsNotUpdated,
     ArtifactsUpdated,
@@ -56,9 +56,9 @@ from moot.flows.roundtable_events import (
     SynthesisReturned,
     TopicFramed,
 )
-from moot.flows.roundtable_state import PROGRAM, TURNS, USER, RoundtableState, Said, Step
-from moot.texts import roundtable as lines
-from moot.texts.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+from moot.roundtable.flow import ROUNDTABLE, TRANSITIONS
+from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+from moot.roundtable.state import PROGRAM, TURNS, USER, RoundtableState, Said, Step
 
 BILL = Spoken("local", 10, 5, 0.0, 800)
 AT = "2026-02-20T14:30:00.000Z"

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from moot.texts import insights, markdown, tasks
-from moot.texts.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
-from tests.texts.nasty import documents, line_breaks, soup
+from moot.changes import tasks
+from moot.files import markdown
+from moot.roundtable import insights
+from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+from tests.support.hostile_markdown import documents, line_breaks, soup
 
 OFFLINE = Synthesis(
     insights=(

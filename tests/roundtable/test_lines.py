@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.texts import roundtable as lines
+from moot.roundtable import lines
 
 MAYA, BA = "Maya Chen", "Business Analyst"
 

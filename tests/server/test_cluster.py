@@ -16,12 +16,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.many import Several, new_database
-from tests.postgres import running_postgresql
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import DECISION, Server, a_board
+from tests.support.cluster import Several, new_database
+from tests.support.command import environment, moot
+from tests.support.postgres import running_postgresql
+from tests.support.server import DECISION, Server, a_board
 
 SESSION = {"decision": DECISION}
 ENDLESS = Behaviour(text="word " * 2000, pace=50)

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
+from moot.board.events import BoardConvened, BoardEvent, DecisionPresented, Member
+from moot.board.state import Step
 from moot.config import Limits, ServerSettings
-from moot.engine import Engine, Live
-from moot.engine.feed import BATCH_BYTES, KEEP_FRAMES, Feed
+from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
+from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached
-from moot.flows.board_events import BoardConvened, BoardEvent, DecisionPresented, Member
-from moot.flows.board_state import Step
-from moot.flows.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
-from moot.runner import Speak, Speech
-from moot.sharing import Sharing
-from moot.store import Frame, open_store, sqlite_url
-from tests.surfaces.web.server import BRIEF
+from moot.server import Engine, Live
+from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, Feed
+from moot.server.sharing import Sharing
+from moot.store.sessions import Frame, open_store, sqlite_url
+from tests.support.server import BRIEF
 
 NAMES = ("ann", "bob", "cyd")
 NO_TENSIONS = {**BRIEF, "tensions": []}

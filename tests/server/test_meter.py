@@ -18,12 +18,12 @@ import httpx2
 import psycopg
 
 from tests.chaos.play import Client, Cluster, listen_all
-from tests.many import Postgres
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import write_change
-from tests.surfaces.cli.command import Ended, environment, moot
-from tests.surfaces.web.server import BRIEF, DECISION, QUESTIONS, Server, serving
+from tests.support.change import write_change
+from tests.support.cluster import Postgres
+from tests.support.command import Ended, environment, moot
+from tests.support.server import BRIEF, DECISION, QUESTIONS, Server, serving
 
 INPUT_NANO, OUTPUT_NANO = 3_000, 15_000
 """Of one token, in billionths of a dollar."""

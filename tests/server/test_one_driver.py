@@ -19,16 +19,16 @@ from typing import Any
 
 import pytest
 
-from moot.engine.engine import MOST_ASKED
-from moot.sharing import LEASE_SECONDS
-from tests.many import Several, new_database
-from tests.postgres import running_postgresql
-from tests.ready import Popen
+from moot.server.hub import MOST_ASKED
+from moot.server.sharing import LEASE_SECONDS
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.cli.command import MOOT, environment
-from tests.surfaces.mcp.client import over_stdio
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.cluster import Several, new_database
+from tests.support.command import MOOT, environment
+from tests.support.mcp_client import over_stdio
+from tests.support.postgres import running_postgresql
+from tests.support.ready import Popen
+from tests.support.server import DECISION, Server, a_board, serving
 
 SESSION = {"decision": DECISION}
 REPLIES = 9

@@ -16,13 +16,13 @@ import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, create_engine, text
 from sqlalchemy.engine import make_url
 
-from moot import migrations
 from moot.errors import StoreFailed
-from moot.store import Store, open_store, sqlite_url
-from tests.postgres import running_postgresql
+from moot.store import migrations
+from moot.store.sessions import Store, open_store, sqlite_url
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import Server, a_board, serving
+from tests.support.command import environment, moot
+from tests.support.postgres import running_postgresql
+from tests.support.server import Server, a_board, serving
 
 STORED = Path(__file__).parent / "data"
 

@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from moot.postgres import told, was_ended
-from moot.sharing import Sharing
-from moot.store import Frame, open_store
-from tests.postgres import running_postgresql
+from moot.server.sharing import Sharing
+from moot.store.postgres import told, was_ended
+from moot.store.sessions import Frame, open_store
+from tests.support.postgres import running_postgresql
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from moot.errors import ConfigInvalid, KeyReused, NotFound, SessionMoved, StoreFailed
-from moot.sharing import Sharing
-from moot.store import Frame, Key, Store, open_store, sqlite_url
-from tests.postgres import running_postgresql
+from moot.server.sharing import Sharing
+from moot.store.sessions import Frame, Key, Store, open_store, sqlite_url
+from tests.support.postgres import running_postgresql
 
 
 def with_store(where: Path | str, main: Callable[[Store], Awaitable[None]]) -> None:
@@ -425,7 +425,7 @@ def test_the_list_is_read_in_pages_without_a_gap_or_a_repeat(database: str) -> N
 def test_sessions_of_one_moment_are_paged_too(tmp_path: Path) -> None:
     from sqlalchemy import update
 
-    from moot import tables
+    from moot.store import tables
 
     async def main(store: Store) -> None:
         made = sorted([(await store.create("board", "t")).id for _ in range(9)])
@@ -491,7 +491,7 @@ def test_a_key_gives_one_session_however_often_it_comes(database: str) -> None:
 def test_a_key_is_kept_for_a_day(database: str) -> None:
     from sqlalchemy import update
 
-    from moot import tables
+    from moot.store import tables
 
     async def main(store: Store) -> None:
         key = Key("k", "what was asked")

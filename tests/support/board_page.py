@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import BRIEF, DECISION, Server
+from tests.support.server import BRIEF, DECISION, Server
 
 FIRST, SECOND, LAST = "the-devil-s-advocate", "the-strategist", "the-ethicist"
 NAMES = {FIRST: "The Devil's Advocate", SECOND: "The Strategist", LAST: "The Ethicist"}

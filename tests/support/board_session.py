@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from moot.flows.board import BOARD
-from moot.flows.board_events import (
+from moot.board.events import (
     AdvisorSpoke,
     BoardConvened,
     BoardEvent,
@@ -20,8 +19,9 @@ from moot.flows.board_events import (
     Recommendation,
     Tension,
 )
-from moot.flows.flow import Spoken
-from moot.store import open_store, sqlite_url
+from moot.board.flow import BOARD
+from moot.core.flow import Spoken
+from moot.store.sessions import open_store, sqlite_url
 
 DECISION = "Should we open a second shop?"
 BRIEF = Brief(

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from moot.workspace.documents import YamlDocument
+from moot.files.documents import YamlDocument
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import Ended, environment, path, run
+from tests.support.command import Ended, environment, path, run
 
 PROPOSAL = """\
 # Passkeys

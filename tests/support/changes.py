@@ -10,20 +10,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from moot.application import Moot, Options, opened
-from moot.gateway.metering import UNMETERED
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.gateway.prices import FREE
-from moot.gateway.scripted import Line, ScriptedProvider
-from moot.review_shapes import IssueGiven, VerdictGiven
-from moot.review_tools import ReviewTools
-from moot.reviewers.coding import Order, Worked
-from moot.reviewers.protocol import Job, Outcome, Progress
-from moot.texts.review_block import Review
-from moot.workspace import change_state, writing
-from moot.workspace.changes import ChangeFolder
-from tests.surfaces.cli.change import DRAFT
+from moot.agents.coding import Order, Worked
+from moot.agents.protocol import Job, Outcome, Progress
+from moot.app import Moot, Options, opened
+from moot.changes import state_file
+from moot.changes.folder import ChangeFolder
+from moot.changes.review_block import Review
+from moot.changes.review_shapes import IssueGiven, VerdictGiven
+from moot.changes.review_tools import ReviewTools
+from moot.files import atomic
+from moot.llm.metering import UNMETERED
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.prices import FREE
+from moot.llm.scripted import Line, ScriptedProvider
+from tests.support.change import DRAFT
 
 STAMP = "2026-01-02T03:04:05Z"
 
@@ -32,7 +33,7 @@ def silent(_: str) -> None:
     """Nobody listens."""
 
 
-class QuickDisk(writing.Disk):
+class QuickDisk(atomic.Disk):
     """Nothing is synced: what a process has written, the system has, also when the process is killed."""
 
     def fsync(self, handle: int) -> None:
@@ -65,7 +66,7 @@ async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") ->
 def reviewed(folder: ChangeFolder, review: Review, engine: str = "codex") -> str:
     """A review of the change as it is, made in a run that is over; its block."""
     block = folder.append_review(review, folder.begin_run(engine, "gpt"))
-    folder.update_state(change_state.end_run)
+    folder.update_state(state_file.end_run)
     return block
 
 
@@ -87,7 +88,7 @@ class FakeReviewer:
         del progress
         self.asked(job)
         folder = ChangeFolder(job.change_id, job.folder)
-        tools = ReviewTools(folder, job.workspace_root, change_state.now, silent, job.run)
+        tools = ReviewTools(folder, job.workspace_root, state_file.now, silent, job.run)
         tools.give()
         tools.append_review(self.verdict, list(self.issues), self.summary)
         return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")

@@ -14,10 +14,10 @@ import psycopg
 import psycopg.sql
 from sqlalchemy.engine import make_url
 
-from tests.ready import Popen
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, await_line, environment
-from tests.surfaces.web.server import Server, serving
+from tests.support.command import MOOT, await_line, environment
+from tests.support.ready import Popen
+from tests.support.server import Server, serving
 
 
 def new_database(url: str, name: str) -> str:

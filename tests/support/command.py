@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import tests.netguard.sitecustomize as netguard
-from tests.ready import Popen
 from tests.stub.server import StubServer
+from tests.support.ready import Popen
 
 MOOT = (sys.executable, "-m", "moot")
 

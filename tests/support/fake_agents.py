@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moot.reviewers import Job, Tokens
+from moot.agents import Job, Tokens
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(__file__).parents[1] / "agents" / "recorded"
 
 _PROGRAM = """#!{python} -IS
 import json, os, subprocess, sys, time

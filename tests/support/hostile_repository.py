@@ -11,7 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from tests.surfaces.cli.change import write_change
+from tests.support.change import write_change
 
 CHANGE = "feat-auth"
 _MODULES = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from moot.texts.review_block import Verdict
+from moot.changes.review_block import Verdict
 
 START = "<!-- review:start -->"
 END = "<!-- review:end -->"

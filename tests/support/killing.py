@@ -1,4 +1,5 @@
-"""A command that is killed at every step of writing, and run again: `python -m tests.killing NAME DIR`.
+"""A command that is killed at every step of writing, and run again: `python -m tests.support.killing NAME
+DIR`.
 
 A process of its own, because only one without threads can safely fork. What it finds wrong is an
 AssertionError, with the step; what it prints at the end is how many steps there were.
@@ -20,21 +21,29 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from moot import approval, challenging, changes, implementing
-from moot.challenging import Challenging
-from moot.changes import Changes
+from moot.agents.coding import Order
+from moot.changes import approval, challenge, implement, review_block, service, state_file, tasks
+from moot.changes import folder as folders
+from moot.changes.challenge import Challenging
+from moot.changes.folder import ChangeFolder
+from moot.changes.implement import Implementing
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.changes.service import Changes
 from moot.errors import AlreadyThere, IllegalMove, NotFound
-from moot.implementing import Implementing
-from moot.reviewers.coding import Order
-from moot.texts import review_block, tasks
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace import change_state, json_text, writing
-from moot.workspace import changes as folders
-from moot.workspace.changes import ChangeFolder
-from moot.workspace.documents import YamlDocument
-from moot.workspace.json_text import JsonText
-from tests.changing import STAMP, FakeCoder, FakeReviewer, QuickDisk, at_work, drafted, reviewed, silent
-from tests.surfaces.cli.change import PROPOSAL, SPEC, TASKS, write_change
+from moot.files import atomic, json_text
+from moot.files.documents import YamlDocument
+from moot.files.json_text import JsonText
+from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
+from tests.support.changes import (
+    STAMP,
+    FakeCoder,
+    FakeReviewer,
+    QuickDisk,
+    at_work,
+    drafted,
+    reviewed,
+    silent,
+)
 
 DONE, WRONG, KILLED = 0, 1, -signal.SIGKILL
 ID = "feat-auth"
@@ -105,10 +114,10 @@ ids = Ids()
 
 def begin() -> None:
     """The same run twice writes the same bytes. STATE.yaml is JSON: YAML, too, and read much faster."""
-    vars(change_state)["now"] = lambda: STAMP
+    vars(state_file)["now"] = lambda: STAMP
     vars(folders)["uuid"] = ids
-    call = changes.call
-    vars(changes)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
+    call = service.call
+    vars(service)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))
     type.__setattr__(YamlDocument, "_parse", JsonText)
     type.__setattr__(YamlDocument, "_read", staticmethod(json_text.read))
 
@@ -171,7 +180,7 @@ class Challenge(Command):
 
     async def run(self) -> None:
         reviewer = FakeReviewer(asked=lambda _: self.noted("review"))
-        vars(challenging)["find"] = reviewer.found
+        vars(challenge)["find"] = reviewer.found
         async with at_work(self.root) as moot:
             await Challenging(Changes(moot)).challenge(ID, "auto", silent)
 
@@ -295,7 +304,7 @@ class Implement(Command):
                 file.write(f"{task}\n")
             return "Done."
 
-        vars(implementing)["find_coder"] = FakeCoder(work).found
+        vars(implement)["find_coder"] = FakeCoder(work).found
         async with at_work(self.root) as moot:
             await Implementing(Changes(moot)).implement(ID, silent)
 
@@ -337,7 +346,7 @@ def killed(command: Command, step: int) -> bool:
         return ended == KILLED
     ended = WRONG
     try:
-        writing.disk = DyingDisk(step)
+        atomic.disk = DyingDisk(step)
         ids.next = 1000
         asyncio.run(command.run())
         ended = DONE
@@ -362,7 +371,7 @@ def main(name: str, place: Path) -> int:
     """How many steps the command takes."""
     begin()
     # In this process nobody dies; a step beyond the last is never reached.
-    writing.disk = DyingDisk(0)
+    atomic.disk = DyingDisk(0)
     prepared = COMMANDS[name](place / "prepared")
     prepared.prepare()
     # Once to its end: children that have nothing left to import are quick.

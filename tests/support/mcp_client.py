@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
-from moot.workspace.changes import ChangeFolder
-from tests.ready import Popen, stand_in
+from mcp import Client
+from moot.changes.folder import ChangeFolder
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, await_line, environment
+from tests.support.command import MOOT, await_line, environment
+from tests.support.ready import Popen, stand_in
 
 PROPOSAL = """\
 # Add login

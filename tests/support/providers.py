@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 
 from moot.errors import ProviderFailed
-from moot.gateway.anthropic_wire import AnthropicProvider
-from moot.gateway.model import Model, Patience
-from moot.gateway.names import ModelName
-from moot.gateway.openai_wire import OpenAIProvider
-from moot.gateway.protocol import Provider
-from moot.speech import Request, UserSaid
+from moot.llm.anthropic import AnthropicProvider
+from moot.llm.messages import Request, UserSaid
+from moot.llm.model import Model, Patience
+from moot.llm.names import ModelName
+from moot.llm.openai import OpenAIProvider
+from moot.llm.protocol import Provider
 from tests.stub.server import StubServer
 
 Wire = Literal["anthropic", "openai"]

@@ -1,6 +1,6 @@
-"""Processes that have moot loaded already. `python -m tests.ready SOCKET` loads it once, and then forks a
-process for each command that is asked for, with its own folder, environment, files and end. With arguments
-behind the socket, it asks for one.
+"""Processes that have moot loaded already. `python -m tests.support.ready SOCKET` loads it once, and then
+forks a process for each command that is asked for, with its own folder, environment, files and end. With
+arguments behind the socket, it asks for one.
 
 Loading takes most of the time of a short command, and the suite runs thousands. What depends on how the
 interpreter starts (its encoding, its flags, what it imports) needs a real start.
@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _INTERPRETER = ("PYTHON", "LC_", "LANG", "TZ")
-_NOT_LOADED = ("moot.__main__", "moot.engine.jobs", "moot.processes.lifeline")
-_ROOT = Path(__file__).parent.parent
+_NOT_LOADED = ("moot.__main__", "moot.server.jobs", "moot.processes.lifeline")
+_ROOT = Path(__file__).parents[2]
 _SCRIPTS = Path(sys.executable).parent
 
 Order = tuple[str, list[str], dict[str, str], str, bool]
@@ -132,7 +132,7 @@ class _Ready:
     def __init__(self) -> None:
         self._place = tempfile.TemporaryDirectory(prefix="moot-ready-")
         self.address = str(Path(self._place.name) / "socket")
-        command = [sys.executable, "-m", "tests.ready", self.address]
+        command = [sys.executable, "-m", "tests.support.ready", self.address]
         self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
@@ -168,8 +168,8 @@ def _load() -> None:
     import typer.main
 
     import moot
-    from moot.personas import load_library
-    from moot.surfaces.cli.main import app
+    from moot.cli.main import app
+    from moot.personas.library import load_library
 
     for module in pkgutil.walk_packages(moot.__path__, "moot."):
         if module.name not in _NOT_LOADED:
@@ -257,7 +257,7 @@ def _become(
     os.environ.clear()
     os.environ.update(env)
     random.seed()
-    from moot.surfaces.cli import main
+    from moot.cli import main
 
     encoding = sys.stdout.encoding
     for name, number, mode, errors in (

@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx2
 
-from tests.ready import Popen
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, await_line, environment
+from tests.support.command import MOOT, await_line, environment
+from tests.support.ready import Popen
 
 DECISION = "Should we rewrite our billing service this quarter?"
 BRIEF = {

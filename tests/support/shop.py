@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moot.texts import review_block
+from moot.changes import review_block
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.change import DRAFT, HIGH
-from tests.surfaces.cli.command import Ended, environment, moot, path
+from tests.support.change import DRAFT, HIGH
+from tests.support.command import Ended, environment, moot, path
 
 IDEA = "Strip ANSI codes in the review parser"
 STRAIGHT = {"level": "straightforward", "reasoning": "A focused change.", "suggestedSkips": ["questions"]}

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.ready import Popen
-from tests.surfaces.cli.command import MOOT
+from tests.support.command import MOOT
+from tests.support.ready import Popen
 
 ENTER, CTRL_D = "\r", "\x04"
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.flow import (
+from moot.brainstorm.state import BrainstormState, Step
+from moot.core.flow import (
     AskPerson,
     CarriedOut,
     CarryOut,
@@ -22,9 +22,9 @@ from moot.flows.flow import (
     PersonAnswered,
     Spoken,
 )
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import WorkflowEvent, WorkflowOpened
-from moot.flows.workflow_state import WorkflowState
+from moot.workflow.events import WorkflowEvent, WorkflowOpened
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.state import WorkflowState
 
 BILL = Spoken("stub:model", 100, 50, 0.01, 900)
 IDEA = "Strip ANSI codes in the review parser"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.stub.server import running_stub
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import over_stdio, refused, used
-from tests.surfaces.web.server import serving
+from tests.support.board_session import events, keep
+from tests.support.command import environment, moot
+from tests.support.mcp_client import over_stdio, refused, used
+from tests.support.server import serving
 
 CASH, TEAM = "Cash lasts a year.", "The team agrees."
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.mcp.client import serving as serving_mcp
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.mcp_client import serving as serving_mcp
+from tests.support.server import DECISION, Server, a_board, serving
 
 PATIENCE = 20.0
 """Seconds that a test waits for the server to hang up; then it fails."""

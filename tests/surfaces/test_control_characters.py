@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.board_session import BRIEF as OLD_BRIEF
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import over_stdio, used
-from tests.surfaces.web.server import BRIEF, QUESTIONS, serving
+from tests.support.board_session import BRIEF as OLD_BRIEF
+from tests.support.board_session import events, keep
+from tests.support.command import environment, moot
+from tests.support.mcp_client import over_stdio, used
+from tests.support.server import BRIEF, QUESTIONS, serving
 
 DIRTY = "a\x07b\x1b[31m\x9b\u202ec\u2066d\x7f\r\n\te"
 CLEAN = "ab[31mcd\n\te"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.mcp.client import a_change, over_stdio, refused
-from tests.surfaces.web.server import DECISION, serving
+from tests.support.command import environment, moot
+from tests.support.mcp_client import a_change, over_stdio, refused
+from tests.support.server import DECISION, serving
 
 KEY = "hush-hush-hush"
 LOOKS_LIKE_ONE = "sk-proj-0123456789abcdefgh"

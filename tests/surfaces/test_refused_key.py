@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import DECISION, a_board, serving
+from tests.support.command import environment, moot
+from tests.support.server import DECISION, a_board, serving
 
 SESSIONS = "/api/board/sessions"
 KEY = "refused the key in OPENAI_API_KEY"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from moot.store import Store, open_store, sqlite_url
-from tests.postgres import running_postgresql
+from moot.store.sessions import Store, open_store, sqlite_url
 from tests.stub.server import running_stub
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.cli.command import Ended, environment, moot
-from tests.surfaces.web.server import Server, serving
+from tests.support.board_session import events, keep
+from tests.support.command import Ended, environment, moot
+from tests.support.postgres import running_postgresql
+from tests.support.server import Server, serving
 
 SESSIONS = "/api/board/sessions"
 

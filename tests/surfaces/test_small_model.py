@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from moot.application import Options, opened
-from moot.boards import is_tiny
-from moot.flows.board import BOARD
-from moot.surfaces.mcp.deliberating import board_out
-from moot.texts.small_model import SMALL_MODEL
+from moot.app import Options, opened
+from moot.board.flow import BOARD
+from moot.board.service import is_tiny
+from moot.mcp.deliberating import board_out
+from moot.text.small_model import SMALL_MODEL
 from tests.stub.server import running_stub
-from tests.surfaces.board_session import events, keep
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import serving
+from tests.support.board_session import events, keep
+from tests.support.command import environment, moot
+from tests.support.server import serving
 
 
 @pytest.mark.parametrize(("model", "times"), [("local", 1), ("openai:gpt-x", 0)])

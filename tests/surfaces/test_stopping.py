@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.many import Several, new_database
-from tests.postgres import running_postgresql
-from tests.ready import Popen
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
-from tests.surfaces.web.server import DECISION, a_board, serving
-from tests.test_telemetry import Collector, collector  # noqa: F401
+from tests.support.cluster import Several, new_database
+from tests.support.command import MOOT, environment
+from tests.support.postgres import running_postgresql
+from tests.support.ready import Popen
+from tests.support.server import DECISION, a_board, serving
+from tests.telemetry.test_telemetry import Collector, collector  # noqa: F401
 
 
 @pytest.fixture(scope="module")

@@ -22,15 +22,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from moot import telemetry
 from moot.config import Config
 from moot.errors import KeyRefused
-from moot.gateway.gateway import Gateway
-from moot.gateway.model import Model, Patience
-from moot.gateway.names import ModelName
-from moot.speech import Request, UserSaid
+from moot.llm.messages import Request, UserSaid
+from moot.llm.model import Model, Patience
+from moot.llm.names import ModelName
+from moot.llm.registry import Gateway
 from moot.telemetry import otlp
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import MOOT, environment
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.command import MOOT, environment
+from tests.support.server import DECISION, Server, a_board, serving
 
 REQUEST = Request("You are brief.", (UserSaid("Should we?"),), max_tokens=100)
 WORDS = "Not yet, because of the lease."
@@ -145,21 +145,21 @@ def test_where_nobody_watches_nothing_is_imported_or_wrapped(stub: StubServer, t
     code = """
 import asyncio, sys
 from pathlib import Path
-from moot.application import Options, opened
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.speech import Request, UserSaid
+from moot.app import Options, opened
+from moot.llm.model import Model
+from moot.llm.names import ModelName
+from moot.llm.messages import Request, UserSaid
 from moot.telemetry import watching
 
 async def main():
     async with opened(Options()) as moot:
         async with moot.telemetry():
-            model = moot.gateway.named(ModelName("openai", "gpt-5.6"))
+            model = moot.llm.named(ModelName("openai", "gpt-5.6"))
             await model.stream(Request("s", (UserSaid("q"),), max_tokens=9))
             assert type(model) is Model and watching() is None
             loaded = [m for m in sys.modules if m.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
             assert not loaded, loaded
-            assert "moot.gateway.watched" not in sys.modules
+            assert "moot.llm.instrumented" not in sys.modules
 asyncio.run(main())
 """
     env = environment(

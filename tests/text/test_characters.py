@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moot.texts.characters import strip_controls, strip_controls_in
+from moot.text.characters import strip_controls, strip_controls_in
 
 OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 

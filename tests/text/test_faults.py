@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AfterValidator, AnyUrl, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from moot import config, personas
+from moot import config
+from moot.changes.state_file import Unfit, read
 from moot.errors import ConfigInvalid, DefinitionInvalid, InvalidInput
-from moot.flows.workflow_snapshot import state_of
-from moot.texts.faults import explain, msgspec_fault
-from moot.workspace.change_state import Unfit, read
+from moot.personas import library
+from moot.text.faults import explain, msgspec_fault
+from moot.workflow.snapshot import state_of
 
 THEIRS = re.compile(
     r"Input should|should be|should have|should match|validation error|type=|For further information"
@@ -210,11 +211,11 @@ def test_a_configuration_is_refused_in_our_own_words(text: str) -> None:
 )
 @pytest.mark.parametrize("value", [7, True, [], {}, "", "a\tb"], ids=repr)
 def test_a_persona_file_is_refused_in_our_own_words(field: str, value: object) -> None:
-    text = personas.scaffold("one", "One")
+    text = library.scaffold("one", "One")
     front = re.compile(rf"^{field}:.*\n(?:[ ].*\n)*", re.MULTILINE)
     text = front.sub("", text, count=1).replace("---\n", f"---\n{field}: {json.dumps(value)}\n", 1)
     try:
-        personas.parse_persona(text, Path("one.md"))
+        library.parse_persona(text, Path("one.md"))
     except DefinitionInvalid as refused:
         assert refused.field.startswith(field)  # noqa: PT017
         assert not THEIRS.search(str(refused))  # noqa: PT017

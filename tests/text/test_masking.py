@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot import errors, masking
-from moot.masking import mask, protect
+from moot import errors
 from moot.telemetry.logs import set_up
+from moot.text import masking
+from moot.text.masking import mask, protect
 
 KEY_CHARACTERS = string.ascii_letters + string.digits + "-_"
 keys = st.text(KEY_CHARACTERS, min_size=8, max_size=60)

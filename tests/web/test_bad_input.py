@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from moot.personas import SHIPPED
+from moot.personas.library import SHIPPED
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import BRIEF as DRAFTED
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
-from tests.texts.test_faults import THEIRS
+from tests.support.server import BRIEF as DRAFTED
+from tests.support.server import DECISION, Server, a_board, serving
+from tests.text.test_faults import THEIRS
 
 QUESTIONS, SESSION = "/api/board/questions", "/api/board/session"
 CHALLENGE, BRIEF = "/api/board/challenge", "/api/board/brief"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import BRIEF, DECISION, Server, a_board, serving
+from tests.support.server import BRIEF, DECISION, Server, a_board, serving
 
 EIGHT = [
     "the-devil-s-advocate",

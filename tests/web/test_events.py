@@ -11,12 +11,12 @@ from typing import Any, cast
 import jsonschema_rs
 import pytest
 
-from moot.application import Moot
-from moot.store import open_store, sqlite_url
-from moot.surfaces.web.app import create_app
+from moot.app import Moot
+from moot.store.sessions import open_store, sqlite_url
+from moot.web.app import create_app
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.server import DECISION, Server, a_board, serving
 
 SCHEMAS: dict[str, Any] = create_app(cast("Moot", None)).openapi()["components"]["schemas"]
 Events = list[dict[str, Any]]

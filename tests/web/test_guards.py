@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from moot.application import Moot
-from moot.surfaces.web.app import create_app
+from moot.app import Moot
+from moot.web.app import create_app
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.server import DECISION, Server, a_board, serving
 
 SESSIONS, QUESTIONS, SESSION = "/api/board/sessions", "/api/board/questions", "/api/board/session"
 

@@ -14,13 +14,13 @@ import httpx2
 import pytest
 from starlette.types import Message
 
-from moot import migrations
-from moot.application import Moot, Options, opened
-from moot.boards import Boards
-from moot.surfaces.web import health
-from moot.surfaces.web.app import create_app
+from moot.app import Moot, Options, opened
+from moot.board.service import Boards
+from moot.store import migrations
+from moot.web import health
+from moot.web.app import create_app
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import a_board, serving
+from tests.support.server import a_board, serving
 
 
 def execute(file: Path, statement: str) -> None:
@@ -58,7 +58,7 @@ def test_a_name_behind_a_proxy_is_answered_to_with_the_token_alone(stub: StubSer
 
 @pytest.mark.parametrize("short", ["short", "with spaces in between them", "ünïcödé-token-is-none"])
 def test_a_token_that_is_none_is_a_clear_error(short: str, stub: StubServer, tmp_path: Path) -> None:
-    from tests.surfaces.cli.command import environment, moot
+    from tests.support.command import environment, moot
 
     env = environment(tmp_path, stub, MOOT_TOKEN=short)
     ended = moot("serve", "--host", "0.0.0.0", "--port", "0", env=env, cwd=tmp_path)
@@ -136,7 +136,7 @@ def test_a_server_does_not_begin_on_a_damaged_database(stub: StubServer, tmp_pat
     # The last page: the program's own tables are at the beginning.
     content[-4096:] = b"\xff" * 4096
     file.write_bytes(content)
-    from tests.surfaces.cli.command import environment, moot
+    from tests.support.command import environment, moot
 
     arguments = ("serve", "--port", "0", "--no-open", "--database", f"sqlite:///{file}")
     ended = moot(*arguments, env=environment(tmp_path, stub), cwd=tmp_path, timeout=30)
@@ -216,7 +216,7 @@ def test_what_cannot_be_provoked_from_outside(
 
 
 def test_the_engine_of_a_process_knows_whether_it_runs(tmp_path: Path) -> None:
-    from moot.boards import opened_boards
+    from moot.board.service import opened_boards
 
     async def main() -> None:
         options = Options(workspace=tmp_path, database=f"sqlite:///{tmp_path / 'x.sqlite3'}")

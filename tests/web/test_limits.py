@@ -13,7 +13,7 @@ import pytest
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
+from tests.support.server import DECISION, Server, a_board, serving
 
 SESSION = {"decision": DECISION}
 

@@ -19,11 +19,11 @@ from schemathesis.specs.openapi.checks import (
 )
 from schemathesis.specs.openapi.definitions import OPENAPI_32_VALIDATOR
 
-from moot.application import Moot
-from moot.surfaces.web.app import create_app
+from moot.app import Moot
+from moot.web.app import create_app
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.web.server import BRIEF, Server, a_board, serving
+from tests.support.server import BRIEF, Server, a_board, serving
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 

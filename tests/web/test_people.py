@@ -16,9 +16,9 @@ from moot.config import parse
 from moot.errors import ConfigInvalid
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
-from tests.surfaces.cli.command import Ended, environment, moot
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
-from tests.surfaces.web.test_guards import Answered, ask
+from tests.support.command import Ended, environment, moot
+from tests.support.server import DECISION, Server, a_board, serving
+from tests.web.test_guards import Answered, ask
 
 SESSIONS, SESSION, ME = "/api/board/sessions", "/api/board/session", "/api/me"
 SIGN_IN, SIGN_OUT = "/api/sign-in", "/api/sign-out"

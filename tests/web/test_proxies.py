@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.surfaces.web.proxies import Proxies
+from moot.web.proxies import Proxies
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.web.server import DECISION, serving
+from tests.support.server import DECISION, serving
 
 SESSION = "/api/board/session"
 SAID = {"x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https", "x-forwarded-host": "moot.example"}

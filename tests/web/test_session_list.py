@@ -13,9 +13,9 @@ import pytest
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.surfaces.cli.command import environment, moot
-from tests.surfaces.web.server import DECISION, Server, a_board, serving
-from tests.surfaces.web.test_guards import ask
+from tests.support.command import environment, moot
+from tests.support.server import DECISION, Server, a_board, serving
+from tests.web.test_guards import ask
 
 SESSIONS, SESSION = "/api/board/sessions", "/api/board/session"
 

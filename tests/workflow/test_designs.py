@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from moot.errors import UnsafePath
-from moot.workspace.designs import Designs
-from moot.workspace.layout import Workspace
+from moot.files.layout import Workspace
+from moot.workflow.designs import Designs
 
 
 @pytest.fixture

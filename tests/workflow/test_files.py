@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
-from moot.workspace import writing
-from moot.workspace.workflows import Queue, Snapshot, SnapshotLog, carried_over, entry_id, line_of
+from moot.files import atomic
+from moot.workflow.files import Queue, Snapshot, SnapshotLog, carried_over, entry_id, line_of
 
 # -- a flow that counts, and names what it has counted ---------------------------------------------
 
@@ -172,12 +172,12 @@ def test_an_event_that_could_not_be_written_did_not_happen(
     read(log)
     append(log, Came("a"))
 
-    class FullDisk(writing.Disk):
+    class FullDisk(atomic.Disk):
         def fsync(self, handle: int) -> None:
             raise OSError(28, f"No space left on device ({handle})")
 
     with monkeypatch.context() as patched:
-        patched.setattr(writing, "disk", FullDisk())
+        patched.setattr(atomic, "disk", FullDisk())
         with pytest.raises(OSError, match="No space left"):
             append(log, Came("lost"))
     append(log, Came("b"))

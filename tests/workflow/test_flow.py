@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.brainstorm.events import BrainstormEvent, LevelConfirmed, Part
+from moot.brainstorm.state import Step
+from moot.core.flow import AskPerson, CarriedOut, CarryOut, DraftFailed, Option, PersonAnswered
 from moot.errors import IllegalMove, InvalidInput
-from moot.flows import workflow_menu
-from moot.flows.brainstorm_events import BrainstormEvent, LevelConfirmed, Part
-from moot.flows.brainstorm_state import Step
-from moot.flows.flow import AskPerson, CarriedOut, CarryOut, DraftFailed, Option, PersonAnswered
-from moot.flows.workflow import TRANSITIONS, WORKFLOW
-from moot.flows.workflow_events import (
+from moot.workflow import menu
+from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
+from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
@@ -63,10 +63,10 @@ from moot.flows.workflow_events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.flows.workflow_papers import change_id, design_document, planner_brief, slug, title_of
-from moot.flows.workflow_snapshot import brings, queue_change, restored, snapshot
-from moot.flows.workflow_state import Phase, Stage, WorkflowState
-from tests.workflow_play import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, triage
+from moot.workflow.flow import TRANSITIONS, WORKFLOW
+from moot.workflow.snapshot import brings, queue_change, restored, snapshot
+from moot.workflow.state import Phase, Stage, WorkflowState
+from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, triage
 
 NEEDS_REVISION = {"verdict": "NEEDS_REVISION", "summary": "A High issue.", "high": 1}
 REJECTED = {"verdict": "REJECTED", "summary": "Fundamental problems."}
@@ -132,7 +132,7 @@ def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None
 def test_what_nobody_knows_the_price_of_is_not_said_to_be_free() -> None:
     play = in_batches()
     unpriced = replace(play.state, total_cost=0.0)
-    assert workflow_menu.progress(unpriced) == "Batch 1 complete (1 of 2)."
+    assert menu.progress(unpriced) == "Batch 1 complete (1 of 2)."
 
 
 def test_a_refused_choice_names_every_key_that_is_offered() -> None:

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.brainstorm.prompts import DRAFTS
+from moot.brainstorm.state import Step
+from moot.core.flow import DraftReply
 from moot.errors import InvalidInput
-from moot.flows.brainstorm_state import Step
-from moot.flows.flow import DraftReply
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_papers import planner_brief
-from moot.flows.workflow_snapshot import restored, snapshot, state_of
-from moot.flows.workflow_state import Phase, Stage, WorkflowState
-from moot.prompting.brainstorm import DRAFTS
-from tests.workflow_play import BATCHES, OPENED, SPLITS, Play, triage
+from moot.workflow.documents import planner_brief
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.snapshot import restored, snapshot, state_of
+from moot.workflow.state import Phase, Stage, WorkflowState
+from tests.support.workflow import BATCHES, OPENED, SPLITS, Play, triage
 
 
 def killed(state: WorkflowState) -> WorkflowState:

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from moot import challenging, implementing
-from moot.application import Moot
-from moot.consulting import Company
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut
-from moot.flows.workflow_events import Batch, Uncommitted
-from moot.flows.workflow_state import Phase, WorkflowState
-from moot.gateway.names import ModelName
-from moot.review_shapes import IssueGiven
-from moot.runner import Listener
-from moot.workflow_work import WorkflowWork
-from moot.workspace.changes import ChangeFolder, ChangeFolders
-from tests.changing import FakeCoder, FakeReviewer, at_work, drafted, silent
-from tests.surfaces.cli.change import HIGH
+from moot.app import Moot
+from moot.brainstorm.consultation import Company
+from moot.brainstorm.state import BrainstormState, Step
+from moot.changes import challenge, implement
+from moot.changes.folder import ChangeFolder, ChangeFolders
+from moot.changes.review_shapes import IssueGiven
+from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut
+from moot.core.runner import Listener
+from moot.llm.names import ModelName
+from moot.workflow.events import Batch, Uncommitted
+from moot.workflow.state import Phase, WorkflowState
+from moot.workflow.tasks import WorkflowWork
+from tests.support.change import HIGH
+from tests.support.changes import FakeCoder, FakeReviewer, at_work, drafted, silent
 
 PLANNING = WorkflowState(
     Phase.PLAN,
@@ -129,7 +129,7 @@ def paid(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A reviewer who costs a quarter and an agent who costs half a dollar a task."""
     paid: list[str] = []
     reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
-    monkeypatch.setattr(challenging, "find", reviewer.found)
+    monkeypatch.setattr(challenge, "find", reviewer.found)
     return paid
 
 
@@ -143,7 +143,7 @@ def builds(monkeypatch: pytest.MonkeyPatch, root: Path, paid: list[str], *, task
                 file.write("x\n")
         return "Done."
 
-    monkeypatch.setattr(implementing, "find_coder", FakeCoder(work).found)
+    monkeypatch.setattr(implement, "find_coder", FakeCoder(work).found)
 
 
 def test_a_review_that_is_there_is_not_paid_again(root: Path, paid: list[str]) -> None:
@@ -165,7 +165,7 @@ def test_a_revision_that_is_there_is_not_paid_again(
 ) -> None:
     issue = IssueGiven.model_validate(HIGH)
     reviewer = FakeReviewer("NEEDS_REVISION", (issue,), asked=lambda _: paid.append("review"))
-    monkeypatch.setattr(challenging, "find", reviewer.found)
+    monkeypatch.setattr(challenge, "find", reviewer.found)
     state = planned(root)
     assert done(root, "review", state, occasion="2")["high"] == 1
     done(root, "revise", state, drafted(title="Passkeys, mended"), occasion="3")
@@ -173,7 +173,7 @@ def test_a_revision_that_is_there_is_not_paid_again(
     assert "mended" in (folder_of(state, root).proposal() or "")
     # What was revised is reviewed anew.
     reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
-    monkeypatch.setattr(challenging, "find", reviewer.found)
+    monkeypatch.setattr(challenge, "find", reviewer.found)
     assert done(root, "review", state, occasion="4")["verdict"] == "APPROVED"
     assert paid == ["review", "review"]
 
@@ -231,7 +231,7 @@ def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState,
         (root / "notes.txt").unlink(missing_ok=True)
         return "Done."
 
-    monkeypatch.setattr(implementing, "find_coder", FakeCoder(work).found)
+    monkeypatch.setattr(implement, "find_coder", FakeCoder(work).found)
     state = planned(root)
     done(root, "review", state, occasion="2")
     return state, told, done(root, "execute", state, occasion="3", settings=FAILING_TEST)

@@ -24,7 +24,7 @@ const REPEAT = Number(process.env.MOCK_REPEAT ?? 1);
 const STEP = Number(process.env.MOCK_STEP ?? Math.max(1, Math.round(RATE / 50)));
 const TINY = process.env.MOCK_TINY === "1";
 const MODEL = TINY ? "local" : "anthropic:claude-sonnet-5-5";
-const STATIC = fileURLToPath(new URL("../../src/moot/surfaces/web/static", import.meta.url));
+const STATIC = fileURLToPath(new URL("../../src/moot/web/static", import.meta.url));
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,18 +1,18 @@
-"""Programs that review a change: Codex and Claude Code, as the person has installed and configured them.
+"""Programs that review and write code: Codex, Claude Code, or a command of the person's own.
 
-Knows how they are started, watched and ended. Knows nothing of what a review says or of where it is kept:
-they write it through moot's MCP server.
+Knows how each is started, what it prints and how it ends. Refuses to know what a change is: it gets an order
+and reports an outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from moot.agents.claude import Claude
+from moot.agents.codex import Codex
+from moot.agents.protocol import Job, Outcome, Progress, Reviewer, Tokens
 from moot.errors import NotFound
 from moot.processes import environment, find_program
-from moot.reviewers.claude import Claude
-from moot.reviewers.codex import Codex
-from moot.reviewers.protocol import Job, Outcome, Progress, Reviewer, Tokens
 
 __all__ = ["ENGINES", "Job", "Outcome", "Progress", "Reviewer", "Tokens", "find"]
 

@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moot.errors import ProviderFailed
-from moot.processes.git_settings import with_harmless_git
-from moot.reviewers.process import Ended, run
-from moot.reviewers.protocol import (
+from moot.agents.process import Ended, run
+from moot.agents.protocol import (
     BEGINS_ANEW,
     SERVER,
     TOOLS,
@@ -32,6 +30,8 @@ from moot.reviewers.protocol import (
     refused,
     shown,
 )
+from moot.errors import ProviderFailed
+from moot.processes.git_settings import with_harmless_git
 
 _PREFIX = f"mcp__{SERVER}__"
 USERS_SETTINGS = "--setting-sources=user"

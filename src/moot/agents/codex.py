@@ -13,11 +13,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from moot.errors import ProviderFailed
-from moot.processes import environment
-from moot.processes.git_settings import with_harmless_git
-from moot.reviewers.process import Ended, run
-from moot.reviewers.protocol import (
+from moot.agents.process import Ended, run
+from moot.agents.protocol import (
     BEGINS_ANEW,
     SERVER,
     Event,
@@ -32,6 +29,9 @@ from moot.reviewers.protocol import (
     refused,
     shown,
 )
+from moot.errors import ProviderFailed
+from moot.processes import environment
+from moot.processes.git_settings import with_harmless_git
 
 _STATUS = re.compile(r"unexpected status (\d{3})\b")
 _SERVER_STARTS_WITHIN = 60

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from moot.agents.claude import USERS_SETTINGS
+from moot.agents.codex import untrusted
+from moot.agents.process import Ended, run
+from moot.agents.protocol import Event, Progress, count, failure, part, parts, shown
 from moot.errors import NotFound, ReviewerCrashed
 from moot.processes import environment, find_program
-from moot.reviewers.claude import USERS_SETTINGS
-from moot.reviewers.codex import untrusted
-from moot.reviewers.process import Ended, run
-from moot.reviewers.protocol import Event, Progress, count, failure, part, parts, shown
 
 
 @dataclass(frozen=True, slots=True)

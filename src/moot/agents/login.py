@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from moot.agents.process import run
 from moot.errors import MootError
 from moot.processes import environment, find_program
-from moot.reviewers.process import run
 
 _QUESTIONS = {"codex": ("login", "status"), "claude": ("auth", "status")}
 LOG_IN = {"codex": "codex login", "claude": "claude auth login"}

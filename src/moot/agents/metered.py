@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from moot.agents.coding import Coder, Order, Worked
+from moot.agents.protocol import Job, Outcome, Progress, Reviewer
 from moot.errors import ProviderFailed
-from moot.gateway.metering import tokens_of
-from moot.gateway.names import ModelName
-from moot.gateway.prices import NANO
-from moot.reviewers.coding import Coder, Order, Worked
-from moot.reviewers.protocol import Job, Outcome, Progress, Reviewer
-from moot.speech import Usage
+from moot.llm.messages import Usage
+from moot.llm.metering import tokens_of
+from moot.llm.names import ModelName
+from moot.llm.prices import NANO
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from moot.application import Moot
+    from moot.app import Moot
 
 T = TypeVar("T", Outcome, Worked)
 

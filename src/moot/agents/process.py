@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from moot.agents.protocol import Event
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
 from moot.processes import inherited, tied_command
-from moot.reviewers.protocol import Event
 
 _CHUNK = 2**16
 _LONGEST_LINE = 8 * 2**20

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moot.errors import InvalidInput
-from moot.texts import markdown
+from moot.files import markdown
 
 _HIGH_HEADING = re.compile(r"^( {0,3})(#{1,2})(?=[ \t]|$)")
 _COMMENT = re.compile(r"<!--")

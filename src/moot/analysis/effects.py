@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from moot.flows import analysis_menu, roundtable_asking
-from moot.flows.analysis_events import (
+from moot.analysis import menu
+from moot.analysis.events import (
     AnalysisEvent,
     AnswerRead,
     BoardAnswered,
@@ -28,8 +28,8 @@ from moot.flows.analysis_events import (
     Voice,
     WorkspaceScanned,
 )
-from moot.flows.analysis_state import AnalysisState, Step
-from moot.flows.flow import (
+from moot.analysis.state import AnalysisState, Step
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     CarriedOut,
@@ -44,6 +44,7 @@ from moot.flows.flow import (
     PersonAnswered,
     PersonaSpoke,
 )
+from moot.roundtable import effects
 
 OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
@@ -67,10 +68,10 @@ _DRAFTED = {Step.READING: READ, Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
 
 def pending(state: AnalysisState) -> tuple[Effect, ...]:
     if state.failure is not None:
-        return (analysis_menu.ask_about_failure(state),)
+        return (menu.ask_about_failure(state),)
     if state.step is Step.ROUNDTABLE:
         assert state.roundtable is not None
-        return roundtable_asking.pending(state.roundtable)
+        return effects.pending(state.roundtable)
     effect = _asked_for(state, str(state.happened))
     return () if effect is None else (effect,)
 
@@ -90,11 +91,11 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
             assert state.current is not None
             return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK)
         case Step.MENU:
-            return analysis_menu.ask_at_menu(state)
+            return menu.ask_at_menu(state)
         case Step.CHOOSING:
-            return analysis_menu.ask_for_question(state)
+            return menu.ask_for_question(state)
         case Step.FINISHED if state.skipped_steps:
-            return analysis_menu.ask_about_skipped(state)
+            return menu.ask_about_skipped(state)
         case _:
             return None
 
@@ -102,11 +103,11 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
         assert state.roundtable is not None
-        return roundtable_asking.record(state.roundtable, effect, outcome)
+        return effects.record(state.roundtable, effect, outcome)
     at = state.current.ref.id if state.current else ""
     match effect, outcome:
         case AskPerson(), PersonAnswered(text):
-            return analysis_menu.answered(state, text.strip())
+            return menu.answered(state, text.strip())
         case _, PersonaFailed(kind, message) | NotCarriedOut(kind, message):
             return ModelFailed(kind, message)
         case _, DraftFailed(kind, message, raw):

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.conversation import shown_as
-from moot.flows.flow import Event, Spoken
-from moot.flows.roundtable_events import RoundtableEvent
-from moot.texts.depth import Depth
+from moot.analysis.depth import Depth
+from moot.core.conversation import shown_as
+from moot.core.flow import Event, Spoken
+from moot.roundtable.events import RoundtableEvent
 
 MAX_ANSWER = 20_000
 Wish = Depth | Literal["unchanged"]

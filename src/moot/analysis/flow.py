@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows import analysis_menu, roundtable
-from moot.flows.analysis_asking import pending, record
-from moot.flows.analysis_events import (
+from moot.analysis import menu
+from moot.analysis.depth import depth_once_read
+from moot.analysis.effects import pending, record
+from moot.analysis.events import (
     MAX_ANSWER,
     AnalysisEvent,
     AnalysisOpened,
@@ -38,7 +38,7 @@ from moot.flows.analysis_events import (
     Withdrawn,
     WorkspaceScanned,
 )
-from moot.flows.analysis_state import (
+from moot.analysis.state import (
     FOLLOW_UPS,
     IMPACT_PHASE,
     SCAN_PHASE,
@@ -49,13 +49,14 @@ from moot.flows.analysis_state import (
     Step,
     StepRecord,
 )
-from moot.flows.flow import Event, Flow
-from moot.flows.roundtable_events import RoundtableEvent
-from moot.flows.roundtable_state import RoundtableState
-from moot.flows.roundtable_state import Step as RoundtableStep
-from moot.texts.depth import depth_once_read
+from moot.core.flow import Event, Flow
+from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable import flow
+from moot.roundtable.events import RoundtableEvent
+from moot.roundtable.state import RoundtableState
+from moot.roundtable.state import Step as RoundtableStep
 
-_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable.TRANSITIONS)
+_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in flow.TRANSITIONS)
 
 _WHERE_MODELS_ARE_ASKED = (
     Step.OPENING,
@@ -279,7 +280,7 @@ def _billed(state: AnalysisState, spoken: Any) -> AnalysisState:
 
 
 def _chosen(state: AnalysisState, key: str) -> AnalysisState:
-    if key not in {option.key for option in analysis_menu.options(state)}:
+    if key not in {option.key for option in menu.options(state)}:
         raise InvalidInput("choice", f"{key!r} is not offered here")
     record = state.current
     assert record is not None
@@ -297,7 +298,7 @@ def _chosen(state: AnalysisState, key: str) -> AnalysisState:
 def _in_roundtable(state: AnalysisState, event: RoundtableEvent) -> AnalysisState:
     assert state.roundtable is not None
     assert state.current is not None
-    table = roundtable.advance(state.roundtable, event)
+    table = flow.advance(state.roundtable, event)
     if table.step is not RoundtableStep.CLOSED:
         return replace(state, roundtable=table)
     state = replace(state, step=Step.MENU, roundtable=None, bills=(*state.bills, *table.bills))

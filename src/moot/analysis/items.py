@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from moot.analysis import item_meta
+from moot.analysis.item_meta import Data, Elaboration, ItemMeta, Status
+from moot.changes import state_file
+from moot.changes.state_file import Unfit
+from moot.core.logs import FileLog
 from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
-from moot.workspace import change_state, codebase, item_meta, writing
-from moot.workspace.change_state import Unfit
-from moot.workspace.documents import JsonDocument
-from moot.workspace.item_meta import Data, Elaboration, ItemMeta, Status
-from moot.workspace.layout import Workspace
-from moot.workspace.paths import valid_id
-from moot.workspace.session_log import FileLog
-from moot.workspace.text_folder import TextFolder
+from moot.files import atomic
+from moot.files.documents import JsonDocument
+from moot.files.folder import TextFolder
+from moot.files.layout import Workspace
+from moot.files.paths import valid_id
+from moot.repo import search
 
 META = "meta.json"
 LOG = "session.jsonl"
@@ -68,7 +71,7 @@ class ItemFolder:
 
         def changed(data: Data) -> None:
             if text is None:
-                item_meta.begin(data, self.slug, change_state.now())
+                item_meta.begin(data, self.slug, state_file.now())
             else:
                 self._understood(data, text)
             try:
@@ -77,7 +80,7 @@ class ItemFolder:
             except Unfit as error:
                 raise InvalidInput(error.field, error.problem) from None
 
-        with writing.locked(path):
+        with atomic.locked(path):
             text = self._files.read(META)
             document = JsonDocument.update(path, changed)
         return item_meta.read(document.data, self.slug)
@@ -139,8 +142,8 @@ class ItemFolders:
         path = self._workspace.item_dir(slug)
         if path.exists() and not path.is_dir():
             raise AlreadyThere("item", slug, path)
-        codebase_hash = codebase.fingerprint(self._workspace.root)
-        with writing.locked(path / META):
+        codebase_hash = search.fingerprint(self._workspace.root)
+        with atomic.locked(path / META):
             if _has_signs(path):
                 raise AlreadyThere("item", slug, path)
             folder = ItemFolder(slug, path)

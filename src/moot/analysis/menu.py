@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from moot.errors import InvalidInput
-from moot.flows.analysis_events import (
+from moot.analysis.asking import may_ask
+from moot.analysis.depth import depth_in
+from moot.analysis.events import (
     AnalysisEvent,
     AnswerGiven,
     FeedbackGiven,
@@ -13,10 +14,9 @@ from moot.flows.analysis_events import (
     TriedAgain,
     Withdrawn,
 )
-from moot.flows.analysis_state import WITHDRAWABLE, AnalysisState, Step
-from moot.flows.flow import AskPerson, Option
-from moot.texts.asking import may_ask
-from moot.texts.depth import depth_in
+from moot.analysis.state import WITHDRAWABLE, AnalysisState, Step
+from moot.core.flow import AskPerson, Option
+from moot.errors import InvalidInput
 
 ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
 CONTINUE = Option("C", "Continue -- move to the next step")

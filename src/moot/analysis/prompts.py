@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
+from moot.analysis.asking import is_only_questions
+from moot.analysis.state import FOLLOW_UPS, AnalysisState, StepRecord
+from moot.analysis.steps import Step, Steps
 from moot.errors import DefinitionInvalid, NotFound
-from moot.flows.analysis_state import FOLLOW_UPS, AnalysisState, StepRecord
-from moot.personas import Persona
-from moot.prompting.parts import fill, system_prompt
-from moot.prompting.small import one_of, sentences, sequence_of
-from moot.speech import Request, UserSaid
-from moot.steps import Step, Steps
-from moot.texts.asking import is_only_questions
+from moot.llm.messages import Request, UserSaid
+from moot.personas.library import Persona
+from moot.prompts.small_model import one_of, sentences, sequence_of
+from moot.prompts.template import fill, system_prompt
 
 OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 700, 512, 4096
 _KNOWN_LIMIT = 12_000

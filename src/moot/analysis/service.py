@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moot.analysis_work import Work, refs_here, voices_of
+from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ, steps_read
+from moot.analysis.events import AnalysisEvent, AnalysisOpened, StepRef
+from moot.analysis.flow import ANALYSIS
+from moot.analysis.item_meta import ItemMeta, is_same_title, slugs_of
+from moot.analysis.items import ItemFolder, ItemFolders
+from moot.analysis.prompts import AnalysisPrompts
+from moot.analysis.state import AnalysisState, Step
+from moot.analysis.tasks import Work, refs_here, voices_of
+from moot.core.model_effects import Prompts, on_account
+from moot.core.runner import Runner
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
-from moot.flows.analysis import ANALYSIS
-from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN, READ, steps_read
-from moot.flows.analysis_events import AnalysisEvent, AnalysisOpened, StepRef
-from moot.flows.analysis_state import AnalysisState, Step
-from moot.gateway.names import Speaker, parse
-from moot.prompting import roundtable as roundtable_prompts
-from moot.prompting.analysis import AnalysisPrompts
-from moot.runner import Runner
-from moot.speaking import Prompts, on_account
-from moot.workspace import claim
-from moot.workspace.item_meta import ItemMeta, is_same_title, slugs_of
-from moot.workspace.items import ItemFolder, ItemFolders
-from moot.workspace.paths import valid_id
+from moot.files import lock
+from moot.files.paths import valid_id
+from moot.llm.names import Speaker, parse
+from moot.roundtable import prompts as roundtable_prompts
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.runner import Listener, Person
+    from moot.app import Moot
+    from moot.core.runner import Listener, Person
 
 
 _ABOUT_UNUSED = (
@@ -113,7 +113,7 @@ class Analyses:
 
     def claimed(self, item: ItemFolder) -> AbstractContextManager[None]:
         """Holds the item, or raises Busy before anybody has typed an answer that would then be lost."""
-        return claim.claimed(item.path, "analysed", "item")
+        return lock.claimed(item.path, "analysed", "item")
 
     async def analysis(
         self,

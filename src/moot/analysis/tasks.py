@@ -14,23 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moot import records, scanning
-from moot.boards import called_board, heard_board, is_tiny
+from moot.analysis import artifacts
+from moot.analysis.depth import DEPTHS
+from moot.analysis.events import StepRef, Voice
+from moot.analysis.item_meta import Elaboration
+from moot.analysis.items import ItemFolder
+from moot.analysis.state import AnalysisState
+from moot.analysis.steps import Condition, Step, conditions_met
+from moot.board import record as records
+from moot.board.service import called_board, heard_board, is_tiny
+from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.errors import MootError
-from moot.flows.analysis_events import StepRef, Voice
-from moot.flows.analysis_state import AnalysisState
-from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
-from moot.personas import Panel, Persona
-from moot.steps import Condition, Step, conditions_met
-from moot.texts import artifacts, insights
-from moot.texts.depth import DEPTHS
-from moot.workspace import survey
-from moot.workspace.item_meta import Elaboration
-from moot.workspace.items import ItemFolder
+from moot.personas.library import Panel, Persona
+from moot.repo import listing
+from moot.repo import scan as scanning
+from moot.roundtable import insights
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.steps import Steps
+    from moot.analysis.steps import Steps
+    from moot.app import Moot
 
 PANEL = "roundtable"
 DEFAULT_TURNS = 10
@@ -245,7 +247,7 @@ class Work:
 
 def refs_here(moot: Moot, steps: Steps) -> tuple[StepRef, ...]:
     """The steps, and which of them do not apply in this workspace."""
-    conditions = conditions_met(survey.look(moot.workspace.root).files)
+    conditions = conditions_met(listing.look(moot.workspace.root).files)
     return tuple(_ref(step, conditions) for step in steps.steps)
 
 

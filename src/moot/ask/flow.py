@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from moot.conversation import PERSON, Conversation
-from moot.errors import InvalidInput
-from moot.flows.flow import (
+from moot.core.conversation import PERSON, Conversation
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     Effect,
@@ -22,6 +21,7 @@ from moot.flows.flow import (
     Table,
     next_step,
 )
+from moot.errors import InvalidInput
 
 MAX_QUESTION = 5_000
 """Characters."""

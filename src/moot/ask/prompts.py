@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from moot.conversation import PERSON, Capped
-from moot.flows.ask import AskState
-from moot.personas import Persona
-from moot.prompting.parts import fill, system_prompt
-from moot.speech import Message, ModelSaid, Request, UserSaid
+from moot.ask.flow import AskState
+from moot.core.conversation import PERSON, Capped
+from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.personas.library import Persona
+from moot.prompts.template import fill, system_prompt
 
 ANSWER_TOKENS = 1024
 ANSWER_TEMPERATURE = 0.7

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from moot.conversation import shown_as
-from moot.flows.flow import Event, Spoken
+from moot.core.conversation import shown_as
+from moot.core.flow import Event, Spoken
 
 MAX_DECISION = 5_000
 MAX_CHALLENGE = 2_000

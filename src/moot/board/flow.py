@@ -12,9 +12,8 @@ from typing import NoReturn
 
 import msgspec
 
-from moot.errors import IllegalMove, InvalidInput, NotNow
-from moot.flows import board_menu
-from moot.flows.board_events import (
+from moot.board import menu
+from moot.board.events import (
     MAX_ANSWER,
     MAX_ANSWERS,
     MAX_CHALLENGE,
@@ -49,8 +48,8 @@ from moot.flows.board_events import (
     QuestionsFailed,
     RecordRequested,
 )
-from moot.flows.board_state import Advisor, BoardState, Exchange, Step
-from moot.flows.flow import (
+from moot.board.state import Advisor, BoardState, Exchange, Step
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     Drafted,
@@ -64,6 +63,7 @@ from moot.flows.flow import (
     PersonAnswered,
     PersonaSpoke,
 )
+from moot.errors import IllegalMove, InvalidInput, NotNow
 
 QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "board/challenge", "board/brief"
 """Names of prompts."""
@@ -299,7 +299,7 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
     challenged = any(advisor.challenged for advisor in state.advisors)
     if state.stopped and step in _AT_WORK:
         if not challenged:
-            yield board_menu.ask_to_go_on(state)
+            yield menu.ask_to_go_on(state)
     elif step is Step.ADVISORS:
         speaking = [advisor for advisor in state.advisors if not advisor.settled]
         for advisor in speaking[:1] if state.mode == "sequential" else speaking:
@@ -312,9 +312,9 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
         # What it is made from is part of the asking: a reply that comes in meanwhile begins it anew.
         yield DraftReply(BRIEF, str(state.contributions))
     if step is Step.ANSWERS:
-        yield board_menu.ask_for_answer(state)
+        yield menu.ask_for_answer(state)
     if step is Step.REVIEW and not challenged:
-        yield board_menu.ask_at_review(state)
+        yield menu.ask_at_review(state)
 
 
 def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
@@ -338,7 +338,7 @@ def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
         case AskPerson(step=step), PersonAnswered(text):
-            return board_menu.meant(state, step, text.strip())
+            return menu.meant(state, step, text.strip())
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 

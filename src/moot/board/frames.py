@@ -10,17 +10,10 @@ from typing import Any
 
 import msgspec
 
-from moot.flows.board import ADVISOR, BRIEF
-from moot.flows.board_events import (
-    AdvisorFailed,
-    AdvisorSpoke,
-    BoardEvent,
-    BriefDrafted,
-    BriefFailed,
-    Member,
-)
-from moot.flows.board_state import BoardState, Step
-from moot.flows.flow import AskPersona, ModelEffect, Spoken
+from moot.board.events import AdvisorFailed, AdvisorSpoke, BoardEvent, BriefDrafted, BriefFailed, Member
+from moot.board.flow import ADVISOR, BRIEF
+from moot.board.state import BoardState, Step
+from moot.core.flow import AskPersona, ModelEffect, Spoken
 
 Payload = dict[str, Any]
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moot.errors import InvalidInput
-from moot.flows.board_events import (
+from moot.board.events import (
     RECORD_ENDINGS,
     AdvisorPassed,
     AdvisorRetried,
@@ -22,8 +21,9 @@ from moot.flows.board_events import (
     QuestionAnswered,
     RecordRequested,
 )
-from moot.flows.board_state import Advisor, BoardState, Step
-from moot.flows.flow import AskPerson, Option
+from moot.board.state import Advisor, BoardState, Step
+from moot.core.flow import AskPerson, Option
+from moot.errors import InvalidInput
 
 CONVENE = Option("c", "Convene the board now")
 GO_ON = Option("g", "Go on")

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 from pydantic.alias_generators import to_camel
 
-from moot.flows.board_events import Answer
-from moot.flows.board_state import Advisor, BoardState
-from moot.personas import Persona
-from moot.prompting.parts import fill, system_prompt
-from moot.speech import Message, ModelSaid, Request, UserSaid
+from moot.board.events import Answer
+from moot.board.state import Advisor, BoardState
+from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.personas.library import Persona
+from moot.prompts.template import fill, system_prompt
 
 VIEW_TOKENS, VIEW_TEMPERATURE = 1024, 0.7
 QUESTIONS_TOKENS, QUESTIONS_TEMPERATURE = 512, 0.6

@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 from markdown_it import MarkdownIt
 
-from moot.flows.board_events import Brief
-from moot.flows.board_state import Advisor, BoardState, Exchange
-from moot.flows.flow import Spoken
-from moot.texts.characters import strip_controls
-from moot.texts.small_model import SMALL_MODEL
+from moot.board.events import Brief
+from moot.board.state import Advisor, BoardState, Exchange
+from moot.core.flow import Spoken
+from moot.text.characters import strip_controls
+from moot.text.small_model import SMALL_MODEL
 
 # -- what a record is made of --------------------------------------------------------------------
 

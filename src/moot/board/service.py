@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moot.application import Part
-from moot.engine import Engine, Live, Work
-from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
-from moot.flows.board import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
-from moot.flows.board_events import (
+from moot.app import Part
+from moot.board import prompts
+from moot.board.events import (
     MAX_ANSWER,
     AdvisorSpoke,
     Answer,
@@ -31,23 +29,25 @@ from moot.flows.board_events import (
     Member,
     Mode,
 )
-from moot.flows.board_state import BoardState, Step
-from moot.flows.flow import Spoken
-from moot.frames import Payload, session_start
-from moot.gateway.names import Speaker, parse
-from moot.personas import Persona, speaking_order
-from moot.prompting import board as prompts
-from moot.speaking import Prompts, speaking
-from moot.store import Key
+from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
+from moot.board.frames import Payload, session_start
+from moot.board.state import BoardState, Step
+from moot.core.flow import Spoken
+from moot.core.model_effects import Prompts, speaking
+from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
+from moot.llm.names import Speaker, parse
+from moot.personas.library import Persona, speaking_order
+from moot.server import Engine, Live, Work
+from moot.store.sessions import Key
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from moot.application import Conversation, Moot
-    from moot.people import Person
-    from moot.runner import Listener, Speak
-    from moot.runner import Person as Asked
-    from moot.store import Place, Session
+    from moot.app import Conversation, Moot
+    from moot.core.runner import Listener, Speak
+    from moot.core.runner import Person as Asked
+    from moot.store.people import Person
+    from moot.store.sessions import Place, Session
 
     BoardConversation: TypeAlias = Conversation[BoardState, BoardEvent]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from moot.errors import InvalidInput
-from moot.flows.board_events import (
+from moot.board.events import (
     AdvisorFailed,
     Answer,
     Brief,
@@ -20,7 +19,8 @@ from moot.flows.board_events import (
     Question,
     QuestionsFailed,
 )
-from moot.flows.flow import Spoken
+from moot.core.flow import Spoken
+from moot.errors import InvalidInput
 
 
 class Step(StrEnum):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from moot.errors import InvalidInput
-from moot.flows.brainstorm_events import (
+from moot.brainstorm.events import (
     APPROACH_LIMITS,
     MAX_PARTS,
     MAX_TEXT,
@@ -20,7 +19,8 @@ from moot.flows.brainstorm_events import (
     Section,
     Triage,
 )
-from moot.flows.brainstorm_state import BrainstormState
+from moot.brainstorm.state import BrainstormState
+from moot.errors import InvalidInput
 
 
 def text(field: str, said: str, most: int = MAX_TEXT) -> None:

@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moot import records
-from moot.analysis_work import DEFAULT_TURNS, PANEL, as_speaker
-from moot.boards import called_board, heard_board, is_tiny, known
+from moot.analysis.tasks import DEFAULT_TURNS, PANEL, as_speaker
+from moot.board import record
+from moot.board.flow import BOARD
+from moot.board.service import called_board, heard_board, is_tiny, known
+from moot.core.flow import CarriedOut, CarryOut, Outcome, Spoken
+from moot.core.logs import FileLog
+from moot.core.model_effects import Prompts
+from moot.core.runner import Left, Runner
 from moot.errors import MootError, ReplyEmpty
-from moot.flows.board import BOARD
-from moot.flows.flow import CarriedOut, CarryOut, Outcome, Spoken
-from moot.flows.roundtable import ROUNDTABLE
-from moot.flows.roundtable_events import RoundtableEvent, RoundtableOpened
-from moot.flows.roundtable_state import RoundtableState
-from moot.gateway.names import ModelName
-from moot.prompting import roundtable as prompts
-from moot.runner import Left, Runner
-from moot.speaking import Prompts
-from moot.texts import insights
-from moot.workspace.paths import Root
-from moot.workspace.session_log import FileLog
+from moot.files.paths import Root
+from moot.llm.names import ModelName
+from moot.roundtable import insights, prompts
+from moot.roundtable.events import RoundtableEvent, RoundtableOpened
+from moot.roundtable.flow import ROUNDTABLE
+from moot.roundtable.state import RoundtableState
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.runner import Listener, Person
+    from moot.app import Moot
+    from moot.core.runner import Listener, Person
 
 _LOG = "moot/.roundtable.jsonl"
 _MATERIAL_LIMIT = 20_000
@@ -95,7 +94,7 @@ class Consulting:
         if board.brief is None:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")
-        brief = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
+        brief = record.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
         return Consultation(f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
 
     async def _convened(self, question: str, context: str) -> str | None:

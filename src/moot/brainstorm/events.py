@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from moot.flows.flow import Event, Spoken
+from moot.core.flow import Event, Spoken
 
 MAX_TEXT = 20_000
 """Characters of an idea, a comment or an answer."""

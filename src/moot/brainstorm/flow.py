@@ -11,11 +11,9 @@ from dataclasses import replace
 
 import msgspec
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows import brainstorm_checks as checks
-from moot.flows import brainstorm_rounds as rounds
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import (
+from moot.brainstorm import checks, rounds
+from moot.brainstorm import text as words
+from moot.brainstorm.events import (
     DEFERRED,
     AnswerGiven,
     AnswersClosed,
@@ -44,9 +42,10 @@ from moot.flows.brainstorm_events import (
     WritingBegun,
     WritingDropped,
 )
-from moot.flows.brainstorm_replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
-from moot.flows.brainstorm_state import BrainstormState, Situation, Step
-from moot.flows.flow import CarryOut, DraftReply, Effect, Event
+from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
+from moot.brainstorm.state import BrainstormState, Situation, Step
+from moot.core.flow import CarryOut, DraftReply, Effect, Event
+from moot.errors import IllegalMove, InvalidInput
 
 SCOUT, BOARD, ROUNDTABLE = "workflow/scout", "brainstorm/board", "brainstorm/roundtable"
 """What the program is asked to do."""

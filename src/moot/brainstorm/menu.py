@@ -6,10 +6,8 @@ Board, T brings the roundtable in, S skips on. Numbers pick questions, options a
 
 from __future__ import annotations
 
-from moot.errors import InvalidInput
-from moot.flows import brainstorm_words as words
-from moot.flows import menus
-from moot.flows.brainstorm_events import (
+from moot.brainstorm import text as words
+from moot.brainstorm.events import (
     DEFERRED,
     AnswerGiven,
     AnswersClosed,
@@ -29,8 +27,10 @@ from moot.flows.brainstorm_events import (
     WritingBegun,
     WritingDropped,
 )
-from moot.flows.brainstorm_state import BrainstormState, Situation, Step
-from moot.flows.flow import AskPerson, Option
+from moot.brainstorm.state import BrainstormState, Situation, Step
+from moot.core import menus
+from moot.core.flow import AskPerson, Option
+from moot.errors import InvalidInput
 
 _OVERRIDES: dict[str, Level] = {"Q": "straightforward", "E": "exploration", "C": "complex"}
 _AHEAD: dict[Level, str] = {

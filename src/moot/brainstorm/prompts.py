@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel
 
-from moot.conversation import PERSON, Capped
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import QUESTION_LIMITS, REPLAY_WORDS, Level, Limits
-from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
-from moot.flows.workflow_state import REASSESS_STEP, Phase, WorkflowState
-from moot.prompting import brainstorm_shapes as shapes
-from moot.prompting.parts import fill
-from moot.speech import Request, UserSaid
+from moot.brainstorm import shapes
+from moot.brainstorm import text as words
+from moot.brainstorm.events import QUESTION_LIMITS, REPLAY_WORDS, Level, Limits
+from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
+from moot.core.conversation import PERSON, Capped
+from moot.llm.messages import Request, UserSaid
+from moot.prompts.template import fill
+from moot.workflow.state import REASSESS_STEP, Phase, WorkflowState
 
 TRIAGE_TOKENS, QUESTIONS_TOKENS, APPROACHES_TOKENS, DESIGN_TOKENS = 1536, 2048, 3072, 8192
 SMALL_TOKENS = 500

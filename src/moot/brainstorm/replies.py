@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from moot.flows.brainstorm_events import (
+from moot.brainstorm.events import (
     Approach,
     ApproachesDiscussed,
     ApproachesDrafted,
@@ -28,8 +28,8 @@ from moot.flows.brainstorm_events import (
     TriageDiscussed,
     TriageDrafted,
 )
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.flow import Spoken
+from moot.brainstorm.state import BrainstormState, Step
+from moot.core.flow import Spoken
 
 Value = Mapping[str, Any]
 

@@ -9,11 +9,9 @@ from dataclasses import replace
 
 import msgspec
 
-from moot.conversation import PERSON, Conversation, Entry
-from moot.errors import IllegalMove
-from moot.flows import brainstorm_checks as checks
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import (
+from moot.brainstorm import checks
+from moot.brainstorm import text as words
+from moot.brainstorm.events import (
     Approach,
     ApproachesDiscussed,
     Consulted,
@@ -29,8 +27,10 @@ from moot.flows.brainstorm_events import (
     WritingBegun,
     WritingDropped,
 )
-from moot.flows.brainstorm_state import BRAINSTORMER, BrainstormState, Step
-from moot.flows.flow import Event
+from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
+from moot.core.conversation import PERSON, Conversation, Entry
+from moot.core.flow import Event
+from moot.errors import IllegalMove
 
 _ENDS_ROUND: dict[type[Event], tuple[str, Step | None]] = {
     TriageDiscussed: ("discuss", Step.TRIAGE),

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model, model_validator
 from pydantic.alias_generators import to_camel
 
+from moot.brainstorm.events import APPROACH_LIMITS, MAX_PARTS, Limits
+from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
+from moot.brainstorm.state import BrainstormState, Step
+from moot.core.flow import Drafted, DraftReply, Spoken
 from moot.errors import InvalidInput
-from moot.flows import workflow
-from moot.flows.brainstorm_events import APPROACH_LIMITS, MAX_PARTS, Limits
-from moot.flows.brainstorm_replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.flow import Drafted, DraftReply, Spoken
-from moot.flows.workflow_state import WorkflowState
+from moot.workflow import flow
+from moot.workflow.state import WorkflowState
 
 _LEVEL: Any = Literal["straightforward", "exploration", "complex"]
 _NOTHING_SPOKEN = Spoken("", 0, 0, None, 0)
@@ -107,7 +107,7 @@ def reassessed(state: WorkflowState, *, small: bool) -> type[BaseModel]:
         "assessment": (_text(_SMALL_LINE if small else 1500), ...),
         "batches": (_list(_part(small=small), limits), ...),
     }
-    return _checked("Reassessment", state, workflow.REASSESS, fields)
+    return _checked("Reassessment", state, flow.REASSESS, fields)
 
 
 # -- their parts ---------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def _checked(name: str, state: WorkflowState, prompt: str, fields: dict[str, Any
     def fits(given: BaseModel) -> BaseModel:
         value = given.model_dump(by_alias=True, exclude_none=True, mode="json")
         try:
-            event = workflow.record(state, DraftReply(prompt, ""), Drafted(value, _NOTHING_SPOKEN))
-            workflow.advance(state, event)
+            event = flow.record(state, DraftReply(prompt, ""), Drafted(value, _NOTHING_SPOKEN))
+            flow.advance(state, event)
         except InvalidInput as refused:
             raise ValueError(str(refused)) from None
         return given

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from moot.conversation import Capped, Conversation
-from moot.flows.brainstorm_events import (
+from moot.brainstorm.events import (
     QUESTION_LIMITS,
     REPLAY_WORDS,
     SECTION_LIMITS,
@@ -28,6 +27,7 @@ from moot.flows.brainstorm_events import (
     Triage,
     Wish,
 )
+from moot.core.conversation import Capped, Conversation
 
 TITLE_LENGTH = 70
 BRAINSTORMER = "brainstormer"

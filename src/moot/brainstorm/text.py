@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moot.flows.brainstorm_events import DEFERRED, Approach, Level, Part, Question, Section, Triage
+from moot.brainstorm.events import DEFERRED, Approach, Level, Part, Question, Section, Triage
 
 LEVEL_NAMES: dict[Level, str] = {
     "straightforward": "Straightforward",

@@ -7,11 +7,11 @@ Refuses to know what follows from it.
 
 from __future__ import annotations
 
+from moot.changes import review_block, reviewed
+from moot.changes.folder import ChangeFolder, Recorded
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.changes.state_file import PERSON, Dismissal, RecordedReview
 from moot.errors import InvalidInput, NotApproved
-from moot.texts import review_block, reviewed
-from moot.texts.review_block import Issue, Review, Severity, Verdict
-from moot.workspace.change_state import PERSON, Dismissal, RecordedReview
-from moot.workspace.changes import ChangeFolder, Recorded
 
 _BY_AN_EARLIER_ONE = (
     "it was approved by an earlier moot without a record of the text; challenge it again, "

@@ -14,8 +14,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from moot import approval
-from moot.changes import Changes, Counted, Tell, title_of
+from moot.agents import find
+from moot.agents.metered import MeteredReviewer
+from moot.agents.protocol import Job, Outcome, Reviewer, Tokens
+from moot.changes import approval, findings, prompts, review_block, state_file, tasks
+from moot.changes.findings import Matched
+from moot.changes.folder import ChangeFolder
+from moot.changes.model_reviewer import ModelReviewer
+from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
+from moot.changes.review_block import Review, Severity, Verdict
+from moot.changes.review_tools import ReviewTools
+from moot.changes.service import Changes, Counted, Tell, title_of
+from moot.changes.state_file import Call, ChangeState, Data, SessionTokens
 from moot.errors import (
     DecisionNotPossible,
     InvalidInput,
@@ -26,25 +36,13 @@ from moot.errors import (
     ReviewerCrashed,
     ReviewerMissing,
 )
-from moot.flows.change import Complexity, Phase, complexity, moved, of_verdict
-from moot.gateway import names, prices
-from moot.gateway.metering import Bill, billing, charging
-from moot.gateway.names import Speaker
-from moot.metered_programs import MeteredReviewer
-from moot.model_reviewer import ModelReviewer
+from moot.files.lock import claimed_in_time
+from moot.llm import names, prices
+from moot.llm.messages import Usage
+from moot.llm.metering import Bill, billing, charging
+from moot.llm.names import Speaker
 from moot.processes import environment, moot_command, only_with
-from moot.prompting import change as prompts
-from moot.review_tools import ReviewTools
-from moot.reviewers import find
-from moot.reviewers.protocol import Job, Outcome, Reviewer, Tokens
-from moot.speech import Usage
-from moot.texts import findings, review_block, tasks
-from moot.texts.findings import Matched
-from moot.texts.review_block import Review, Severity, Verdict
-from moot.workspace import change_state, survey
-from moot.workspace.change_state import Call, ChangeState, Data, SessionTokens
-from moot.workspace.changes import ChangeFolder
-from moot.workspace.claim import claimed_in_time
+from moot.repo import listing
 
 if TYPE_CHECKING:
     from moot.config import Settings
@@ -181,10 +179,10 @@ class Challenging:
 
         def session(data: Data) -> None:
             if outcome is not None:
-                change_state.note_model(data, job.run, outcome.model)
+                state_file.note_model(data, job.run, outcome.model)
             if outcome is not None and outcome.session_id is not None:
                 used = _session_tokens(before, outcome)
-                change_state.note_session(data, reviewer.name, outcome.session_id, used)
+                state_file.note_session(data, reviewer.name, outcome.session_id, used)
 
         counted = self._changes.count_review(folder, job.run, session)
         if counted.changed is not None:
@@ -200,7 +198,7 @@ class Challenging:
         """A hand-written one is not replaced."""
         texts = self._changes.texts(folder)
         state = folder.state()
-        seen = survey.look(self._moot.workspace.root)
+        seen = listing.look(self._moot.workspace.root)
         written = folder.agents()
         if written is not None and not written.startswith(prompts.GENERATED):
             return
@@ -211,7 +209,7 @@ class Challenging:
                 iteration=state.iteration,
                 title=title_of(texts),
                 issues=approval.open_issues(folder),
-                tree=survey.tree(seen),
+                tree=listing.tree(seen),
             )
         )
 
@@ -271,7 +269,7 @@ class Challenging:
         root = self._moot.workspace.root
         dismissed = _dismissed(folder)
         return ModelReviewer(
-            model, lambda run: ReviewTools(folder, root, change_state.now, tell, run), dismissed
+            model, lambda run: ReviewTools(folder, root, state_file.now, tell, run), dismissed
         )
 
     # -- the loop ----------------------------------------------------------------------------
@@ -342,7 +340,7 @@ def _challenged(
 
 def _before(folder: ChangeFolder) -> Review | None:
     """The last review but one, unless somebody has made it unreadable."""
-    made = [one for one in folder.reviews() if one.record.engine != change_state.PERSON]
+    made = [one for one in folder.reviews() if one.record.engine != state_file.PERSON]
     try:
         return approval.read(made[-2]) if len(made) > 1 else None
     except InvalidInput:

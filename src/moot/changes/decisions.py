@@ -11,16 +11,14 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from moot import approval
-from moot.changes import Changes, Tell
+from moot.changes import approval, reviewed, state_file
+from moot.changes.folder import ChangeFolder
+from moot.changes.phases import Move, Phase, moved
+from moot.changes.review_block import Issue, Verdict
+from moot.changes.service import Changes, Tell
+from moot.changes.state_file import PERSON, Data, Dismissal, RecordedReview
 from moot.errors import DecisionNotPossible, InvalidInput
-from moot.flows.change import Move, Phase, moved
-from moot.texts import reviewed
-from moot.texts.review_block import Issue, Verdict
-from moot.workspace import change_state
-from moot.workspace.change_state import PERSON, Data, Dismissal, RecordedReview
-from moot.workspace.changes import ChangeFolder
-from moot.workspace.claim import claimed
+from moot.files.lock import claimed
 
 LONGEST_REASON = 2_000
 
@@ -55,7 +53,7 @@ class Deciding:
 
             def noted(data: Data) -> None:
                 # `verdict` stays: that is what a reviewer has said.
-                change_state.note_review(data, record)
+                state_file.note_review(data, record)
                 data.update(phase=str(phase), last_action="approve")
 
             folder.update_state(noted)
@@ -89,7 +87,7 @@ class Deciding:
         with claimed(folder.path, "decided about"):
             issue, record = self._issue(folder, number, tell)
             dismissal = Dismissal(approval.name_of(record), number, issue.description, because)
-            folder.update_state(lambda data: change_state.note_dismissal(data, dismissal))
+            folder.update_state(lambda data: state_file.note_dismissal(data, dismissal))
         return issue
 
     def _issue(self, folder: ChangeFolder, number: int, tell: Tell) -> tuple[Issue, RecordedReview]:
@@ -115,7 +113,7 @@ class Deciding:
             phase = moved(Phase(folder.state().phase), Move.REOPEN)
 
             def noted(data: Data) -> None:
-                change_state.withdraw_last_review(data)
+                state_file.withdraw_last_review(data)
                 data.update(phase=str(phase), last_action="reopen")
 
             folder.update_state(noted)
@@ -135,8 +133,8 @@ class Deciding:
 
 
 def _abandoned(data: Data, phase: Phase, because: str) -> None:
-    data["abandoned"] = {"because": because, "at": change_state.now()}
-    change_state.end_run(data)
+    data["abandoned"] = {"because": because, "at": state_file.now()}
+    state_file.end_run(data)
     data.update(phase=str(phase), last_action="abandon")
 
 

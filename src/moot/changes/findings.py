@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from moot.texts.review_block import Issue, Review
+from moot.changes.review_block import Issue, Review
 
 _ALIKE = 0.5
 _WEIGHT_OF_LOCATION = 0.25

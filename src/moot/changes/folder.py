@@ -18,24 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from moot.changes import review_block, reviewed, state_file
+from moot.changes.review_block import Block, Review
+from moot.changes.state_file import Call, ChangeState, Checksum, Data, RecordedReview, Run, Unfit, Validation
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
-from moot.texts import review_block, reviewed
-from moot.texts.review_block import Block, Review
-from moot.workspace import change_state, frozen, writing
-from moot.workspace.change_state import (
-    Call,
-    ChangeState,
-    Checksum,
-    Data,
-    RecordedReview,
-    Run,
-    Unfit,
-    Validation,
-)
-from moot.workspace.documents import YamlDocument
-from moot.workspace.layout import Workspace
-from moot.workspace.paths import Root, valid_id
-from moot.workspace.text_folder import TextFolder
+from moot.files import atomic, frozen
+from moot.files.documents import YamlDocument
+from moot.files.folder import TextFolder
+from moot.files.layout import Workspace
+from moot.files.paths import Root, valid_id
 
 PROPOSAL = reviewed.PROPOSAL
 SPECS = "specs"
@@ -148,7 +139,7 @@ class ChangeFolder:
     def begin_run(self, engine: str, model: str) -> str:
         """The id of a new run, in which one review can be appended. An earlier one is over."""
         run = Run(uuid.uuid4().hex, engine, model)
-        self.update_state(lambda data: change_state.note_run(data, run))
+        self.update_state(lambda data: state_file.note_run(data, run))
         return run.id
 
     def end_run(self, run: str) -> None:
@@ -160,8 +151,8 @@ class ChangeFolder:
 
         def ended(data: Data) -> None:
             if (data.get("run") or {}).get("id") == run:
-                change_state.drop_review(data, run)
-                change_state.end_run(data)
+                state_file.drop_review(data, run)
+                state_file.end_run(data)
 
         self.update_state(ended)
 
@@ -177,7 +168,7 @@ class ChangeFolder:
         The record comes first: killed in between, it leaves a record without a block, and neither of the two
         counts without the other. What is over, or was used already, is no run to append in.
         """
-        with writing.locked(self._files.place(STATE)), writing.locked(self._files.place(PROPOSAL)):
+        with atomic.locked(self._files.place(STATE)), atomic.locked(self._files.place(PROPOSAL)):
             began = self.state().run
             if not run or began is None or began.id != run:
                 problem = f"moot has begun no review of it here. Start it with `moot challenge {self.id}`"
@@ -193,7 +184,7 @@ class ChangeFolder:
             block = _reviews(new)[-1]
             files = reviewed.hashes({**texts, PROPOSAL: new})
             record = RecordedReview(
-                hash=change_state.review_hash(block),
+                hash=state_file.review_hash(block),
                 verdict=review.verdict,
                 engine=began.engine,
                 id=uuid.uuid4().hex[:12],
@@ -202,11 +193,11 @@ class ChangeFolder:
                 reviewed=reviewed.hash_of_all(self.id, files),
                 files=files,
             )
-            self.update_state(lambda data: change_state.note_review(data, record))
+            self.update_state(lambda data: state_file.note_review(data, record))
             try:
                 self._files.write(PROPOSAL, new)
             except BaseException:
-                self.update_state(lambda data: change_state.drop_review(data, run))
+                self.update_state(lambda data: state_file.drop_review(data, run))
                 raise
         return block
 
@@ -216,7 +207,7 @@ class ChangeFolder:
 
     def _matched(self) -> tuple[tuple[Recorded, ...], tuple[Block, ...]]:
         left = list(_blocks(self.proposal() or ""))
-        hashes = [change_state.review_hash(block.raw) for block in left]
+        hashes = [state_file.review_hash(block.raw) for block in left]
         found = []
         for record in self.state().reviews or ():
             at = hashes.index(record.hash) if record.hash in hashes else None
@@ -242,7 +233,7 @@ class ChangeFolder:
         """What STATE.yaml says; without one, the state of a new change."""
         text = self._files.read(STATE)
         if text is None:
-            at = change_state.now()
+            at = state_file.now()
             return ChangeState(self.id, created_at=at, updated_at=at, reviews=())
         return _understand(text, self.path / STATE, self.id)
 
@@ -251,38 +242,38 @@ class ChangeFolder:
         path = self._files.place(STATE)
 
         def changed(data: Data) -> None:
-            at = change_state.now()
+            at = state_file.now()
             if text is None:
-                change_state.begin(data, self.id, at)
+                state_file.begin(data, self.id, at)
             else:
                 _understand(text, self.path / STATE, self.id)
             try:
                 change(data)
                 data["updated_at"] = at
-                change_state.read(data, self.id)
+                state_file.read(data, self.id)
             except Unfit as error:
                 raise InvalidInput(error.field, error.problem) from None
 
-        with writing.locked(path):
+        with atomic.locked(path):
             text = self._files.read(STATE)
             document = YamlDocument.update(path, changed)
-        return _keep(document.text, self.id, change_state.read(document.data, self.id))
+        return _keep(document.text, self.id, state_file.read(document.data, self.id))
 
     def record_call(self, call: Call) -> ChangeState:
-        return self.update_state(lambda data: change_state.note_call(data, call))
+        return self.update_state(lambda data: state_file.note_call(data, call))
 
     def record_validation(self, validation: Validation) -> ChangeState:
-        return self.update_state(lambda data: change_state.note_validation(data, validation))
+        return self.update_state(lambda data: state_file.note_validation(data, validation))
 
     def record_checksums(self, files: Iterable[str]) -> ChangeState:
         """Of the named files as they are now; one that is not there loses its entry."""
         texts = {name: self._files.read(name) for name in files}
 
         def noted(data: Data) -> None:
-            at = change_state.now()
+            at = state_file.now()
             for name, text in texts.items():
                 if text is not None:
-                    change_state.note_checksum(data, name, Checksum(change_state.text_hash(text), at))
+                    state_file.note_checksum(data, name, Checksum(state_file.text_hash(text), at))
                 elif data.get("checksums"):
                     data["checksums"].pop(name, None)
 
@@ -331,7 +322,7 @@ class ChangeFolders:
         path = self._workspace.change_dir(change_id)
         if path.exists() and not path.is_dir():
             raise AlreadyThere("change", change_id, path)
-        with writing.locked(path / STATE):
+        with atomic.locked(path / STATE):
             if _has_signs(path):
                 raise AlreadyThere("change", change_id, path)
             folder = ChangeFolder(change_id, path)
@@ -342,20 +333,20 @@ class ChangeFolders:
         """Moves the folder to `moot/archive/<date>-<id>`, with a number behind it where that is taken."""
         if not folder.path.is_dir():
             raise NotFound("change", folder.id)
-        name = f"{change_state.now()[:10]}-{folder.id}"
+        name = f"{state_file.now()[:10]}-{folder.id}"
         target = self._archive_place(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         for number in itertools.count(2):
             try:
                 # Replaces nothing but an empty folder.
-                writing.disk.rename(folder.path, target)
+                atomic.disk.rename(folder.path, target)
                 break
             except OSError as error:
                 if error.errno not in {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}:
                     raise
             target = self._archive_place(f"{name}-{number}")
-        writing.disk.fsync_dir(target.parent)
-        writing.disk.fsync_dir(folder.path.parent)
+        atomic.disk.fsync_dir(target.parent)
+        atomic.disk.fsync_dir(folder.path.parent)
         return target
 
     def _archive_place(self, name: str) -> Path:
@@ -381,7 +372,7 @@ def _understand(text: str, path: Path, change_id: str) -> ChangeState:
         return known
     data = YamlDocument.read(text, path)
     try:
-        return _keep(text, change_id, change_state.read(data, change_id))
+        return _keep(text, change_id, state_file.read(data, change_id))
     except Unfit as error:
         found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
         line = text.count("\n", 0, found.start()) + 1 if found else None

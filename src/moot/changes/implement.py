@@ -15,24 +15,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from moot import approval
-from moot.changes import Changes, Tell
+from moot.agents.coding import Coder, Order, find_coder
+from moot.agents.metered import MeteredCoder
+from moot.agents.process import Ended, run
+from moot.changes import approval, prompts, tasks
+from moot.changes.folder import TASKS, ChangeFolder
+from moot.changes.phases import Move, Phase, moved
+from moot.changes.service import Changes, Tell
+from moot.changes.state_file import Call
+from moot.changes.tasks import Task
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
-from moot.flows.change import Move, Phase, moved
-from moot.gateway.metering import Bill, billing, charging
-from moot.masking import mask
-from moot.metered_programs import MeteredCoder
+from moot.files.frozen import MARKS
+from moot.files.lock import claimed_in_time
+from moot.llm.metering import Bill, billing, charging
 from moot.processes import environment
-from moot.prompting import change as prompts
-from moot.reviewers.coding import Coder, Order, find_coder
-from moot.reviewers.process import Ended, run
-from moot.texts import tasks
-from moot.texts.tasks import Task
-from moot.workspace import git, survey
-from moot.workspace.change_state import Call
-from moot.workspace.changes import TASKS, ChangeFolder
-from moot.workspace.claim import claimed_in_time
-from moot.workspace.frozen import MARKS
+from moot.repo import git, listing
+from moot.text.masking import mask
 
 if TYPE_CHECKING:
     from moot.config import Settings
@@ -280,7 +278,7 @@ class Implementing:
     def _marks(self, folder: ChangeFolder) -> dict[str, tuple[int, int]]:
         """What tells whether anything was changed. The change's own files are no work."""
         own = f"{self._place(folder)}/"
-        marks = survey.marks(self._moot.workspace.root)
+        marks = listing.marks(self._moot.workspace.root)
         return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
     def _place(self, folder: ChangeFolder) -> str:

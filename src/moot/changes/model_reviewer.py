@@ -6,13 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from moot.agents.protocol import Job, Outcome
+from moot.changes import prompts
+from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
-from moot.gateway.model import Model
-from moot.gateway.names import ModelName
-from moot.prompting import change as prompts
-from moot.review_tools import ReviewInput, ReviewTools
-from moot.reviewers.protocol import Job, Outcome
-from moot.speech import ModelSaid, Reply, Request, ToolFault, UserSaid
+from moot.llm.messages import ModelSaid, Reply, Request, ToolFault, UserSaid
+from moot.llm.model import Model
+from moot.llm.names import ModelName
 
 
 class ModelReviewer:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from moot.changes.review_block import Verdict
 from moot.errors import IllegalMove
-from moot.texts.review_block import Verdict
 
 
 class Phase(StrEnum):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from moot.prompting.parts import fill
-from moot.speech import Request, UserSaid
-from moot.texts.review_block import Issue
-from moot.texts.tasks import Task
+from moot.changes.review_block import Issue
+from moot.changes.tasks import Task
+from moot.llm.messages import Request, UserSaid
+from moot.prompts.template import fill
 
 DRAFT_TOKENS, DRAFT_TEMPERATURE = 8192, 0.4
 REVIEW_TOKENS, REVIEW_TEMPERATURE = 8192, 0.2

@@ -17,10 +17,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from moot.changes import review_block, tasks
+from moot.changes.review_block import Block, Review
 from moot.errors import InvalidInput
-from moot.texts import frontmatter, markdown, review_block, tasks
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.review_block import Block, Review
+from moot.files import frontmatter, markdown
+from moot.files.frontmatter import LINE_BREAK
 
 PROPOSAL_SECTIONS = ("Summary", "Why", "What Changes", "Impact")
 SPEC_SECTIONS = ("Overview", "Acceptance Criteria")

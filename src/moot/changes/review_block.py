@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from moot.errors import InvalidInput
-from moot.texts import markdown
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.markdown import Document
+from moot.files import markdown
+from moot.files.frontmatter import LINE_BREAK
+from moot.files.markdown import Document
 
 START = "<!-- review:start -->"
 END = "<!-- review:end -->"

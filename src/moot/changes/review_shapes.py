@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from moot.changes.review_block import as_severity, as_verdict
 from moot.errors import InvalidInput
-from moot.texts.review_block import as_severity, as_verdict
 
 MAX_LINES = 2_000
 MAX_CHARACTERS = 40_000

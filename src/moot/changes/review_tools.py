@@ -22,8 +22,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, StoreFailed, UnsafePath
-from moot.review_shapes import (
+from moot.changes import review_block
+from moot.changes.folder import ChangeFolder
+from moot.changes.review_block import Issue, Review, Severity, as_severity, as_verdict
+from moot.changes.review_shapes import (
     DESCRIPTIONS,
     MAX_CHARACTERS,
     MAX_ENTRIES,
@@ -41,14 +43,12 @@ from moot.review_shapes import (
     SummaryGiven,
     VerdictGiven,
 )
-from moot.speech import Tool, ToolFault
-from moot.texts import review_block
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.review_block import Issue, Review, Severity, as_severity, as_verdict
-from moot.workspace.changes import ChangeFolder
-from moot.workspace.paths import Root
-from moot.workspace.private import is_private
-from moot.workspace.text_folder import LARGEST_FILE
+from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, StoreFailed, UnsafePath
+from moot.files.folder import LARGEST_FILE
+from moot.files.frontmatter import LINE_BREAK
+from moot.files.paths import Root
+from moot.llm.messages import Tool, ToolFault
+from moot.repo.secrets import is_private
 
 WORKSPACE = "@"
 """Paths below this name are the workspace's; all others are the change's."""

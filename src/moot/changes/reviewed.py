@@ -17,8 +17,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from moot.texts import review_block, tasks
-from moot.texts.frontmatter import BOM, LINE_BREAK
+from moot.changes import review_block, tasks
+from moot.files.frontmatter import BOM, LINE_BREAK
 
 PROPOSAL = "proposal.md"
 TASKS = "tasks.md"

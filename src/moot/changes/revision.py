@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from moot.texts import frontmatter, markdown, proposal, review_block, tasks
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.markdown import Piece
-from moot.texts.proposal import PROPOSAL_SECTIONS, ProposalDraft, SpecDraft
+from moot.changes import proposal, review_block, tasks
+from moot.changes.proposal import PROPOSAL_SECTIONS, ProposalDraft, SpecDraft
+from moot.files import frontmatter, markdown
+from moot.files.frontmatter import LINE_BREAK
+from moot.files.markdown import Piece
 
 _OF_A_SPEC = ("Overview", "Requirements", "Acceptance Criteria")
 _SCENARIO = re.compile(r"scenario\s*:", re.IGNORECASE)

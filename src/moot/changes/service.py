@@ -19,7 +19,14 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
-from moot import approval
+from moot.agents.login import LOG_IN, is_logged_in
+from moot.changes import approval, prompts, proposal, review_block, revision, state_file, tasks
+from moot.changes.folder import SPECS, ChangeFolder, ChangeFolders
+from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
+from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
+from moot.changes.review_block import Review, Severity, Verdict
+from moot.changes.review_shapes import MAX_CHARACTERS
+from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Validation
 from moot.errors import (
     AlreadyThere,
     FileDamaged,
@@ -29,25 +36,17 @@ from moot.errors import (
     NotFound,
     ProposalInvalid,
 )
-from moot.flows.change import TRANSITIONS, Move, Phase, moved, of_verdict
-from moot.gateway.metering import Bill, billing, charging
-from moot.gateway.names import Speaker
-from moot.prompting import change as prompts
-from moot.review_shapes import MAX_CHARACTERS
-from moot.reviewers.login import LOG_IN, is_logged_in
-from moot.texts import markdown, proposal, review_block, revision, tasks
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.proposal import Finding, ProposalDraft, SpecDraft
-from moot.texts.review_block import Review, Severity, Verdict
-from moot.workspace import change_state, codebase, survey
-from moot.workspace.change_state import PERSON, Call, Data, RecordedReview, Validation
-from moot.workspace.changes import SPECS, ChangeFolder, ChangeFolders
-from moot.workspace.claim import claimed
-from moot.workspace.paths import Root, valid_id
+from moot.files import markdown
+from moot.files.frontmatter import LINE_BREAK
+from moot.files.lock import claimed
+from moot.files.paths import Root, valid_id
+from moot.llm.metering import Bill, billing, charging
+from moot.llm.names import Speaker
+from moot.repo import listing, search
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.speech import Reply, Request
+    from moot.app import Moot
+    from moot.llm.messages import Reply, Request
 
 Tell = Callable[[str], None]
 """Told what is going on, a line at a time."""
@@ -267,7 +266,7 @@ class Changes:
                 raise InvalidInput("review", "it is not there")
             review = approval.read(made)
         except InvalidInput as error:
-            folder.update_state(change_state.end_run)
+            folder.update_state(state_file.end_run)
             problem = f"the review that was appended cannot be used: {error.problem}"
             raise FileDamaged(str(folder.path / "proposal.md"), problem) from None
         changed = approval.changed_since(folder, made.record)
@@ -277,7 +276,7 @@ class Changes:
 
         def noted(data: Data) -> None:
             data.update(phase=str(phase), last_action="challenge", verdict=str(review.verdict))
-            change_state.end_run(data)
+            state_file.end_run(data)
             also(data)
 
         folder.update_state(noted)
@@ -294,7 +293,7 @@ class Changes:
         if folder.review_of(run.id) is None:
             return None
         if (Phase(folder.state().phase), Move.APPROVE) not in TRANSITIONS:
-            folder.update_state(change_state.end_run)
+            folder.update_state(state_file.end_run)
             return None
         tell(TAKEN_UP)
         return self.count_review(folder, run.id)
@@ -398,18 +397,18 @@ class Changes:
     def _seen(self, about: str) -> str:
         """What a drafter has to know of the workspace: its shape, and the places that this is about."""
         root = self.moot.workspace.root
-        seen = survey.look(root)
+        seen = listing.look(root)
         words = sorted({word for word in _WORD.findall(about) if not word.islower() or "_" in word})
         # Names may be told; what is in a file that may hold secrets goes to no model.
-        readable = replace(seen, files=tuple(filter(codebase.may_be_read, seen.files)))
-        parts = [f"Files:\n{survey.tree(seen)[:_TREE_LIMIT]}"]
+        readable = replace(seen, files=tuple(filter(search.may_be_read, seen.files)))
+        parts = [f"Files:\n{listing.tree(seen)[:_TREE_LIMIT]}"]
         if seen.manifests:
             parts.append(f"Manifests: {', '.join(seen.manifests)}")
         if seen.readme:
             parts.append(f"The README begins:\n{seen.readme}")
-        for name in survey.named_files(readable, about)[:5]:
+        for name in listing.named_files(readable, about)[:5]:
             parts.append(f'<file name="{name}">\n{_beginning(root, name)}\n</file>')
-        found = survey.mentions(root, readable, words, _MENTIONS)
+        found = listing.mentions(root, readable, words, _MENTIONS)
         if found:
             parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found))
         return "\n\n".join(parts)

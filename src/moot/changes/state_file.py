@@ -18,11 +18,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from moot.changes import review_block
+from moot.changes.review_block import Verdict
 from moot.errors import InvalidInput
-from moot.texts import review_block
-from moot.texts.faults import fault_of, field_of
-from moot.texts.frontmatter import LINE_BREAK
-from moot.texts.review_block import Verdict
+from moot.files.frontmatter import LINE_BREAK
+from moot.text.faults import fault_of, field_of
 
 SCHEMA_VERSION = "2.0"
 PHASES = ("proposed", "challenged", "implementing", "complete", "archived", "rejected")

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from moot.errors import InvalidInput
-from moot.texts import markdown
-from moot.texts.markdown import Document
+from moot.files import markdown
+from moot.files.markdown import Document
 
 _BOX = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]")
 

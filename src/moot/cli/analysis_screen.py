@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from moot.flows.analysis_asking import ASSESS, FEEDBACK, OPEN, READ
-from moot.flows.analysis_events import (
+from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
+from moot.analysis.events import (
     AnswerGiven,
     AnswerRead,
     BoardAnswered,
@@ -24,26 +24,26 @@ from moot.flows.analysis_events import (
     StepOpened,
     WorkspaceScanned,
 )
-from moot.flows.flow import AskPersona
-from moot.flows.roundtable_events import (
+from moot.cli import screen
+from moot.cli.failures import NEXT_STEPS, sentence
+from moot.cli.plain import Wrapping, visible
+from moot.cli.terminal import Narrator, bill
+from moot.core.flow import AskPersona
+from moot.roundtable import insights
+from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
     ElaborationRecorded,
     SynthesisDrafted,
 )
-from moot.flows.roundtable_state import USER, RoundtableState, Said
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS, sentence
-from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.terminal import Narrator, bill
-from moot.texts import insights
+from moot.roundtable.state import USER, RoundtableState, Said
 
 if TYPE_CHECKING:
-    from moot.flows.analysis_events import StepRef
-    from moot.flows.analysis_state import AnalysisState
-    from moot.flows.flow import Event, ModelEffect
-    from moot.personas import Library
-    from moot.texts.depth import Depth
+    from moot.analysis.depth import Depth
+    from moot.analysis.events import StepRef
+    from moot.analysis.state import AnalysisState
+    from moot.core.flow import Event, ModelEffect
+    from moot.personas.library import Library
 
 _AT_WORK = {
     READ: "thinks about that",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.running import (
+from moot.cli.running import (
     AnswersOption,
     DatabaseOption,
     JsonOption,
@@ -18,10 +18,10 @@ from moot.surfaces.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from moot.analyses import Analysis
-    from moot.application import Moot
+    from moot.analysis.service import Analysis
+    from moot.app import Moot
+    from moot.cli.analysis_screen import AnalysisNarrator
     from moot.errors import MootError
-    from moot.surfaces.cli.analysis_screen import AnalysisNarrator
 
 
 def analyze(
@@ -41,11 +41,11 @@ def analyze(
     """
 
     async def command(moot: Moot) -> int:
-        from moot.analyses import Analyses, greeting
-        from moot.surfaces.cli import screen
-        from moot.surfaces.cli.analysis_screen import AnalysisNarrator
-        from moot.surfaces.cli.talking import answering
-        from moot.surfaces.cli.terminal import TerminalPerson
+        from moot.analysis.service import Analyses, greeting
+        from moot.cli import screen
+        from moot.cli.analysis_screen import AnalysisNarrator
+        from moot.cli.talking import answering
+        from moot.cli.terminal import TerminalPerson
 
         narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
         analyses = Analyses(moot)
@@ -65,9 +65,9 @@ def analyze(
 
 
 async def _talk(analysis: Analysis, narrator: AnalysisNarrator, *, as_json: bool) -> int:
-    from moot.flows.analysis_state import Step
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.talking import talk
+    from moot.analysis.state import Step
+    from moot.cli import screen
+    from moot.cli.talking import talk
 
     talked = await talk(analysis.runner, narrator.interrupted)
     state = analysis.state

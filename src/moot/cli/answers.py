@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moot.core.runner import Left
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
-from moot.runner import Left
 
 if TYPE_CHECKING:
-    from moot.flows.flow import AskPerson
-    from moot.runner import Person
+    from moot.core.flow import AskPerson
+    from moot.core.runner import Person
 
 SPEAKING = "speaking"
 """Where a reply is pinned to that interrupts."""
@@ -36,7 +36,7 @@ def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    from moot.texts.plain_yaml import LARGEST, make_plain
+    from moot.files.plain_yaml import LARGEST, make_plain
 
     try:
         if len(text) > LARGEST:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.running import (
+from moot.cli.running import (
     AnswersOption,
     DatabaseOption,
     JsonOption,
@@ -19,10 +19,10 @@ from moot.surfaces.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from moot.application import AskConversation, Moot
+    from moot.app import AskConversation, Moot
+    from moot.ask.flow import AskState
+    from moot.cli.terminal import Narrator
     from moot.errors import MootError
-    from moot.flows.ask import AskState
-    from moot.surfaces.cli.terminal import Narrator
 
 
 def ask(
@@ -48,8 +48,8 @@ def ask(
 
     moot ask --resume ID "And if rents fall?"
     """
-    from moot.surfaces.cli.answers import FirstSays
-    from moot.surfaces.cli.talking import answering
+    from moot.cli.answers import FirstSays
+    from moot.cli.talking import answering
 
     resuming = resume is not None or last
     if resuming and persona is not None and question is None:
@@ -62,7 +62,7 @@ def ask(
         )
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli.terminal import Narrator, TerminalPerson
+        from moot.cli.terminal import Narrator, TerminalPerson
 
         narrator = Narrator(lambda: moot.library, words_to_stdout=not as_json)
         with answering(answers, TerminalPerson) as person:
@@ -79,8 +79,8 @@ def ask(
 
 
 async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: bool) -> int:
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.talking import talk
+    from moot.cli import screen
+    from moot.cli.talking import talk
 
     talked = await talk(conversation.runner, narrator.interrupted)
     failed = conversation.state.failure is not None
@@ -93,8 +93,8 @@ async def _talk(conversation: AskConversation, narrator: Narrator, *, as_json: b
 
 def recount(moot: Moot, state: AskState) -> None:
     """What was said before, for whoever takes a conversation up again."""
-    from moot.conversation import PERSON
-    from moot.surfaces.cli import screen
+    from moot.cli import screen
+    from moot.core.conversation import PERSON
 
     for number, entry in enumerate(state.conversation):
         who = "You" if entry.speaker == PERSON else moot.library.persona(entry.speaker).shown

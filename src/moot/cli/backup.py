@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, run
+from moot.cli.running import DatabaseOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 
 def backup(
@@ -26,7 +26,7 @@ def backup(
     async def command(moot: Moot) -> int:
         import asyncio
 
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         await asyncio.to_thread(moot.back_up, file, force=force)
         screen.say(f"Everything that moot keeps is in {file}.")

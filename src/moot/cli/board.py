@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from moot.surfaces.cli.running import (
+from moot.cli.running import (
     AnswersOption,
     DatabaseOption,
     JsonOption,
@@ -22,12 +22,12 @@ from moot.surfaces.cli.running import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from moot.application import Moot
+    from moot.app import Moot
+    from moot.board.events import BoardEvent
+    from moot.board.state import BoardState
+    from moot.cli.board_screen import BoardNarrator
+    from moot.core.runner import Runner
     from moot.errors import MootError
-    from moot.flows.board_events import BoardEvent
-    from moot.flows.board_state import BoardState
-    from moot.runner import Runner
-    from moot.surfaces.cli.board_screen import BoardNarrator
 
 
 def board(
@@ -70,17 +70,17 @@ def board(
     if decision is None:
         _refuse_settled(context)
     if export is not None:
-        from moot.flows.board_events import RECORD_ENDINGS
+        from moot.board.events import RECORD_ENDINGS
 
         if export.suffix.lower() not in RECORD_ENDINGS:
             raise typer.BadParameter(f"must end in {', '.join(RECORD_ENDINGS)}", param_hint="--export")
 
     async def command(moot: Moot) -> int:
-        from moot.boards import advisors, new_board, presented, resumed_board
-        from moot.surfaces.cli import screen
-        from moot.surfaces.cli.board_screen import BoardNarrator
-        from moot.surfaces.cli.talking import answering
-        from moot.surfaces.cli.terminal import TINY, TerminalPerson
+        from moot.board.service import advisors, new_board, presented, resumed_board
+        from moot.cli import screen
+        from moot.cli.board_screen import BoardNarrator
+        from moot.cli.talking import answering
+        from moot.cli.terminal import TINY, TerminalPerson
 
         narrator = BoardNarrator(lambda file: _export(session, Path(file)), words_to_stdout=not as_json)
         with answering(answers, TerminalPerson) as person:
@@ -146,8 +146,8 @@ class BoardSession:
 
 
 async def _talk(session: BoardSession, *, as_json: bool) -> int:
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.talking import talk
+    from moot.cli import screen
+    from moot.cli.talking import talk
 
     narrator = session.narrator
     talked = await talk(session.runner, narrator.close)
@@ -168,7 +168,7 @@ def _failed(state: BoardState) -> bool:
 
 def document(session: BoardSession, error: MootError | None = None) -> dict[str, Any]:
     """The --json form: the record, and what kept it from going on."""
-    from moot.records import board_json
+    from moot.board.record import board_json
 
     return {
         "session": session.id,
@@ -182,8 +182,8 @@ def document(session: BoardSession, error: MootError | None = None) -> dict[str,
 
 def _export(session: BoardSession, file: Path) -> None:
     """A file that cannot be written does not end the session."""
+    from moot.cli import screen
     from moot.errors import MootError
-    from moot.surfaces.cli import screen
 
     try:
         _write_record(session, file)
@@ -192,18 +192,18 @@ def _export(session: BoardSession, file: Path) -> None:
 
 
 def _write_record(session: BoardSession, file: Path) -> None:
-    from moot import records
-    from moot.surfaces.cli import screen
-    from moot.workspace.writing import write_atomic
+    from moot.board import record
+    from moot.cli import screen
+    from moot.files.atomic import write_atomic
 
     state = session.state
     facts = session.facts
     match file.suffix.lower():
         case ".json":
-            text = screen.json_text(records.board_json(state, **facts)) + "\n"
+            text = screen.json_text(record.board_json(state, **facts)) + "\n"
         case ".html":
-            text = records.board_html(state, **facts)
+            text = record.board_html(state, **facts)
         case _:
-            text = records.board_markdown(state, **facts)
+            text = record.board_markdown(state, **facts)
     write_atomic(file.expanduser(), text)
     screen.say(f"The record is in {file}.")

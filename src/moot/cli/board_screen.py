@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from moot.flows.board import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
-from moot.flows.board_events import (
+from moot.board.events import (
     AdvisorFailed,
     AdvisorRetried,
     AdvisorSpoke,
@@ -26,19 +25,20 @@ from moot.flows.board_events import (
     QuestionsFailed,
     RecordRequested,
 )
-from moot.flows.board_state import BoardState, Step
-from moot.flows.flow import AskPersona
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS, sentence
-from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.terminal import bill
-from moot.texts.small_model import SMALL_MODEL
+from moot.board.flow import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
+from moot.board.state import BoardState, Step
+from moot.cli import screen
+from moot.cli.failures import NEXT_STEPS, sentence
+from moot.cli.plain import Wrapping, visible
+from moot.cli.terminal import bill
+from moot.core.flow import AskPersona
+from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
+    from moot.board.events import Brief
+    from moot.board.state import Advisor
+    from moot.core.flow import Event, ModelEffect
     from moot.errors import MootError
-    from moot.flows.board_events import Brief
-    from moot.flows.board_state import Advisor
-    from moot.flows.flow import Event, ModelEffect
 
 UNWRAPPED = 10_000
 DRAFTS = {QUESTIONS: "The probing questions are being drafted", BRIEF: "The brief is being written"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.running import (
+from moot.cli.running import (
     AnswersOption,
     DatabaseOption,
     JsonOption,
@@ -20,11 +20,11 @@ from moot.surfaces.cli.running import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from moot.application import Moot
+    from moot.app import Moot
+    from moot.cli.brainstorm_screen import BrainstormNarrator
+    from moot.cli.talking import Talked
     from moot.errors import MootError
-    from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
-    from moot.surfaces.cli.talking import Talked
-    from moot.workflows import Workflow
+    from moot.workflow.service import Workflow
 
 _LONGEST_COMMENT = 80
 
@@ -58,14 +58,14 @@ async def carry_on(
     moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool, asks_idea: bool = False
 ) -> int:
     """Begins a workflow with an idea; without one, goes on with what is there, or asks for one."""
-    from moot.consulting import Company
-    from moot.flows.flow import AskPerson
-    from moot.runner import Left
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.brainstorm_screen import BrainstormNarrator
-    from moot.surfaces.cli.menu_person import MenuPerson
-    from moot.surfaces.cli.talking import Talked, answering
-    from moot.workflows import Workflows
+    from moot.brainstorm.consultation import Company
+    from moot.cli import screen
+    from moot.cli.brainstorm_screen import BrainstormNarrator
+    from moot.cli.menu_person import MenuPerson
+    from moot.cli.talking import Talked, answering
+    from moot.core.flow import AskPerson
+    from moot.core.runner import Left
+    from moot.workflow.service import Workflows
 
     with answering(answers, MenuPerson) as person:
         asks = isinstance(person, MenuPerson)
@@ -90,9 +90,9 @@ async def carry_on(
 
 
 async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
-    from moot.flows.workflow_state import Stage
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.talking import talk
+    from moot.cli import screen
+    from moot.cli.talking import talk
+    from moot.workflow.state import Stage
 
     talked = await talk(workflow.runner, narrator.interrupted)
     if talked.interrupted and not talked.must_end and workflow.state.stage is Stage.BRAINSTORMING:
@@ -112,9 +112,9 @@ async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked
     after leaving here."""
     import asyncio
 
-    from moot.flows.workflow_events import AttemptFailed
-    from moot.flows.workflow_menu import INTERRUPTED
-    from moot.surfaces.cli.talking import talk
+    from moot.cli.talking import talk
+    from moot.workflow.events import AttemptFailed
+    from moot.workflow.menu import INTERRUPTED
 
     request = workflow.state.brainstorm.request
     if request is None:
@@ -132,6 +132,6 @@ async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked
 
 def document(workflow: Workflow, error: MootError | None = None) -> dict[str, Any]:
     """The --json form: what workflow.json says, and what kept it from going on."""
-    from moot.workflows import as_json
+    from moot.workflow.service import as_json
 
     return {**as_json(workflow.state), **({"error": error_document(error)} if error else {})}

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import (
+from moot.brainstorm import text as words
+from moot.brainstorm.events import (
     ApproachesDiscussed,
     Consulted,
     DesignDiscussed,
@@ -21,10 +21,14 @@ from moot.flows.brainstorm_events import (
     ScoutReported,
     TriageDiscussed,
 )
-from moot.flows.brainstorm_state import Situation
-from moot.flows.flow import AskPersona
-from moot.flows.roundtable_state import USER, RoundtableState
-from moot.flows.workflow_events import (
+from moot.brainstorm.state import Situation
+from moot.cli import screen
+from moot.cli.failures import NEXT_STEPS, sentence
+from moot.cli.screen import wrapped
+from moot.cli.terminal import Narrator, bill
+from moot.core.flow import AskPersona
+from moot.roundtable.state import USER, RoundtableState
+from moot.workflow.events import (
     AttemptFailed,
     BatchBuilt,
     BatchPlanned,
@@ -43,16 +47,12 @@ from moot.flows.workflow_events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.flows.workflow_menu import named, remaining_in_words
-from moot.flows.workflow_state import Phase, Stage, WorkflowState
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS, sentence
-from moot.surfaces.cli.screen import wrapped
-from moot.surfaces.cli.terminal import Narrator, bill
+from moot.workflow.menu import named, remaining_in_words
+from moot.workflow.state import Phase, Stage, WorkflowState
 
 if TYPE_CHECKING:
-    from moot.flows.flow import Event, ModelEffect
-    from moot.personas import Library
+    from moot.core.flow import Event, ModelEffect
+    from moot.personas.library import Library
 
 _AT_WORK = {
     "brainstorm/triage": "assesses the idea",

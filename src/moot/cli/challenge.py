@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import JsonOption, ModelOption, WorkspaceOption, called_as, run
+from moot.cli.proposal import ChangeArgument
+from moot.cli.running import JsonOption, ModelOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.challenging import Challenged
-    from moot.texts.review_block import Verdict
+    from moot.app import Moot
+    from moot.changes.challenge import Challenged
+    from moot.changes.review_block import Verdict
 
 VERDICT_COUNTS = 3
 """The exit code of a verdict that --fail-on names."""
@@ -49,10 +49,10 @@ def challenge(
     """Have a change reviewed. The review is appended to its proposal, and its verdict moves the change on."""
 
     async def command(moot: Moot) -> int:
-        from moot.challenging import Challenging
-        from moot.changes import Changes
-        from moot.surfaces.cli import screen
-        from moot.surfaces.cli.progress import Progress
+        from moot.changes.challenge import Challenging
+        from moot.changes.service import Changes
+        from moot.cli import screen
+        from moot.cli.progress import Progress
 
         challenging = Challenging(Changes(moot))
         stopped, rounds = "", 1
@@ -75,7 +75,7 @@ def challenge(
 
 
 def headline(last: Challenged) -> str:
-    from moot.texts.review_block import Severity, Verdict
+    from moot.changes.review_block import Severity, Verdict
 
     counts = last.counts
     if last.verdict is Verdict.APPROVED:
@@ -87,9 +87,9 @@ def headline(last: Challenged) -> str:
 
 
 def _show(last: Challenged) -> None:
-    from moot.surfaces.cli import screen
-    from moot.texts.findings import in_words
-    from moot.texts.review_block import Severity
+    from moot.changes.findings import in_words
+    from moot.changes.review_block import Severity
+    from moot.cli import screen
 
     screen.show(headline(last))
     counts = last.counts
@@ -105,7 +105,7 @@ def _show(last: Challenged) -> None:
 
 
 def _next(last: Challenged) -> str:
-    from moot.texts.review_block import Verdict
+    from moot.changes.review_block import Verdict
 
     command = called_as()
     if last.verdict is Verdict.APPROVED:
@@ -116,14 +116,14 @@ def _next(last: Challenged) -> str:
 
 
 def _counts(verdict: Verdict, fail_on: FailOn) -> bool:
-    from moot.texts.review_block import Verdict
+    from moot.changes.review_block import Verdict
 
     worse = {FailOn.NEEDS_REVISION: {Verdict.NEEDS_REVISION, Verdict.REJECTED}}
     return verdict in worse.get(fail_on, {Verdict.REJECTED})
 
 
 def document(last: Challenged) -> dict[str, Any]:
-    from moot.texts.review_block import Severity
+    from moot.changes.review_block import Severity
 
     counts = last.counts
     return {

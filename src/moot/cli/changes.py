@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
+from moot.cli.proposal import ChangeArgument
+from moot.cli.running import JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 
 def changes(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> None:
     """List the changes of the workspace and where each stands."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.surfaces.cli import screen
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         standings = Changes(moot).standings()
         if as_json:
@@ -58,8 +58,8 @@ def archive(
     """Move a change to the archive. Nothing of it is merged anywhere."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.surfaces.cli import screen
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         place = Changes(moot).archive(change_id).relative_to(moot.workspace.root).as_posix()
         if as_json:

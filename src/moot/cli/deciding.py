@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
+from moot.cli.proposal import ChangeArgument
+from moot.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from moot.application import Moot
+    from moot.app import Moot
 
 BecauseOption = Annotated[str, typer.Option("--because", metavar="TEXT", help="Why; it is kept with it.")]
 
@@ -33,9 +33,9 @@ def approve(
     """Approve a change yourself, as it is now. It is recorded as yours, never as a reviewer's verdict."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.deciding import Deciding
-        from moot.surfaces.cli import screen
+        from moot.changes.decisions import Deciding
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         deciding = Deciding(Changes(moot))
         deciding.check_approval(change_id, because, screen.say)
@@ -65,9 +65,9 @@ def dismiss(
     """Dismiss one issue of a change's last review. The next reviewer is told, with your reason."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.deciding import Deciding
-        from moot.surfaces.cli import screen
+        from moot.changes.decisions import Deciding
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         deciding = Deciding(Changes(moot))
         found = deciding.dismissible(change_id, issue, because, screen.say)
@@ -92,9 +92,9 @@ def reopen(change_id: ChangeArgument, as_json: JsonOption = False, workspace: Wo
     """Take a change up once more. It is proposed again, and has to be approved again."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.deciding import Deciding
-        from moot.surfaces.cli import screen
+        from moot.changes.decisions import Deciding
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         phase = Deciding(Changes(moot)).reopen(change_id, screen.say)
         if as_json:
@@ -116,9 +116,9 @@ def abandon(
     """Give a change up. It is kept in the archive, with the reason."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.deciding import Deciding
-        from moot.surfaces.cli import screen
+        from moot.changes.decisions import Deciding
+        from moot.changes.service import Changes
+        from moot.cli import screen
 
         place = Deciding(Changes(moot)).abandon(change_id, because)
         where = place.relative_to(moot.workspace.root).as_posix()
@@ -133,10 +133,10 @@ def abandon(
 
 async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
     """Asked of the person at the terminal, or of their answers; nobody else can say so."""
-    from moot.flows.flow import AskPerson, Option
-    from moot.runner import Left
-    from moot.surfaces.cli.menu_person import MenuPerson
-    from moot.surfaces.cli.talking import answering
+    from moot.cli.menu_person import MenuPerson
+    from moot.cli.talking import answering
+    from moot.core.flow import AskPerson, Option
+    from moot.core.runner import Left
 
     ask = AskPerson(step, asked, step, (Option("Y", "yes"), Option("N", "no")))
     problem = None
@@ -152,7 +152,7 @@ async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
 
 
 def _left_alone(change_id: str, *, as_json: bool) -> int:
-    from moot.surfaces.cli import screen
+    from moot.cli import screen
 
     told: dict[str, Any] = {"change": change_id, "decided": False}
     if as_json:

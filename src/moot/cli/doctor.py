@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moot.surfaces.cli.running import DatabaseOption, JsonOption, ModelOption, WorkspaceOption, run
+from moot.cli.running import DatabaseOption, JsonOption, ModelOption, WorkspaceOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 
 def doctor(
@@ -19,8 +19,8 @@ def doctor(
     """Say which model is used and why, what is missing, and how to get it."""
 
     async def command(moot: Moot) -> int:
-        from moot.examination import examine
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
+        from moot.doctor import examine
 
         findings = await examine(moot)
         if as_json:

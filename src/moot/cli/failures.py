@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
+from moot.cli.running import called_as
 from moot.errors import (
     AlreadyThere,
     ConfigInvalid,
@@ -17,7 +18,6 @@ from moot.errors import (
     ProposalInvalid,
     UnsafePath,
 )
-from moot.surfaces.cli.running import called_as
 
 DONE, FAILED, USAGE, INTERRUPTED, STOPPED = 0, 1, 2, 130, 143
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
+from moot.cli.proposal import ChangeArgument
+from moot.cli.running import AnswersOption, JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from moot.application import Moot
+    from moot.app import Moot
     from moot.errors import NotApproved
 
 
@@ -40,11 +40,11 @@ def implement(
     """Have an approved change built, task by task. Without a coding agent, say what to hand over."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
+        from moot.changes.implement import Implementing
+        from moot.changes.service import Changes
+        from moot.cli import screen
+        from moot.cli.progress import Progress
         from moot.errors import NotApproved
-        from moot.implementing import Implementing
-        from moot.surfaces.cli import screen
-        from moot.surfaces.cli.progress import Progress
 
         implementing = Implementing(Changes(moot), agent=agent, test=test, commit=commit)
         try:
@@ -87,12 +87,12 @@ def implement(
 
 async def _challenged_again(moot: Moot, error: NotApproved, answers: Path | None) -> bool:
     """Offers it to whoever can be asked. Whether the change is approved now, `implement` sees by itself."""
-    from moot.challenging import Challenging
-    from moot.changes import Changes
-    from moot.surfaces.cli import screen
-    from moot.surfaces.cli.challenge import headline
-    from moot.surfaces.cli.deciding import said_yes
-    from moot.surfaces.cli.progress import Progress
+    from moot.changes.challenge import Challenging
+    from moot.changes.service import Changes
+    from moot.cli import screen
+    from moot.cli.challenge import headline
+    from moot.cli.deciding import said_yes
+    from moot.cli.progress import Progress
 
     if answers is None and not screen.interactive():
         return False

@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
+from moot.cli.running import JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 
 def items(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> None:
     """List the items of the workspace and how far their analyses are."""
 
     async def command(moot: Moot) -> int:
-        from moot.analyses import Analyses
-        from moot.surfaces.cli import screen
+        from moot.analysis.service import Analyses
+        from moot.cli import screen
 
         standings = Analyses(moot).standings()
         if as_json:

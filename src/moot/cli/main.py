@@ -8,30 +8,30 @@ from typing import Annotated
 import typer
 
 from moot import __version__
-from moot.surfaces.cli.analyze import analyze
-from moot.surfaces.cli.ask import ask
-from moot.surfaces.cli.backup import backup
-from moot.surfaces.cli.board import board
-from moot.surfaces.cli.brainstorm import brainstorm
-from moot.surfaces.cli.challenge import challenge
-from moot.surfaces.cli.changes import archive, changes
-from moot.surfaces.cli.deciding import abandon, approve, dismiss, reopen
-from moot.surfaces.cli.doctor import doctor
-from moot.surfaces.cli.implement import implement
-from moot.surfaces.cli.items import items
-from moot.surfaces.cli.mcp import mcp
-from moot.surfaces.cli.models import models
-from moot.surfaces.cli.people import people
-from moot.surfaces.cli.personas import personas
-from moot.surfaces.cli.proposal import proposal, reproposal
-from moot.surfaces.cli.running import call_as
-from moot.surfaces.cli.serve import serve
-from moot.surfaces.cli.sessions import sessions
-from moot.surfaces.cli.spending import spending
-from moot.surfaces.cli.validate import validate_challenge, validate_proposal
-from moot.surfaces.cli.worker import worker
-from moot.surfaces.cli.workflow import workflow
-from moot.texts.characters import strip_controls
+from moot.cli.analyze import analyze
+from moot.cli.ask import ask
+from moot.cli.backup import backup
+from moot.cli.board import board
+from moot.cli.brainstorm import brainstorm
+from moot.cli.challenge import challenge
+from moot.cli.changes import archive, changes
+from moot.cli.deciding import abandon, approve, dismiss, reopen
+from moot.cli.doctor import doctor
+from moot.cli.implement import implement
+from moot.cli.items import items
+from moot.cli.mcp import mcp
+from moot.cli.models import models
+from moot.cli.people import people
+from moot.cli.personas import personas
+from moot.cli.proposal import proposal, reproposal
+from moot.cli.running import call_as
+from moot.cli.serve import serve
+from moot.cli.sessions import sessions
+from moot.cli.spending import spending
+from moot.cli.validate import validate_challenge, validate_proposal
+from moot.cli.worker import worker
+from moot.cli.workflow import workflow
+from moot.text.characters import strip_controls
 
 # Rich help would triple the time that --help takes.
 app = typer.Typer(

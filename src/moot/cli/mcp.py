@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, ModelOption, WorkspaceOption, call_as, run
+from moot.cli.running import DatabaseOption, ModelOption, WorkspaceOption, call_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 PORT = 8643
 
@@ -46,15 +46,15 @@ def mcp(
         call_as("agentd")
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
-        from moot.surfaces.mcp.server import create_server
+        from moot.cli import screen
+        from moot.mcp.server import create_server
         from moot.telemetry import logs
 
         # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
         logs.set_up("text")
         server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"), run_id)
         if http:
-            from moot.surfaces.mcp.serving import serve_http
+            from moot.mcp.serving import serve_http
 
             await serve_http(
                 server,
@@ -63,7 +63,7 @@ def mcp(
                 lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
             )
         else:
-            from moot.surfaces.mcp.serving import serve_stdio
+            from moot.mcp.serving import serve_stdio
 
             await serve_stdio(server)
         return 0

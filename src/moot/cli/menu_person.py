@@ -8,16 +8,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from moot.runner import Left
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import refusal
-from moot.surfaces.cli.screen import wrapped
-from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
+from moot.cli import screen
+from moot.cli.failures import refusal
+from moot.cli.screen import wrapped
+from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
+from moot.core.runner import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.flows.flow import AskPerson, Option
+    from moot.core.flow import AskPerson, Option
 
 HELP, BACK = "?", "B"
 _LONGEST_LABEL = 300

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import JsonOption, run
+from moot.cli.running import JsonOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 models = typer.Typer(help="Local models: what there is, and pulling another.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ def list_models(as_json: JsonOption = False) -> None:
     """List local models that can be pulled, and those that are here."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         here = {weights.path.name: weights.path for weights in moot.pulled()}
         if as_json:
@@ -77,7 +77,7 @@ def pull_model(
             TransferSpeedColumn,
         )
 
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True)) as bar:

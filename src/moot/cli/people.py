@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, JsonOption, run
+from moot.cli.running import DatabaseOption, JsonOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 people = typer.Typer(help="Who may use a server that others reach.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def add(name: NameArgument, as_json: JsonOption = False, database: DatabaseOptio
     """Give somebody a token of their own. It is shown once."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         known = await moot.people()
         token = await known.add(name)
@@ -43,7 +43,7 @@ def list_(as_json: JsonOption = False, database: DatabaseOption = None) -> None:
     """List those who have a token."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         found = await (await moot.people()).listed()
         if as_json:
@@ -64,7 +64,7 @@ def revoke(name: NameArgument, database: DatabaseOption = None) -> None:
     """Take somebody's token back, at once. Their sessions stay."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         known = await moot.people()
         await known.revoke(name)
@@ -84,7 +84,7 @@ def log(
     """Show who did what, newest first."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         found = await (await moot.people()).log(limit)
         if as_json:

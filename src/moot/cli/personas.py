@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.running import JsonOption, WorkspaceOption, run
+from moot.cli.running import JsonOption, WorkspaceOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.personas import Persona
+    from moot.app import Moot
+    from moot.personas.library import Persona
 
 personas = typer.Typer(help="Who can speak: list, read, or add your own.", invoke_without_command=True)
 
@@ -26,7 +26,7 @@ def list_personas(
         return
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         library = moot.library
         if as_json:
@@ -66,7 +66,7 @@ def show_persona(
     """Show one persona: its file, or the prompt that is made from it."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         persona = moot.library.persona(id_)
         if as_json:
@@ -90,7 +90,7 @@ def new_persona(
     """Write a persona file to fill in."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         file = moot.new_persona(id_, name)
         screen.show(str(file))

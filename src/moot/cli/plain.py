@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from moot.texts.characters import strip_controls
+from moot.text.characters import strip_controls
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements

@@ -8,8 +8,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.plain import visible
+from moot.cli import screen
+from moot.cli.plain import visible
 
 
 class Progress:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import JsonOption, ModelOption, WorkspaceOption, called_as, run
+from moot.cli.running import JsonOption, ModelOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.changes import Changes
-    from moot.workspace.changes import ChangeFolder
+    from moot.app import Moot
+    from moot.changes.folder import ChangeFolder
+    from moot.changes.service import Changes
 
 ChangeArgument = Annotated[
     str, typer.Argument(metavar="CHANGE", help="The change's id: lower-case letters, digits and hyphens.")
@@ -31,8 +31,8 @@ def proposal(
     """
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.surfaces.cli.progress import Progress
+        from moot.changes.service import Changes
+        from moot.cli.progress import Progress
 
         changes = Changes(moot)
         with Progress(f"Proposal '{change_id}'") as tell:
@@ -55,8 +55,8 @@ def reproposal(
     """Revise a change from the open issues of its last review. Every review stays as it is."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.surfaces.cli.progress import Progress
+        from moot.changes.service import Changes
+        from moot.cli.progress import Progress
 
         changes = Changes(moot)
         with Progress(f"Reproposal '{change_id}'") as tell:
@@ -68,7 +68,7 @@ def reproposal(
 
 
 def _show(changes: Changes, folder: ChangeFolder, *, as_json: bool) -> None:
-    from moot.surfaces.cli import screen
+    from moot.cli import screen
 
     root = changes.moot.workspace.root
     files = ["proposal.md", *folder.specs(), "tasks.md"]

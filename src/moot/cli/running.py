@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from moot.application import Moot
+    from moot.app import Moot
     from moot.errors import MootError
 
 ModelOption = Annotated[
@@ -77,9 +77,9 @@ def run(
     """`serves` says that the command runs until it is told to stop, so that SIGTERM is how it ends well."""
     import asyncio
 
-    from moot.application import Options, opened
+    from moot.app import Options, opened
+    from moot.cli import failures, screen
     from moot.errors import MootError
-    from moot.surfaces.cli import failures, screen
 
     stopped = False
 
@@ -157,8 +157,8 @@ def error_document(error: MootError) -> dict[str, str]:
 
 def report(error: MootError) -> None:
     """What happened, and what to do next."""
-    from moot.surfaces.cli import failures, screen
-    from moot.texts.shortening import shortened
+    from moot.cli import failures, screen
+    from moot.text.shortening import shortened
 
     raw = getattr(error, "raw", "")
     if raw:

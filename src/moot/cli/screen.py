@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from moot.surfaces.cli.plain import ACTING, Wrapping, visible, width
+from moot.cli.plain import ACTING, Wrapping, visible, width
 
 Style = Literal["bold", "dim"]
 _MARK = re.compile(r"(?:\d{1,3}[.)]|[-*•]|\[[\w-]{1,8}\]) +")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
+from moot.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
-    from moot.application import Moot
+    from moot.app import Moot
 
 NEEDS_POSTGRESQL = (
     "several processes share their sessions through PostgreSQL: give its address with --database or "
@@ -53,12 +53,12 @@ def serve(
     """Serve the web page and the HTTP interface."""
 
     async def command(moot: Moot) -> int:
+        from moot.cli import screen
         from moot.errors import InvalidInput
-        from moot.surfaces.cli import screen
-        from moot.surfaces.web.serving import Served, serve_several
-        from moot.surfaces.web.serving import serve as serving
-        from moot.surfaces.web.supervising import Supervised
         from moot.telemetry import logs
+        from moot.web.serving import Served, serve_several
+        from moot.web.serving import serve as serving
+        from moot.web.supervising import Supervised
 
         chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
         logs.set_up(chosen)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.running import DatabaseOption, JsonOption, WorkspaceOption, called_as, run
+from moot.cli.running import DatabaseOption, JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 sessions = typer.Typer(
     help="List sessions; rename, pin or delete one.", invoke_without_command=True, no_args_is_help=False
@@ -42,7 +42,7 @@ def list_sessions(
         return
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         # One more than wanted tells whether there are more.
         found = await moot.sessions(limit + 1, everywhere=everywhere, search=search)
@@ -96,7 +96,7 @@ def rename(
     """Give a session a title."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         session = await moot.session(session_id)
         await moot.change_session(session, title=title)
@@ -125,7 +125,7 @@ def unpin(
 
 def _pin(session_id: str, pinned: bool, workspace: WorkspaceOption, database: DatabaseOption) -> None:
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         session = await moot.session(session_id)
         await moot.change_session(session, pinned=pinned)
@@ -145,7 +145,7 @@ def delete(
     """Delete a session for good."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         session = await moot.session(session_id)
         about = " ".join(session.shown_title.split())[:60]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moot.surfaces.cli.running import DatabaseOption, JsonOption, run
+from moot.cli.running import DatabaseOption, JsonOption, run
 
 if TYPE_CHECKING:
-    from moot.application import Moot
-    from moot.ledger import Line
+    from moot.app import Moot
+    from moot.store.ledger import Line
 
 
 def spending(as_json: JsonOption = False, database: DatabaseOption = None) -> None:
     """Show what models have cost: by day, and of today by session and model."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
+        from moot.cli import screen
 
         report = await moot.spending()
         if as_json:

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from moot.cli import failures, screen
+from moot.cli.answers import NoPerson, ScriptedPerson, read_answers
+from moot.cli.running import SIGTERM, report
 from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
-from moot.surfaces.cli import failures, screen
-from moot.surfaces.cli.answers import NoPerson, ScriptedPerson, read_answers
-from moot.surfaces.cli.running import SIGTERM, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from moot.runner import Person, Runner
+    from moot.core.runner import Person, Runner
 
 
 @contextmanager

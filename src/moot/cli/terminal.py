@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from moot.flows.ask import AnswerFailed, AnswerGiven
-from moot.flows.flow import AskPersona
-from moot.runner import Left
-from moot.surfaces.cli import screen
-from moot.surfaces.cli.failures import NEXT_STEPS, refusal, sentence
-from moot.surfaces.cli.plain import Wrapping, visible
-from moot.surfaces.cli.typed_ahead import A_SCREENFUL, TypedAhead
-from moot.texts.small_model import BETTER_MODEL, SMALL_MODEL
+from moot.ask.flow import AnswerFailed, AnswerGiven
+from moot.cli import screen
+from moot.cli.failures import NEXT_STEPS, refusal, sentence
+from moot.cli.plain import Wrapping, visible
+from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
+from moot.core.flow import AskPersona
+from moot.core.runner import Left
+from moot.text.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moot.core.flow import AskPerson, Event, ModelEffect, Spoken
     from moot.errors import MootError
-    from moot.flows.flow import AskPerson, Event, ModelEffect, Spoken
-    from moot.personas import Library
+    from moot.personas.library import Library
 
 
 TINY = f"{SMALL_MODEL} {BETTER_MODEL}"

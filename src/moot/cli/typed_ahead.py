@@ -12,12 +12,12 @@ import os
 import select
 from typing import TYPE_CHECKING, Any
 
-from moot.runner import Left
+from moot.core.runner import Left
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPress
 
-    from moot.flows.flow import AskPerson
+    from moot.core.flow import AskPerson
 
 _CTRL_D = "\x04"
 _WORTH_EDITING = 60

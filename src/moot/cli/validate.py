@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.surfaces.cli.proposal import ChangeArgument
-from moot.surfaces.cli.running import JsonOption, WorkspaceOption, called_as, run
+from moot.cli.proposal import ChangeArgument
+from moot.cli.running import JsonOption, WorkspaceOption, called_as, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moot.application import Moot
-    from moot.texts.proposal import Finding
+    from moot.app import Moot
+    from moot.changes.proposal import Finding
 
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")]
 
@@ -27,7 +27,7 @@ def validate_proposal(
     """Check a change's own files: sections, scenarios, task boxes. Every finding has its file and line."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
+        from moot.changes.service import Changes
 
         changes = Changes(moot)
         found = changes.findings(changes.folders.open(change_id))
@@ -46,8 +46,8 @@ def validate_challenge(
     contradict, and was made by moot."""
 
     async def command(moot: Moot) -> int:
-        from moot.changes import Changes
-        from moot.texts.proposal import Finding, check_reviews
+        from moot.changes.proposal import Finding, check_reviews
+        from moot.changes.service import Changes
 
         changes = Changes(moot)
         folder = changes.folders.open(change_id)
@@ -64,9 +64,9 @@ def validate_challenge(
 
 def _last_review(text: str) -> dict[str, Any]:
     """What the last complete review says; nothing where there is none, or it cannot be read."""
+    from moot.changes import review_block
+    from moot.changes.review_block import Severity
     from moot.errors import InvalidInput
-    from moot.texts import review_block
-    from moot.texts.review_block import Severity
 
     blocks = review_block.blocks(text)
     try:
@@ -91,7 +91,7 @@ def _report(
     fix: str,
     more: Mapping[str, Any] | None = None,
 ) -> int:
-    from moot.surfaces.cli import screen
+    from moot.cli import screen
 
     bad = [finding for finding in found if strict or finding.level == "error"]
     if as_json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moot.surfaces.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
-from moot.surfaces.cli.serve import NEEDS_POSTGRESQL, fast_loop
+from moot.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
+from moot.cli.serve import NEEDS_POSTGRESQL, fast_loop
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 
 def worker(
@@ -22,9 +22,9 @@ def worker(
     async def command(moot: Moot) -> int:
         import asyncio
 
-        from moot.boards import opened_boards
+        from moot.board.service import opened_boards
+        from moot.cli import screen
         from moot.errors import InvalidInput
-        from moot.surfaces.cli import screen
         from moot.telemetry import logs
 
         chosen = log_format.value if log_format else moot.config.user.telemetry.log_format

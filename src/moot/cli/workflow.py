@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.surfaces.cli.brainstorm import carry_on
-from moot.surfaces.cli.running import (
+from moot.cli.brainstorm import carry_on
+from moot.cli.running import (
     AnswersOption,
     DatabaseOption,
     JsonOption,
@@ -19,7 +19,7 @@ from moot.surfaces.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 workflow = typer.Typer(
     help="The workflow of this workspace, and those that wait.", no_args_is_help=True, rich_markup_mode=None
@@ -31,10 +31,10 @@ def status(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> No
     """Say where the workflow stands."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
-        from moot.surfaces.cli.brainstorm_screen import standing_lines
-        from moot.workflows import Workflows
-        from moot.workflows import as_json as plain
+        from moot.cli import screen
+        from moot.cli.brainstorm_screen import standing_lines
+        from moot.workflow.service import Workflows
+        from moot.workflow.service import as_json as plain
 
         workflows = Workflows(moot)
         state = await workflows.state()
@@ -62,8 +62,8 @@ def queue(as_json: JsonOption = False, workspace: WorkspaceOption = None) -> Non
     """List the workflows that wait, in order."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
-        from moot.workflows import Workflows
+        from moot.cli import screen
+        from moot.workflow.service import Workflows
 
         waiting = Workflows(moot).waiting()
         if as_json:
@@ -107,8 +107,8 @@ def drop(
     """Put the workflow away, or one that waits. Designs and changes stay where they are."""
 
     async def command(moot: Moot) -> int:
-        from moot.surfaces.cli import screen
-        from moot.workflows import Workflows
+        from moot.cli import screen
+        from moot.workflow.service import Workflows
 
         workflows = Workflows(moot)
         if waiting is not None:

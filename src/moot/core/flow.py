@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from moot.errors import IllegalMove
-from moot.texts.characters import strip_controls_in_json
+from moot.text.characters import strip_controls_in_json
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")

@@ -1,4 +1,4 @@
-"""How much may happen at once. How much it may cost is for `moot.meter` to know.
+"""How much may happen at once. How much it may cost is for `moot.core.meter` to know.
 
 What is refused is refused before it begins, with a sentence that says which limit it was; nothing that has
 begun is cut off.
@@ -14,11 +14,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from moot.config import Limits
+from moot.core.flow import ModelEffect, Outcome
+from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached, StoreFailed
-from moot.flows.flow import ModelEffect, Outcome
-from moot.gateway.names import parse
-from moot.runner import Speak, Speech
-from moot.sharing import Sharing
+from moot.llm.names import parse
+from moot.server.sharing import Sharing
 
 TRY_AGAIN_SECONDS = 5.0
 _LOOK_AGAIN_SECONDS = 1.0

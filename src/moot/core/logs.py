@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from moot.errors import FileDamaged, SessionMoved
-from moot.workspace import writing
-from moot.workspace.paths import unlinked
+from moot.files import atomic
+from moot.files.paths import unlinked
 
 E = TypeVar("E")
 
@@ -60,20 +60,20 @@ class FileLog(Generic[E]):
         # Before the lock, which would make a folder that was moved away anew.
         if self._known and not self._path.exists():
             raise SessionMoved(str(self._path))
-        with writing.locked(self._path):
+        with atomic.locked(self._path):
             if self._text() != self._known:
                 raise SessionMoved(str(self._path))
             if self.cut_off:
-                writing.write_atomic(self._path, self._known)
-            writing.append_line(self._path, line)
+                atomic.write_atomic(self._path, self._known)
+            atomic.append_line(self._path, line)
             self._known = self._text()
 
     def _text(self) -> str:
         """What the file says, without half an event at its open end."""
-        data = writing.read_bytes(self._path) or b""
+        data = atomic.read_bytes(self._path) or b""
         whole = data[: data.rfind(b"\n") + 1]
         self.cut_off = _is_half(data[len(whole) :])
-        return writing.decode(whole if self.cut_off else data, str(self._path))
+        return atomic.decode(whole if self.cut_off else data, str(self._path))
 
     def _event(self, line: str, number: int) -> E:
         try:

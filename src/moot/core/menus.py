@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from moot.core.flow import Option
 from moot.errors import InvalidInput
-from moot.flows.flow import Option
 
 
 def chosen(options: Sequence[Option], text: str, besides: Sequence[Option] = ()) -> tuple[str, str]:

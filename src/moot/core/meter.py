@@ -24,11 +24,11 @@ from typing import Any, TypeVar
 
 from moot.config import Limits
 from moot.errors import LimitReached, MootError
-from moot.gateway.metering import UNSENT, charged_to, open_bill
-from moot.gateway.prices import NANO, Pricing
-from moot.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today, tokens
-from moot.speech import Usage
-from moot.store import Store
+from moot.llm.messages import Usage
+from moot.llm.metering import UNSENT, charged_to, open_bill
+from moot.llm.prices import NANO, Pricing
+from moot.store.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today, tokens
+from moot.store.sessions import Store
 
 TRY_AGAIN_SECONDS = 5.0
 NOTE_SECONDS = 0.25, 2.0

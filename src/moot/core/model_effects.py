@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, ProviderFailed
-from moot.flows.flow import (
+from moot.core.flow import (
     AskPersona,
     Drafted,
     DraftFailed,
@@ -23,14 +22,15 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.gateway.gateway import Gateway
-from moot.gateway.metering import charging
-from moot.gateway.names import ModelName
-from moot.personas import Library, Persona
-from moot.runner import Speak, Speech
-from moot.speech import Reply, Request
-from moot.texts.characters import strip_controls
-from moot.texts.shortening import shortened
+from moot.core.runner import Speak, Speech
+from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, ProviderFailed
+from moot.llm.messages import Reply, Request
+from moot.llm.metering import charging
+from moot.llm.names import ModelName
+from moot.llm.registry import Gateway
+from moot.personas.library import Library, Persona
+from moot.text.characters import strip_controls
+from moot.text.shortening import shortened
 
 P = ParamSpec("P")
 T = TypeVar("T")

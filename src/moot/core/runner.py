@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from moot.core.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
-from moot.flows.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
-from moot.store import Store
-from moot.texts.characters import strip_controls
+from moot.store.sessions import Store
+from moot.text.characters import strip_controls
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)

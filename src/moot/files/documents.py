@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from moot.errors import FileDamaged, NotFound
-from moot.workspace import json_text, writing, yaml_text
-from moot.workspace.json_text import JsonText
-from moot.workspace.spelling import NotParsed
-from moot.workspace.yaml_text import YamlText
+from moot.files import atomic, json_text, yaml_text
+from moot.files.json_text import JsonText
+from moot.files.spelling import NotParsed
+from moot.files.yaml_text import YamlText
 
 Change = Callable[[MutableMapping[str, Any]], None]
 
@@ -50,25 +50,25 @@ class _Document:
 
     @classmethod
     def load(cls, path: Path) -> dict[str, Any]:
-        text = writing.read(path)
+        text = atomic.read(path)
         if text is None:
             raise NotFound("file", str(path))
         return cls.read(text, path)
 
     @classmethod
-    def update(cls, path: Path, change: Change, *, timeout: float = writing.LOCK_SECONDS) -> Self:
+    def update(cls, path: Path, change: Change, *, timeout: float = atomic.LOCK_SECONDS) -> Self:
         """Changes the file under its lock and returns the result. A missing file begins as an empty mapping.
 
         Values that are changed in place keep the comments in them; a mapping or list that is replaced
         as a whole does not. An exception in `change` leaves the file as it was.
         """
-        with writing.locked(path, timeout):
-            text = writing.read(path)
+        with atomic.locked(path, timeout):
+            text = atomic.read(path)
             document = cls(_EMPTY if text is None else text, path)
             change(document.data)
             rendered = document._render()
             if rendered != text:
-                writing.write_atomic(path, rendered)
+                atomic.write_atomic(path, rendered)
                 document.text = rendered
         return document
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, UnsafePath
-from moot.workspace import writing
-from moot.workspace.paths import Root, unlinked
+from moot.files import atomic
+from moot.files.paths import Root, unlinked
 
 LARGEST_FILE = 5_000_000
 """Of a file that is only passed on."""
@@ -52,7 +52,7 @@ class TextFolder:
     def update(self, file: str, change: Callable[[str | None], str]) -> str:
         """Rewrites the file, under its lock, as `change` of its text, and returns the new text."""
         path = self.place(file)
-        with writing.locked(path):
+        with atomic.locked(path):
             old = self.read(file)
             new = change(old)
             if new != old:
@@ -87,7 +87,7 @@ class TextFolder:
 
     def _replace(self, file: str, path: Path, text: str) -> None:
         self.check(file, text)
-        writing.write_atomic(path, text)
+        atomic.write_atomic(path, text)
 
     def check(self, file: str, text: str) -> None:
         """Refuses a text that could not be read again."""

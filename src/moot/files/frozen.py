@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Literal
 
-from moot.workspace import writing
+from moot.files import atomic
 
 MARKS = (".claim.json", ".*.moot-lock", ".*.moot-new")
 """Files that are there only while something is written, or somebody is at work."""
@@ -104,7 +104,7 @@ def _put_back(folder: Path, name: str, entry: Entry) -> None:
     if entry.kind == "link":
         path.symlink_to(os.fsdecode(entry.data))
     elif entry.kind == "file":
-        writing.write_atomic(path, entry.data)
+        atomic.write_atomic(path, entry.data)
         path.chmod(entry.mode)
 
 

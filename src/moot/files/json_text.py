@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from moot.errors import InvalidInput
-from moot.workspace.spelling import KeptFloat, KeptInt, NotParsed, kept_float, kept_int, line_at
+from moot.files.spelling import KeptFloat, KeptInt, NotParsed, kept_float, kept_int, line_at
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _FIRST_MEMBER = re.compile(rf"\s*\{{(?P<break>\n(?P<indent>[ \t]*))?\s*{_STRING}\s*:(?P<space>[ ]?)")

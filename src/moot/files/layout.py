@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moot.errors import NotFound
-from moot.workspace.paths import Root, valid_id
+from moot.files.paths import Root, valid_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from moot.changes import state_file
 from moot.errors import Busy, MootError, NotFound, StillEnding
+from moot.files import atomic
+from moot.files.paths import Root
 from moot.processes import inheriting
-from moot.workspace import change_state, writing
-from moot.workspace.paths import Root
 
 _LOCK = ".claim.moot-lock"
 _CHILDREN = ".claim.children.moot-lock"
@@ -136,10 +137,10 @@ def _lock(inside: int, stack: ExitStack) -> int | None:
 
 
 def _say_who(folder: Path, doing: str) -> None:
-    holder = {"doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": change_state.now()}
+    holder = {"doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": state_file.now()}
     # A name that a killed holder has left behind, or a link that lies in wait, goes first.
     (folder / _HOLDER).unlink(missing_ok=True)
-    writing.write_atomic(folder / _HOLDER, json.dumps(holder) + "\n")
+    atomic.write_atomic(folder / _HOLDER, json.dumps(holder) + "\n")
 
 
 def _busy(folder: Path, kind: str) -> Busy:

@@ -20,8 +20,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from moot.errors import InvalidInput
-from moot.texts import frontmatter
-from moot.texts.frontmatter import LINE_BREAK
+from moot.files import frontmatter
+from moot.files.frontmatter import LINE_BREAK
 
 _DEEPEST = 60
 _BLANK = " \t"

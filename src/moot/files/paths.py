@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from moot.errors import InvalidId, InvalidInput, NotFound, UnsafePath
-from moot.workspace.writing import decode
+from moot.files.atomic import decode
 
 LONGEST_NAME = 255
 LONGEST_PATH = 1024

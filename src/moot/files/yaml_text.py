@@ -25,8 +25,8 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
-from moot.texts.plain_yaml import DEEPEST, LARGEST, make_plain
-from moot.workspace.spelling import KeptFloat, NotParsed, kept_float, line_at
+from moot.files.plain_yaml import DEEPEST, LARGEST, make_plain
+from moot.files.spelling import KeptFloat, NotParsed, kept_float, line_at
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _EMPTY_MAPPING = re.compile(r"^\{\s*\}[ \t]*(?:\n|\Z)", re.MULTILINE)

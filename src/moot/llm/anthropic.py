@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
-from moot.gateway import faults, wire
-from moot.gateway.claude_models import traits
-from moot.gateway.metering import least_of, tokens_of
-from moot.gateway.protocol import (
-    Call,
-    Hear,
-    ModelSaid,
-    Stop,
-    ToolAnswered,
-    ToolCall,
-    Turn,
-    Usage,
-    UserSaid,
-)
-from moot.gateway.schemas import strict
+from moot.llm import http, http_errors
+from moot.llm.claude_models import traits
+from moot.llm.metering import least_of, tokens_of
+from moot.llm.protocol import Call, Hear, ModelSaid, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
+from moot.llm.schemas import strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,14 +21,14 @@ if TYPE_CHECKING:
 
 _THINKING_FORMS = ("between_tools", "disabled", "room")
 _PARTS = {
-    "temperature": wire.Adaptable(2, ("temperature",)),
-    "thinking": wire.Adaptable(len(_THINKING_FORMS), ("thinking",)),
-    "draft": wire.Adaptable(2, ("output_config", "output_format", "structured output", "json_schema")),
-    "effort": wire.Adaptable(2, ("effort",)),
+    "temperature": http.Adaptable(2, ("temperature",)),
+    "thinking": http.Adaptable(len(_THINKING_FORMS), ("thinking",)),
+    "draft": http.Adaptable(2, ("output_config", "output_format", "structured output", "json_schema")),
+    "effort": http.Adaptable(2, ("effort",)),
 }
 
 
-class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
+class AnthropicProvider(http.HttpProvider["anthropic.AsyncAnthropic"]):
     parts = _PARTS
 
     def _sdk(self) -> Callable[..., anthropic.AsyncAnthropic]:
@@ -50,13 +40,13 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
         import anthropic
 
         body = request_body(call, forms)
-        said = wire.Gathering(hear, silent=call.schema is not None)
-        room = wire.Room(call.model, body["max_tokens"])
+        said = http.Gathering(hear, silent=call.schema is not None)
+        room = http.Room(call.model, body["max_tokens"])
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
             async with self._client().messages.with_streaming_response.create(**body) as response:
-                await wire.read_events(
+                await http.read_events(
                     response.http_response,
                     call.model,
                     decoder.take,
@@ -66,8 +56,8 @@ class AnthropicProvider(wire.HttpProvider["anthropic.AsyncAnthropic"]):
                     room,
                 )
         except anthropic.APIError as error:
-            call.tally.is_refused = wire.is_refused(error)
-            raise wire.failure(error, call.model) from error
+            call.tally.is_refused = http.is_refused(error)
+            raise http.failure(error, call.model) from error
         except (anthropic.AnthropicError, TypeError) as error:
             # Raised before anything is sent, where no credential can be found.
             if "authentication" not in str(error).lower() and "credential" not in str(error).lower():
@@ -99,7 +89,7 @@ def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
         form = _THINKING_FORMS.index(known.thinking) + forms["thinking"]
         thinking = _THINKING_FORMS[min(form, len(_THINKING_FORMS) - 1)]
         if thinking == "room":
-            body["max_tokens"] += wire.ROOM_FOR_THINKING
+            body["max_tokens"] += http.ROOM_FOR_THINKING
             if not forms["effort"]:
                 output_config["effort"] = "low"
         else:
@@ -224,10 +214,10 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the events of one reply; only a reply that reached its end becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear, room: wire.Room | None = None) -> None:
+    def __init__(self, call: Call, hear: Hear, room: http.Room | None = None) -> None:
         self._call = call
         self._hear = hear
-        self._room = room or wire.Room(call.model, call.max_tokens)
+        self._room = room or http.Room(call.model, call.max_tokens)
         self._blocks: dict[int, _Block] = {}
         self._pieces: dict[int, list[str]] = {}
         self._counts = _Counts()
@@ -258,7 +248,7 @@ class Decoder:
             self._ended = True
         elif event.type == "error":
             told = event.error or _Error()
-            raise faults.from_stream_error(self._call.model, told.type, told.message)
+            raise http_errors.from_stream_error(self._call.model, told.type, told.message)
         return event.type != "ping"
 
     def _add(self, index: int, delta: _Delta) -> None:

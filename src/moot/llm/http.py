@@ -23,11 +23,11 @@ from moot.errors import (
     StreamStalled,
     Unreachable,
 )
-from moot.gateway import faults
-from moot.gateway.pace import Pace
-from moot.gateway.protocol import Call, Hear, Turn
-from moot.gateway.sse import EventReader
-from moot.masking import protect
+from moot.llm import http_errors
+from moot.llm.protocol import Call, Hear, Turn
+from moot.llm.read_scheduler import Pace
+from moot.llm.sse import EventReader
+from moot.text.masking import protect
 
 if TYPE_CHECKING:
     import httpx2
@@ -135,7 +135,7 @@ async def read_events(
     import aiohttp
     import httpx2
 
-    from moot.gateway import transport
+    from moot.llm import transport
 
     reader = EventReader()
     body = transport.content(response)
@@ -235,7 +235,7 @@ def failure(error: Exception, model: str) -> ProviderFailed:
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if response is not None and isinstance(status, int):
-        return faults.from_status(model, status, _message(error), response.headers)
+        return http_errors.from_status(model, status, _message(error), response.headers)
     if type(error).__name__ == "APITimeoutError":
         return Unreachable(model, "no answer in time")
     cause = error.__cause__
@@ -260,7 +260,7 @@ def _message(error: Exception) -> str:
             said = inner["message"]
         elif isinstance(inner, str):
             said = inner
-    return faults.shortened(str(said))
+    return http_errors.shortened(str(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ class HttpProvider(ABC, Generic[Client]):
         if self._made is None:
             import httpx2
 
-            from moot.gateway.transport import Transport
+            from moot.llm.transport import Transport
 
             timeout = httpx2.Timeout(self._stall_seconds, connect=CONNECT_SECONDS)
             http_client = httpx2.AsyncClient(
@@ -355,7 +355,7 @@ class HttpProvider(ABC, Generic[Client]):
             self._loaded = True
 
     async def exchange(self, call: Call, hear: Hear) -> Turn:
-        from moot.gateway import transport
+        from moot.llm import transport
 
         call.tally.is_sent = False
         transport.sending.set(call.tally)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 
 from moot.errors import KeyRefused, ProviderDown, ProviderFailed, RateLimited, RequestRejected
-from moot.masking import mask
+from moot.text.masking import mask
 
 _LONGEST_MESSAGE = 500
 

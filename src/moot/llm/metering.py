@@ -1,7 +1,7 @@
 """How each request to a model is accounted for: noted before it is sent, settled when it has ended.
 
 Knows what is asked of a meter, and how tokens are estimated where nobody has counted them. Where the account
-is kept, and what may be spent, is for the meter to know (`moot.meter`).
+is kept, and what may be spent, is for the meter to know (`moot.core.meter`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from moot.gateway.prices import Pricing, usd
-from moot.gateway.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
+from moot.llm.prices import Pricing, usd
+from moot.llm.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
 
 _BYTES_PER_TOKEN = 4
 """Of English prose and of JSON; other scripts have more bytes a character, and more tokens."""

@@ -17,11 +17,11 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
-from moot.gateway import prices
-from moot.gateway.metering import UNMETERED, UNSENT, Meter, least_of, most_of
-from moot.gateway.names import ModelName
-from moot.gateway.prices import UNKNOWN, Pricing
-from moot.gateway.protocol import (
+from moot.llm import prices
+from moot.llm.metering import UNMETERED, UNSENT, Meter, least_of, most_of
+from moot.llm.names import ModelName
+from moot.llm.prices import UNKNOWN, Pricing
+from moot.llm.protocol import (
     Call,
     Draft,
     Hear,
@@ -41,8 +41,8 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
-from moot.texts.characters import strip_controls, strip_controls_in_json
-from moot.texts.faults import explain
+from moot.text.characters import strip_controls, strip_controls_in_json
+from moot.text.faults import explain
 
 D = TypeVar("D", bound=BaseModel)
 

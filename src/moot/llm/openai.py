@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
-from moot.gateway import faults, wire
-from moot.gateway.metering import least_of, tokens_of
-from moot.gateway.protocol import (
-    Call,
-    Hear,
-    ModelSaid,
-    Stop,
-    ToolAnswered,
-    ToolCall,
-    Turn,
-    Usage,
-    UserSaid,
-)
-from moot.gateway.schemas import strict
+from moot.llm import http, http_errors
+from moot.llm.metering import least_of, tokens_of
+from moot.llm.protocol import Call, Hear, ModelSaid, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
+from moot.llm.schemas import strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,17 +21,17 @@ if TYPE_CHECKING:
     import openai
 
 _PARTS = {
-    "temperature": wire.Adaptable(2, ("temperature",)),
-    "limit": wire.Adaptable(2, ("max_tokens", "max_completion_tokens")),
-    "effort": wire.Adaptable(4, ("reasoning_effort", "reasoning effort")),
-    "usage": wire.Adaptable(2, ("stream_options",)),
-    "draft": wire.Adaptable(3, ("response_format", "json_schema", "structured output", "tool_choice")),
+    "temperature": http.Adaptable(2, ("temperature",)),
+    "limit": http.Adaptable(2, ("max_tokens", "max_completion_tokens")),
+    "effort": http.Adaptable(4, ("reasoning_effort", "reasoning effort")),
+    "usage": http.Adaptable(2, ("stream_options",)),
+    "draft": http.Adaptable(3, ("response_format", "json_schema", "structured output", "tool_choice")),
 }
 
 _EFFORTS = ("none", "minimal", "low")
 
 
-class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
+class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
     """`compatible` is any server but OpenAI's own."""
 
     parts = _PARTS
@@ -66,14 +56,14 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
         import openai
 
         body = request_body(call, forms, compatible=self._compatible)
-        said = wire.Gathering(hear, silent=call.schema is not None)
-        room = wire.Room(call.model, body.get("max_tokens") or body["max_completion_tokens"])
+        said = http.Gathering(hear, silent=call.schema is not None)
+        room = http.Room(call.model, body.get("max_tokens") or body["max_completion_tokens"])
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
             client = self._client()
             async with client.chat.completions.with_streaming_response.create(**body) as response:
-                await wire.read_events(
+                await http.read_events(
                     response.http_response,
                     call.model,
                     decoder.take,
@@ -83,8 +73,8 @@ class OpenAIProvider(wire.HttpProvider["openai.AsyncOpenAI"]):
                     room,
                 )
         except openai.APIError as error:
-            call.tally.is_refused = wire.is_refused(error)
-            raise wire.failure(error, call.model) from error
+            call.tally.is_refused = http.is_refused(error)
+            raise http.failure(error, call.model) from error
         except openai.OpenAIError as error:
             call.tally.is_refused = True
             raise KeyRefused(call.model, "no API key was found") from error
@@ -116,7 +106,7 @@ def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> d
         body["stream_options"] = {"include_usage": True}
     limit = call.max_tokens
     if _THINKS.search(call.model.lower()):
-        limit += wire.ROOM_FOR_THINKING
+        limit += http.ROOM_FOR_THINKING
     first_effort = effort_form(call.model)
     if first_effort is None:
         if call.temperature is not None and not forms["temperature"]:
@@ -126,7 +116,7 @@ def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> d
         if effort < len(_EFFORTS):
             body["reasoning_effort"] = _EFFORTS[effort]
         if effort > 0:
-            limit += wire.ROOM_FOR_THINKING
+            limit += http.ROOM_FOR_THINKING
     names = ("max_tokens", "max_completion_tokens")
     body[names[(forms["limit"] + (not compatible)) % 2]] = limit
     tools = [_function(tool.name, tool.description, tool.schema) for tool in call.tools]
@@ -239,10 +229,10 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the chunks of one reply; only a reply with a finish reason becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear, room: wire.Room | None = None) -> None:
+    def __init__(self, call: Call, hear: Hear, room: http.Room | None = None) -> None:
         self._call = call
         self._hear = hear
-        self._room = room or wire.Room(call.model, call.max_tokens)
+        self._room = room or http.Room(call.model, call.max_tokens)
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: dict[int, tuple[str, str, list[str]]] = {}
@@ -261,7 +251,7 @@ class Decoder:
         if chunk.error is not None:
             told = chunk.error if isinstance(chunk.error, _Error) else _Error(chunk.error)
             kind = told.type or str(told.code or "")
-            raise faults.from_stream_error(self._call.model, kind, told.message or "")
+            raise http_errors.from_stream_error(self._call.model, kind, told.message or "")
         self._has_begun = True
         if chunk.usage is not None:
             self._counts = chunk.usage

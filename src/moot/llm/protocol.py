@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from moot.speech import (
+from moot.llm.messages import (
     Draft,
     Hear,
     Message,

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from moot.config import Config
 from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
-from moot.gateway import names, prices
-from moot.gateway.metering import UNMETERED, Meter
-from moot.gateway.model import Model, Patience
-from moot.gateway.names import Choice, ModelName, Speaker, Wishes
-from moot.gateway.prices import Pricing
-from moot.gateway.protocol import Provider
-from moot.masking import protect_environment
+from moot.llm import names, prices
+from moot.llm.metering import UNMETERED, Meter
+from moot.llm.model import Model, Patience
+from moot.llm.names import Choice, ModelName, Speaker, Wishes
+from moot.llm.prices import Pricing
+from moot.llm.protocol import Provider
 from moot.telemetry import watching
+from moot.text.masking import protect_environment
 
 if TYPE_CHECKING:
-    from moot.gateway.weights import Weights
+    from moot.llm.embedded.weights import Weights
 
 _OLLAMA_SECONDS = 0.5
 _OLLAMA_BYTES = 1024 * 1024
@@ -129,18 +129,18 @@ class Gateway:
     def _make(self, name: ModelName) -> Provider:
         env, stall = self._env, self._config.user.gateway.stall_seconds
         if name.is_local:
-            from moot.gateway.local import LocalProvider
+            from moot.llm.embedded.engine import LocalProvider
 
             return LocalProvider(self.weights(name))
         if name.provider == "anthropic":
-            from moot.gateway.anthropic_wire import AnthropicProvider
+            from moot.llm.anthropic import AnthropicProvider
 
             return AnthropicProvider(
                 api_key=self._key(name, "ANTHROPIC_API_KEY"),
                 base_url=env.get("ANTHROPIC_BASE_URL"),
                 stall_seconds=stall,
             )
-        from moot.gateway.openai_wire import OpenAIProvider
+        from moot.llm.openai import OpenAIProvider
 
         server: dict[str, Any]
         if name.provider == "openai":
@@ -195,7 +195,7 @@ class Gateway:
 
     def weights(self, name: ModelName) -> Weights:
         """What the embedded model would run on."""
-        from moot.gateway.weights import find_weights
+        from moot.llm.embedded.weights import find_weights
 
         configured = name.model or self._env.get("MOOT_LOCAL_MODEL") or self._config.user.local.model
         return find_weights(configured or None, self._cache)
@@ -243,7 +243,7 @@ class Gateway:
 def _model_class() -> type[Model]:
     if watching() is None:
         return Model
-    from moot.gateway.watched import WatchedModel
+    from moot.llm.instrumented import WatchedModel
 
     return WatchedModel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from moot.gateway.protocol import Call, Hear, Turn, Usage
+from moot.llm.protocol import Call, Hear, Turn, Usage
 
 Line = str | Turn | Exception | Callable[[Call], "str | Turn"]
 

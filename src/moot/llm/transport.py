@@ -21,7 +21,7 @@ from typing import cast
 import aiohttp
 import httpx2
 
-from moot.gateway.protocol import Tally
+from moot.llm.protocol import Tally
 
 BODY_BYTES = 256 * 1024
 """Of a body that is no stream; of a longer one, this is the beginning."""

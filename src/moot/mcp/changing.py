@@ -8,19 +8,19 @@ from mcp.server.mcpserver.context import Context
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.challenging import Challenged, Challenging
-from moot.changes import DESCRIPTION_LIMIT, Changes, Standing
-from moot.deciding import LONGEST_REASON, Deciding
-from moot.review_tools import without_paths
-from moot.surfaces.mcp.reviewing import READS, ChangeId
-from moot.surfaces.mcp.working import Progress, to_its_end
+from moot.changes.challenge import Challenged, Challenging
+from moot.changes.decisions import LONGEST_REASON, Deciding
+from moot.changes.review_tools import without_paths
+from moot.changes.service import DESCRIPTION_LIMIT, Changes, Standing
+from moot.mcp.reviewing import READS, ChangeId
+from moot.mcp.working import Progress, to_its_end
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
 
-    from moot.application import Moot
+    from moot.app import Moot
 
 _CREATES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False

@@ -10,22 +10,22 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from moot.boards import headless_board, heard_board, is_tiny, opened_boards
-from moot.flows.ask import MAX_QUESTION
-from moot.flows.board_events import MAX_DECISION
-from moot.review_tools import without_paths
-from moot.runner import Left
-from moot.surfaces.mcp.working import Progress, to_its_end
-from moot.surfaces.web.wire import BriefBody
-from moot.texts.small_model import SMALL_MODEL
+from moot.ask.flow import MAX_QUESTION
+from moot.board.events import MAX_DECISION
+from moot.board.service import headless_board, heard_board, is_tiny, opened_boards
+from moot.changes.review_tools import without_paths
+from moot.core.runner import Left
+from moot.mcp.working import Progress, to_its_end
+from moot.text.small_model import SMALL_MODEL
+from moot.web.wire import BriefBody
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
 
-    from moot.application import Moot
-    from moot.flows.board_state import Advisor, BoardState
+    from moot.app import Moot
+    from moot.board.state import Advisor, BoardState
 
 MAX_CONTEXT = 5_000
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from moot.review_shapes import (
+from moot.changes.review_shapes import (
     DESCRIPTIONS,
     MAX_LINES,
     Appended,
@@ -22,7 +22,7 @@ from moot.review_shapes import (
     SummaryGiven,
     VerdictGiven,
 )
-from moot.review_tools import ReviewTools
+from moot.changes.review_tools import ReviewTools
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

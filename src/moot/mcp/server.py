@@ -13,14 +13,14 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from pydantic import ValidationError
 
 from moot import __version__
+from moot.changes.folder import ChangeFolders
+from moot.changes.review_tools import ReviewTools, in_words, without_paths
+from moot.changes.state_file import now
 from moot.errors import MootError
-from moot.review_tools import ReviewTools, in_words, without_paths
-from moot.speech import ToolFault
-from moot.surfaces.mcp import reviewing
-from moot.texts.characters import strip_controls_in
-from moot.texts.faults import explain
-from moot.workspace.change_state import now
-from moot.workspace.changes import ChangeFolders
+from moot.llm.messages import ToolFault
+from moot.mcp import reviewing
+from moot.text.characters import strip_controls_in
+from moot.text.faults import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver.context import Context
     from mcp_types import CallToolResult, InputRequiredResult
 
-    from moot.application import Moot
+    from moot.app import Moot
 
 _REVIEWING = (
     "A change is a folder with proposal.md, specs/*.md and tasks.md. To review it, list it, read all of "
@@ -96,7 +96,7 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         reviewing.add_confined(server, tools_of(change))
     else:
         # Not for a reviewer, who waits for the server to start and needs none of it.
-        from moot.surfaces.mcp import changing, deliberating
+        from moot.mcp import changing, deliberating
 
         server = Server(root, _ALL)
         reviewing.add(server, tools_of)

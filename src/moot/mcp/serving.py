@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from moot.surfaces.http_server import MAX_BODY, HttpServer, listen
+from moot.server.http import MAX_BODY, HttpServer, listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import anyio
 
     from moot.config import ServerSettings
-    from moot.surfaces.mcp.server import Server
+    from moot.mcp.server import Server
 
 LOOPBACK = "127.0.0.1"
 _PATH = "/mcp"

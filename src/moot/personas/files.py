@@ -15,8 +15,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from moot.errors import DefinitionInvalid, FileDamaged, InvalidId
-from moot.texts import frontmatter, markdown
-from moot.texts.faults import fault_of
+from moot.files import frontmatter, markdown
+from moot.text.faults import fault_of
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 

@@ -23,10 +23,10 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from moot.conversation import shown_as
+from moot.core.conversation import shown_as
 from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
-from moot.persona_file import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
-from moot.texts.voice_words import words_used
+from moot.personas.files import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
+from moot.text.forbidden_words import words_used
 
 SHIPPED = Path(__file__).with_name("data")
 MOST_MEMBERS = 20

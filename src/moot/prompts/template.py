@@ -1,6 +1,6 @@
 """What prompts are made of: a persona in its own words, and prompt files with their slots.
 
-The prompts are Markdown files in data/prompts, each with its declared inputs; `NAME.small.md` is the variant
+The prompts are Markdown files in data/, each with its declared inputs; `NAME.small.md` is the variant
 for a model of very few parameters.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 
-from moot.personas import Persona
-from moot.texts import frontmatter
+from moot.files import frontmatter
+from moot.personas.library import Persona
 
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -63,7 +63,7 @@ def fill(name: str, inputs: Mapping[str, str]) -> str:
 
 @lru_cache
 def _prompt(name: str) -> tuple[frozenset[str], str]:
-    text = (resources.files("moot") / "data" / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    text = (resources.files("moot.prompts") / "data" / f"{name}.md").read_text(encoding="utf-8")
     read = frontmatter.read(text, f"{name}.md")
     declared = frozenset(read.fields.get("inputs") or ())
     used = frozenset(_SLOT.findall(read.body))

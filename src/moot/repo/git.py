@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from moot.errors import GitRefused
+from moot.files.frozen import MARKS
 from moot.processes import environment, find_program, git_settings
-from moot.workspace.frozen import MARKS
 
 _MOST_BYTES = 64_000_000
 _SECONDS = 20

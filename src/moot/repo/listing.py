@@ -22,9 +22,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from moot.errors import MootError
-from moot.workspace import git, manifests
-from moot.workspace.layout import Workspace
-from moot.workspace.paths import Root
+from moot.files.layout import Workspace
+from moot.files.paths import Root
+from moot.repo import git, manifests
 
 MOST_FILES = 20_000
 LARGEST_SEARCHED = 1_000_000

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from moot import scanning
-from moot.scanning import Scan
-from moot.workspace import codebase, survey
-from moot.workspace.filenames import is_prose, own_name
-from moot.workspace.survey import Survey
+from moot.repo import listing, search
+from moot.repo import scan as scanning
+from moot.repo.filenames import is_prose, own_name
+from moot.repo.listing import Survey
+from moot.repo.scan import Scan
 
 MOST_WORDS = 500
 MOST_NAMED = 4
@@ -57,12 +57,12 @@ class _Part:
 
 def scout(root: Path, idea: str) -> Scouted:
     first, _, rest = idea.strip().partition("\n")
-    seen = codebase.look(root)
+    seen = search.look(root)
     # Which files are named is told apart: the folders in a path are no words to look for.
     scan = scanning.quick_scan(root, _PATH.sub(" ", first), _PATH.sub(" ", rest))
     named = named_by(seen, idea)
-    told = [name for name in named if codebase.may_be_read(name)][:MOST_NAMED]
-    readme = codebase.readme(seen)
+    told = [name for name in named if search.may_be_read(name)][:MOST_NAMED]
+    readme = search.readme(seen)
     parts = (
         _Part("Project", list(_project(seen, scan)), 60),
         _Part("Files the idea names", list(_named(root, named, told)), _NAMED_SHARE),
@@ -71,7 +71,7 @@ def scout(root: Path, idea: str) -> Scouted:
         _Part(f"{readme} begins", _prose(seen.readme) if readme else [], 70),
         _Part("Latest commits", [f"- {subject}" for subject in seen.log[:_MOST_LOG]], 40, "commits"),
     )
-    declaring = [name for name in seen.manifests if codebase.may_be_read(name)]
+    declaring = [name for name in seen.manifests if search.may_be_read(name)]
     cited = [mention.file for mention in scan.citations]
     read = dict.fromkeys((*declaring, *([readme] if readme else []), *told, *cited))
     return Scouted(_within(parts, MOST_WORDS), tuple(read))
@@ -84,7 +84,7 @@ def named_by(seen: Survey, idea: str) -> tuple[str, ...]:
     for file in seen.files:
         if name := own_name(file):
             by_name.setdefault(_joined(name), []).append(file)
-    found = dict.fromkeys(survey.named_files(seen, idea))
+    found = dict.fromkeys(listing.named_files(seen, idea))
     words = _WORD.findall(idea)[:_MOST_WORDS]
     for start in range(len(words)):
         for length in (3, 2, 1):
@@ -120,15 +120,15 @@ def _named(root: Path, named: Sequence[str], told: Sequence[str]) -> Iterator[st
     for name in named:
         if name in told:
             yield from _outlined(root, name, (_NAMED_SHARE - 10) // len(told))
-        elif not codebase.may_be_read(name):
+        elif not search.may_be_read(name):
             yield f"- {name}: not read, because it may hold secrets or was made by a program"
-    if left_out := len([name for name in named if codebase.may_be_read(name)]) - len(told):
+    if left_out := len([name for name in named if search.may_be_read(name)]) - len(told):
         yield f"- … and {left_out} more"
 
 
 def _outlined(root: Path, name: str, room: int) -> Iterator[str]:
     """What a file declares, or how it begins."""
-    text = codebase.text(root, name)
+    text = search.text(root, name)
     if text is None:
         yield f"- {name}: no text, or too large"
         return
@@ -155,8 +155,8 @@ def _mentioned(scan: Scan) -> Iterator[str]:
 
 
 def _tree(seen: Survey) -> list[str]:
-    lines = survey.tree(seen).split("\n") if seen.files else []
-    return lines if len(lines) <= _LONG_TREE else survey.tree(seen, depth=1).split("\n")
+    lines = listing.tree(seen).split("\n") if seen.files else []
+    return lines if len(lines) <= _LONG_TREE else listing.tree(seen, depth=1).split("\n")
 
 
 def _prose(readme: str) -> list[str]:
@@ -201,6 +201,6 @@ def _fitting(part: _Part, room: int) -> list[str]:
 
 def _cut(line: str, words: int) -> str:
     """At most so many words and one sign for the rest, without what could act on a terminal."""
-    kept = codebase.plain(line).split()
+    kept = search.plain(line).split()
     indent = line[: len(line) - len(line.lstrip(" "))][:8]
     return indent + " ".join(kept[:words]) + (" …" if len(kept) > words else "")

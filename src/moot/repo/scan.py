@@ -14,12 +14,12 @@ from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from moot.texts import keywords as wording
-from moot.texts.depth import DEPTHS, Depth
-from moot.workspace import codebase
-from moot.workspace.codebase import Found
-from moot.workspace.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
-from moot.workspace.survey import Mention
+from moot.analysis.depth import DEPTHS, Depth
+from moot.repo import keywords as wording
+from moot.repo import search
+from moot.repo.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
+from moot.repo.listing import Mention
+from moot.repo.search import Found
 
 Size = Literal["small", "medium", "large"]
 Risk = Literal["low", "medium", "high"]
@@ -109,9 +109,9 @@ class Impact:
 
 
 def quick_scan(root: Path, title: str, description: str) -> Scan:
-    seen = codebase.look(root)
+    seen = search.look(root)
     words = wording.keywords_of(title, description)
-    found = codebase.search(root, seen.files, wording.as_keywords(words))
+    found = search.search(root, seen.files, wording.as_keywords(words))
     hits = tuple(_hit(word, found, len(seen.files)) for word in words)
     likely = _likely(found, hits)
     risky = wording.risky_words(f"{title} {description}")
@@ -136,10 +136,10 @@ def quick_scan(root: Path, title: str, description: str) -> Scan:
 
 def impact(root: Path, scan: Scan, words: Iterable[str]) -> Impact:
     """What the scan's keywords, and further words that have come up since, would touch."""
-    seen = codebase.look(root)
+    seen = search.look(root)
     further = wording.keywords_of(" ".join(words))
     wanted = wording.distinct((*further, *scan.keywords))[:_MOST_WORDS]
-    found = codebase.search(root, seen.files, wording.as_keywords(wanted))
+    found = search.search(root, seen.files, wording.as_keywords(wanted))
     likely = _likely(found, [_hit(word, found, len(seen.files)) for word in wanted])
     imports = _imports(root, seen.files, likely[:MOST_FILES])
     tests = [file for file in seen.files if is_test(file)]
@@ -222,7 +222,7 @@ def _citations(
 def _imports(root: Path, files: Sequence[str], touched: Iterable[str]) -> dict[str, int]:
     names = {file: name for file in touched if not is_test(file) and (name := own_name(file))}
     importing = [wording.importing(name) for name in sorted(set(names.values()))]
-    found = codebase.search(root, [file for file in files if not is_prose(file)], importing)
+    found = search.search(root, [file for file in files if not is_prose(file)], importing)
     return {
         file: sum(1 for other, each in found.items() if other != file and each.lines[name])
         for file, name in names.items()

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from moot.texts.keywords import Keyword
-from moot.workspace import git, survey
-from moot.workspace.layout import Workspace
-from moot.workspace.private import is_private
-from moot.workspace.survey import Mention, Survey
+from moot.files.layout import Workspace
+from moot.repo import git, listing
+from moot.repo.keywords import Keyword
+from moot.repo.listing import Mention, Survey
+from moot.repo.secrets import is_private
 
 _LINE_CHARACTERS = 160
 _UNSEARCHED = re.compile(
@@ -41,7 +41,7 @@ class Found:
 
 
 def look(root: Path) -> Survey:
-    seen = survey.look(root)
+    seen = listing.look(root)
     files = _own_files(root, seen.files)
     suffixes = Counter(suffix for name in files if (suffix := PurePosixPath(name).suffix.lower()))
     return replace(
@@ -60,20 +60,20 @@ def may_be_read(file: str) -> bool:
 
 def text(root: Path, file: str) -> str | None:
     """None for what is no text, too large, or not to be read."""
-    return survey._text(root, file) if may_be_read(file) else None
+    return listing._text(root, file) if may_be_read(file) else None
 
 
 def readme(seen: Survey) -> str:
     """The name of the file that `Survey.readme` is from; empty if there is none."""
     found = {name.lower(): name for name in sorted(seen.files, reverse=True) if "/" not in name}
-    return next((found[name] for name in survey._READMES if name in found), "") if seen.readme else ""
+    return next((found[name] for name in listing._READMES if name in found), "") if seen.readme else ""
 
 
 def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dict[str, Found]:
     """By file, in the order given. Files that are no text, or too large, have nothing in them."""
     found = {}
     searched = filter(may_be_read, files)
-    for file, text in survey._texts(root, searched):
+    for file, text in listing._texts(root, searched):
         small = text.lower()
         present = [keyword for keyword in keywords if keyword.core in small]
         mentions = list(_mentions(file, text, present)) if present else []
@@ -124,7 +124,7 @@ def _mentions(file: str, text: str, keywords: Sequence[Keyword]) -> Iterator[Men
 
 def plain(line: str) -> str:
     """Of one line, what can be shown anywhere, and not more than is comfortable."""
-    return survey._short(line).replace("\t", " ").strip()
+    return listing._short(line).replace("\t", " ").strip()
 
 
 def _size(path: Path) -> int:

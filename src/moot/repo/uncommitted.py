@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moot.errors import GitRefused
-from moot.workspace import git
-from moot.workspace.frozen import MARKS
+from moot.files.frozen import MARKS
+from moot.repo import git
 
 _NOBODY = {
     f"GIT_{role}_{what}": value

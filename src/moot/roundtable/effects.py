@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from moot.errors import InvalidInput
-from moot.flows.flow import (
+from moot.core.flow import (
     AskPerson,
     AskPersona,
     CarriedOut,
@@ -28,7 +27,9 @@ from moot.flows.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.flows.roundtable_events import (
+from moot.errors import InvalidInput
+from moot.roundtable import lines
+from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
     ElaborationRecorded,
@@ -43,11 +44,10 @@ from moot.flows.roundtable_events import (
     SynthesisReturned,
     TopicFramed,
 )
-from moot.flows.roundtable_reading import answered, heard, interrupted, not_heard
-from moot.flows.roundtable_state import RoundtableState, Step
-from moot.flows.roundtable_synthesis import corrected, faults, left_out
-from moot.texts import roundtable as lines
-from moot.texts.insights import Synthesis
+from moot.roundtable.insights import Synthesis
+from moot.roundtable.replies import answered, heard, interrupted, not_heard
+from moot.roundtable.state import RoundtableState, Step
+from moot.roundtable.synthesis import corrected, faults, left_out
 
 OPEN, INSERT, RECORD = "roundtable/open", "roundtable/insert", "roundtable/record"
 """Names of what the program does."""

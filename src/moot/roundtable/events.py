@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from moot.conversation import shown_as
-from moot.flows.flow import Event, Spoken
-from moot.texts.insights import Synthesis
+from moot.core.conversation import shown_as
+from moot.core.flow import Event, Spoken
+from moot.roundtable.insights import Synthesis
 
 MAX_INPUT = 5_000
 """Characters of what the person says at once."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from moot.board.flow import check_text
+from moot.core.flow import Event, Flow
 from moot.errors import IllegalMove, InvalidInput
-from moot.flows.board import check_text
-from moot.flows.flow import Event, Flow
-from moot.flows.roundtable_asking import pending, record
-from moot.flows.roundtable_events import (
+from moot.roundtable import lines
+from moot.roundtable.effects import pending, record
+from moot.roundtable.events import (
     FEWEST_SPEAKERS,
     MAX_INPUT,
     MOST_SPEAKERS,
@@ -44,8 +45,7 @@ from moot.flows.roundtable_events import (
     SynthesisReturned,
     TopicFramed,
 )
-from moot.flows.roundtable_state import PATIENCE, PROGRAM, USER, Kind, RoundtableState, Step
-from moot.texts import roundtable as lines
+from moot.roundtable.state import PATIENCE, PROGRAM, USER, Kind, RoundtableState, Step
 
 _ON_OR_OUT = (Step.DISCUSSION_LOOP, Step.SYNTHESIS, Step.STATE_PERSIST)
 _OUT = (Step.SYNTHESIS, Step.STATE_PERSIST)

@@ -16,8 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from moot.texts import markdown
-from moot.texts.markdown import Section
+from moot.files import markdown
+from moot.files.markdown import Section
 
 ADDITIONAL = "Additional Insights from Elaboration"
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from moot.flows.analysis_state import AnalysisState
-from moot.flows.roundtable_state import USER, RoundtableState
-from moot.personas import Persona
-from moot.prompting.parts import fill, system_prompt
-from moot.prompting.small import one_of, sentences, sequence_of
-from moot.speech import Message, ModelSaid, Request, UserSaid
+from moot.analysis.state import AnalysisState
+from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.personas.library import Persona
+from moot.prompts.small_model import one_of, sentences, sequence_of
+from moot.prompts.template import fill, system_prompt
+from moot.roundtable.state import USER, RoundtableState
 
 Seated = AnalysisState | RoundtableState
 """A roundtable runs as a part of an analysis, or alone."""

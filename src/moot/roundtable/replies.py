@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from moot.core.flow import PersonaFailed, PersonaSpoke, Spoken
 from moot.errors import InvalidInput
-from moot.flows.flow import PersonaFailed, PersonaSpoke, Spoken
-from moot.flows.roundtable_events import (
+from moot.roundtable import lines
+from moot.roundtable.addressing import Reading, read_address, read_input, reply_to_doubt
+from moot.roundtable.echoes import echoes
+from moot.roundtable.events import (
     ContributionFailed,
     ContributionReturned,
     ExitDoubted,
@@ -25,11 +28,8 @@ from moot.flows.roundtable_events import (
     PersonSpokeUp,
     PersonStayed,
 )
-from moot.flows.roundtable_state import RoundtableState
-from moot.texts import roundtable as lines
-from moot.texts.addressing import Reading, read_address, read_input, reply_to_doubt
-from moot.texts.voice import echoes
-from moot.texts.voice_words import words_used
+from moot.roundtable.state import RoundtableState
+from moot.text.forbidden_words import words_used
 
 _RECENT = 6
 """How many turns back a contribution may not be repeated."""

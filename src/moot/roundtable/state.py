@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.flows.flow import Spoken
-from moot.flows.roundtable_events import (
+from moot.core.flow import Spoken
+from moot.roundtable import lines
+from moot.roundtable.events import (
     ContributionReturned,
     ElaborationRecorded,
     RoundtableNotOpened,
@@ -20,8 +21,7 @@ from moot.flows.roundtable_events import (
     SynthesisFailed,
     SynthesisReturned,
 )
-from moot.texts import roundtable as lines
-from moot.texts.insights import Synthesis
+from moot.roundtable.insights import Synthesis
 
 USER, PROGRAM = "user", "program"
 PATIENCE = 3

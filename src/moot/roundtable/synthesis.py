@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from moot.flows.roundtable_reading import sentences
-from moot.flows.roundtable_state import USER, RoundtableState
-from moot.texts.insights import Decision, Insight, Synthesis
+from moot.roundtable.insights import Decision, Insight, Synthesis
+from moot.roundtable.replies import sentences
+from moot.roundtable.state import USER, RoundtableState
 
 THE_USER, ALL = "User", "All"
 

@@ -1,7 +1,10 @@
-"""Who drives which session: this process, or whichever of several on one PostgreSQL."""
+"""Live sessions: who drives which, who listens, and how several processes share one database.
 
-from moot.engine.engine import Engine, Work
-from moot.engine.floor import Heard, NotReplied, Replied, Word
-from moot.engine.live import Live
+Refuses to know any format and any wire.
+"""
+
+from moot.server.active_session import Live
+from moot.server.challenge_reply import Heard, NotReplied, Replied, Word
+from moot.server.hub import Engine, Work
 
 __all__ = ["Engine", "Heard", "Live", "NotReplied", "Replied", "Word", "Work"]

@@ -15,23 +15,17 @@ from typing import Protocol
 
 import msgspec
 
-from moot.engine.feed import Feed
-from moot.engine.floor import REPLACED, Floor, Heard, NotReplied, Word
+from moot.board.events import BoardEvent, BriefRequested, ChallengeMade, ChallengeReplied, ChallengeWithdrawn
+from moot.board.flow import BOARD, CHALLENGE
+from moot.board.frames import Outbox, Payload, missing
+from moot.board.state import BoardState, Step
+from moot.core.flow import AskPersona, Event, ModelEffect
+from moot.core.runner import Log, Runner, Speak, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.flows.board import BOARD, CHALLENGE
-from moot.flows.board_events import (
-    BoardEvent,
-    BriefRequested,
-    ChallengeMade,
-    ChallengeReplied,
-    ChallengeWithdrawn,
-)
-from moot.flows.board_state import BoardState, Step
-from moot.flows.flow import AskPersona, Event, ModelEffect
-from moot.frame_writers import SaidWord
-from moot.frames import Outbox, Payload, missing
-from moot.runner import Log, Runner, Speak, StoredLog
-from moot.store import Session, Store
+from moot.server.challenge_reply import REPLACED, Floor, Heard, NotReplied, Word
+from moot.server.frame_buffer import Feed
+from moot.store.frames import SaidWord
+from moot.store.sessions import Session, Store
 from moot.telemetry import driving
 
 RETRY_SECONDS = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from moot.flows.flow import Spoken
+from moot.core.flow import Spoken
 
 BROKEN_OFF = "the reply broke off, because another process had to begin it anew; ask again"
 REPLACED = "another challenge was made before the reply was complete"

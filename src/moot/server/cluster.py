@@ -19,14 +19,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from moot.engine.live import RETRY_SECONDS, Live
-from moot.engine.local_jobs import LocalJobs
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.sharing import LEASE_SECONDS, Pulse, Sharing
+from moot.server.active_session import RETRY_SECONDS, Live
+from moot.server.local_jobs import LocalJobs
+from moot.server.sharing import LEASE_SECONDS, Pulse, Sharing
 
 if TYPE_CHECKING:
-    from moot.engine.engine import Engine, Work
-    from moot.engine.jobs import Jobs
+    from moot.server.hub import Engine, Work
+    from moot.server.jobs import Jobs
 
 BEAT_SECONDS = 1.0
 
@@ -41,7 +41,7 @@ class Many:
         self._jobs: Jobs | LocalJobs = LocalJobs(self._drive, self._tidy_up)
         if engine.store.shared and work != "own":
             # Imported here, because most use SQLite, and it takes long.
-            from moot.engine.jobs import Jobs
+            from moot.server.jobs import Jobs
 
             self._jobs = Jobs(engine.store, self._drive, self._tidy_up, engine.settings.sessions_per_worker)
         self._heard: dict[str, set[str]] = {}

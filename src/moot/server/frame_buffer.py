@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from moot.store import Frame, Store
+from moot.store.sessions import Frame, Store
 
 KEEP_FRAMES = 1000
 """Some seconds of a board."""

@@ -19,20 +19,20 @@ from typing import Any, Literal
 
 import msgspec
 
+from moot.board.events import BoardEvent
+from moot.board.flow import BOARD
+from moot.board.frames import Payload, missing, session_start
 from moot.config import Limits, ServerSettings
-from moot.engine.caps import Caps
-from moot.engine.live import RETRY_SECONDS, Live, MemoryLog
-from moot.engine.many import Many
+from moot.core.flow import ModelEffect, Outcome, failure
+from moot.core.limits import Caps
+from moot.core.model_effects import on_account
+from moot.core.runner import Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.flows.board import BOARD
-from moot.flows.board_events import BoardEvent
-from moot.flows.flow import ModelEffect, Outcome, failure
-from moot.frame_writers import SaidWord
-from moot.frames import Payload, missing, session_start
-from moot.runner import Speak, Speech, StoredLog
-from moot.sharing import Sharing
-from moot.speaking import on_account
-from moot.store import Frame, Key, Session, Store
+from moot.server.active_session import RETRY_SECONDS, Live, MemoryLog
+from moot.server.cluster import Many
+from moot.server.sharing import Sharing
+from moot.store.frames import SaidWord
+from moot.store.sessions import Frame, Key, Session, Store
 
 FRAME_SECONDS = 0.008, 0.05
 """How long words are gathered before they are written and told. Most have been gathered already where they

@@ -25,9 +25,9 @@ from procrastinate.worker import Worker
 from psycopg import sql
 from psycopg_pool import AsyncConnectionPool
 
-from moot.postgres import CONNECTING, told, was_ended
-from moot.sharing import LEASE_SECONDS
-from moot.store import Store
+from moot.server.sharing import LEASE_SECONDS
+from moot.store.postgres import CONNECTING, told, was_ended
+from moot.store.sessions import Store
 
 HEARTBEAT_SECONDS = 1.0
 _RETRY_SECONDS = 0.2

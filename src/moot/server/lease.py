@@ -18,12 +18,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from moot.board.frames import Outbox, Payload, missing
+from moot.core.flow import AskPersona, DraftReply, Event, Flow, ModelEffect, Outcome, failure
+from moot.core.runner import Listener, Person, Runner, Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.flows.flow import AskPersona, DraftReply, Event, Flow, ModelEffect, Outcome, failure
-from moot.frames import Outbox, Payload, missing
-from moot.runner import Listener, Person, Runner, Speak, Speech, StoredLog
-from moot.sharing import LEASE_SECONDS, Sharing
-from moot.store import Frame, Store
+from moot.server.sharing import LEASE_SECONDS, Sharing
+from moot.store.sessions import Frame, Store
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from moot.errors import StoreFailed
-from moot.frame_writers import SaidWord
-from moot.postgres import CHANNEL, CONNECTING, notes, told
-from moot.store import Frame, Store, frames_of
+from moot.store.frames import SaidWord
+from moot.store.postgres import CHANNEL, CONNECTING, notes, told
+from moot.store.sessions import Frame, Store, frames_of
 
 LEASE_SECONDS = 3.0
 """For how long a process is believed to be there without a word from it."""

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError
 
-from moot.postgres import CHANNEL, CONNECTING, notes
+from moot.store.postgres import CHANNEL, CONNECTING, notes
 
 if TYPE_CHECKING:
     import psycopg

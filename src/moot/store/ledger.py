@@ -14,10 +14,10 @@ from typing import Any
 from sqlalchemy import case, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from moot.gateway.metering import UNSENT
-from moot.speech import Usage
-from moot.store import Store
-from moot.tables import attempts, spending
+from moot.llm.messages import Usage
+from moot.llm.metering import UNSENT
+from moot.store.sessions import Store
+from moot.store.tables import attempts, spending
 
 NANO = 1_000_000_000
 LEASE_SECONDS = 15.0

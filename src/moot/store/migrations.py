@@ -5,8 +5,8 @@ version is brought up to date when it is opened, in one transaction, whoever com
 version is left alone, because an earlier program would not understand what is in it.
 
 To change the schema: change the tables, add a step to `STEPS`, and keep a database of the version before in
-tests/data. Tables and indexes that are merely new need no step; they are created wherever they are missing.
-They need an empty one only where an earlier program must no longer write to the database.
+tests/store/data. Tables and indexes that are merely new need no step; they are created wherever they are
+missing. They need an empty one only where an earlier program must no longer write to the database.
 
 Knows no table but its own: the others are given.
 """

@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from moot import tables
 from moot.errors import AlreadyThere, InvalidInput, NotFound
-from moot.store import Store
+from moot.store import tables
+from moot.store.sessions import Store
 
 ADMIN = "admin"
 """How the one who has the server's own token is shown. Nobody else can have that name."""

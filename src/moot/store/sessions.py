@@ -41,10 +41,9 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from moot import tables
-from moot.database_file import DatabaseFile, explain, find_damage, is_damage, sqlite_file
 from moot.errors import ConfigInvalid, KeyReused, NotFound, SessionMoved, StoreFailed
-from moot.frame_writers import (
+from moot.store import tables
+from moot.store.frames import (
     FrameWriter,
     NotWritten,
     NumberTaken,
@@ -56,8 +55,9 @@ from moot.frame_writers import (
     prepare_sqlite,
     slices,
 )
-from moot.migrations import bring_up_to_date, check_version
-from moot.postgres import CHANNEL, CONNECTING, notes, was_ended
+from moot.store.migrations import bring_up_to_date, check_version
+from moot.store.postgres import CHANNEL, CONNECTING, notes, was_ended
+from moot.store.sqlite_file import DatabaseFile, explain, find_damage, is_damage, sqlite_file
 
 
 @dataclass(frozen=True, slots=True)

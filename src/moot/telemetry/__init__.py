@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from moot.speech import Reply
+from moot.llm.messages import Reply
 
 CLOSING_SECONDS = 3.0
 """How long the last figures may take to leave: a collector that is away keeps no server from ending."""

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.masking import mask
 from moot.telemetry import Drive, ModelCall, Served
+from moot.text.masking import mask
 
 LogFormat = Literal["text", "json"]
 

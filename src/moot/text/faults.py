@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from moot.masking import mask
+from moot.text.masking import mask
 
 MOST_TOLD = 5
 _MOST_SHOWN = 40

@@ -9,25 +9,26 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
-from moot import __version__, records
-from moot.application import Moot
-from moot.boards import Boards, Said, opened_boards
-from moot.engine import Heard, Live, NotReplied, Replied, Word, Work
+from moot import __version__
+from moot.app import Moot
+from moot.board import record
+from moot.board.frames import usage
+from moot.board.service import Boards, Said, opened_boards
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
-from moot.frames import usage
-from moot.surfaces.http_server import MAX_BODY
-from moot.surfaces.web import payloads, wire
-from moot.surfaces.web.door import Door, add_signing_in, person_of
-from moot.surfaces.web.guards import LOOPBACK, Guards
-from moot.surfaces.web.health import add_health
-from moot.surfaces.web.openapi import EXPORT, DescribedApp, problems, stream_of
-from moot.surfaces.web.pages import add_pages
-from moot.surfaces.web.proxies import Proxies
-from moot.surfaces.web.refusals import Refused, add_refusals
-from moot.surfaces.web.streams import EventStream, Streams, event, numbered, while_there
-from moot.surfaces.web.watched import Watched
-from moot.texts.characters import strip_controls
-from moot.texts.small_model import BETTER_MODEL
+from moot.server import Heard, Live, NotReplied, Replied, Word, Work
+from moot.server.http import MAX_BODY
+from moot.text.characters import strip_controls
+from moot.text.small_model import BETTER_MODEL
+from moot.web import payloads, wire
+from moot.web.door import Door, add_signing_in, person_of
+from moot.web.guards import LOOPBACK, Guards
+from moot.web.health import add_health
+from moot.web.openapi import EXPORT, DescribedApp, problems, stream_of
+from moot.web.pages import add_pages
+from moot.web.proxies import Proxies
+from moot.web.refusals import Refused, add_refusals
+from moot.web.streams import EventStream, Streams, event, numbered, while_there
+from moot.web.watched import Watched
 
 
 def create_app(
@@ -344,13 +345,13 @@ def _session_routes(app: FastAPI) -> None:
         }
         name = {"content-disposition": f'attachment; filename="{found.id}.{format}"'}
         if format == "json":
-            return JSONResponse(records.board_json(state, **facts), headers=name)
+            return JSONResponse(record.board_json(state, **facts), headers=name)
         if format == "html":
-            return HTMLResponse(records.board_html(state, **facts), headers=name)
+            return HTMLResponse(record.board_html(state, **facts), headers=name)
         if part == "brief":
-            text = records.brief_markdown(state, tiny=facts["tiny"])
+            text = record.brief_markdown(state, tiny=facts["tiny"])
         else:
-            text = records.board_markdown(state, **facts)
+            text = record.board_markdown(state, **facts)
         return PlainTextResponse(text, headers=name, media_type="text/markdown")
 
 

@@ -1,5 +1,5 @@
 """Who is let in, where others can reach the server: by a token, by the cookie that a token buys, or because a
-trusted proxy says who it is. Knows how these travel; who people are is known to `moot.people`.
+trusted proxy says who it is. Knows how these travel; who people are is known to `moot.store.people`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from moot.errors import InvalidInput
-from moot.people import SIGNED_IN_FOR, People, Person, named
-from moot.surfaces.web import wire
-from moot.surfaces.web.openapi import problems
+from moot.store.people import SIGNED_IN_FOR, People, Person, named
+from moot.web import wire
+from moot.web.openapi import problems
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 SIGN_IN = "/api/sign-in"
 COOKIE = "moot"

@@ -1,6 +1,7 @@
 """What the event streams tell: the shape of every `data:` line, told apart by its `type`.
 
-Only describes: streams are made of what `moot.frames` and the routes say, and a test holds the two together.
+Only describes: streams are made of what `moot.board.frames` and the routes say, and a test holds the two
+together.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from moot.surfaces.web.wire import BriefBody, Payload, UsageOut
+from moot.web.wire import BriefBody, Payload, UsageOut
 
 
 class SessionStart(Payload):

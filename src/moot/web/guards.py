@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import MootError
-from moot.surfaces.web.door import PERSON, SIGN_IN, Door, came_by_tls
-from moot.surfaces.web.streams import ClientLeft
+from moot.web.door import PERSON, SIGN_IN, Door, came_by_tls
+from moot.web.streams import ClientLeft
 
 HEADERS = {
     "content-security-policy": (

@@ -14,10 +14,10 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from moot import __version__
-from moot.boards import Boards
+from moot.board.service import Boards
 from moot.errors import MootError
-from moot.surfaces.web import wire
-from moot.surfaces.web.openapi import PROBLEMS
+from moot.web import wire
+from moot.web.openapi import PROBLEMS
 
 PATIENCE_SECONDS = 2.0
 

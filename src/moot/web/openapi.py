@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from fastapi import FastAPI
 
-from moot.surfaces.web import events, wire
+from moot.web import events, wire
 
 Answers = dict[int | str, dict[str, Any]]
 

@@ -9,7 +9,7 @@ from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
-from moot.surfaces.web import reference
+from moot.web import reference
 
 PAGE = (Path(__file__).parent / "static").resolve()
 

@@ -11,12 +11,12 @@ from typing import Protocol
 import msgspec
 from pydantic.alias_generators import to_camel
 
-from moot.flows.board_events import Answer, Member
-from moot.flows.board_state import Advisor, BoardState, Step
-from moot.flows.flow import Spoken
-from moot.frames import usage
-from moot.personas import Persona
-from moot.surfaces.web import wire
+from moot.board.events import Answer, Member
+from moot.board.frames import usage
+from moot.board.state import Advisor, BoardState, Step
+from moot.core.flow import Spoken
+from moot.personas.library import Persona
+from moot.web import wire
 
 
 class Kept(Protocol):

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from moot.board.events import STOPPED
 from moot.errors import (
     AnswersExhausted,
     IllegalMove,
@@ -19,10 +20,9 @@ from moot.errors import (
     SessionMoved,
     UserMistake,
 )
-from moot.flows.board_events import STOPPED
-from moot.surfaces.web import wire
-from moot.surfaces.web.guards import HEADERS
-from moot.texts.faults import fault_of
+from moot.text.faults import fault_of
+from moot.web import wire
+from moot.web.guards import HEADERS
 
 _STATUS = {
     "RateLimited": 429,

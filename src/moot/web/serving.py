@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from moot.errors import ConfigInvalid
-from moot.surfaces.http_server import HttpServer, listen
-from moot.surfaces.web.app import create_app
-from moot.surfaces.web.guards import LOOPBACK
-from moot.surfaces.web.supervising import Supervised, supervise
+from moot.server.http import HttpServer, listen
+from moot.web.app import create_app
+from moot.web.guards import LOOPBACK
+from moot.web.supervising import Supervised, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from moot.application import Moot
-    from moot.engine import Work
+    from moot.app import Moot
+    from moot.server import Work
 
 MAX_OPEN_FILES = 65_536
 

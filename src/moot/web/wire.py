@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from moot.application import MAX_TITLE
-from moot.flows.board_events import (
+from moot.app import MAX_TITLE
+from moot.board.events import (
     MAX_ANSWER,
     MAX_ANSWERS,
     MAX_CHALLENGE,
@@ -21,9 +21,9 @@ from moot.flows.board_events import (
     MAX_MEMBERS,
     Mode,
 )
-from moot.flows.board_state import Step
-from moot.personas import Contribution
-from moot.texts.characters import strip_controls
+from moot.board.state import Step
+from moot.personas.library import Contribution
+from moot.text.characters import strip_controls
 
 MAX_CONTENT = 10_000
 

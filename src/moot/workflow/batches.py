@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from moot.conversation import PERSON
+from moot.brainstorm import checks
+from moot.brainstorm import text as words
+from moot.brainstorm.events import Part
+from moot.brainstorm.state import BRAINSTORMER
+from moot.core.conversation import PERSON
 from moot.errors import IllegalMove
-from moot.flows import brainstorm_checks as checks
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import Part
-from moot.flows.brainstorm_state import BRAINSTORMER
-from moot.flows.workflow_events import (
+from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
@@ -40,7 +40,7 @@ from moot.flows.workflow_events import (
     TaskSkipped,
     WorkspaceScouted,
 )
-from moot.flows.workflow_state import REASSESS_STEP, Phase, Stage, WorkflowState
+from moot.workflow.state import REASSESS_STEP, Phase, Stage, WorkflowState
 
 Building = (
     BatchBuilt

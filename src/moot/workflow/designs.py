@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from itertools import count
 
+from moot.analysis.item_meta import slug_of
 from moot.errors import FileDamaged, NotFound, UnsafePath
-from moot.workspace import writing
-from moot.workspace.item_meta import slug_of
-from moot.workspace.layout import Workspace
-from moot.workspace.paths import Root
+from moot.files import atomic
+from moot.files.layout import Workspace
+from moot.files.paths import Root
 
 LARGEST = 1_000_000
 _LONGEST_TITLE = 80
@@ -28,12 +28,12 @@ class Designs:
         """Writes it, unless it is there already. Returns its path, relative to the workspace."""
         stem = f"{date}-{slug_of(title[:_LONGEST_TITLE])}"
         # One lock for all of them, so that two processes cannot both find a name free.
-        with writing.locked(self._root.resolve(f"{self._folder}/.names")):
+        with atomic.locked(self._root.resolve(f"{self._folder}/.names")):
             for number in count(1):
                 name = f"{self._folder}/{stem}{'' if number == 1 else f'-{number}'}.md"
                 path = self._root.resolve(name)
                 if not path.exists():
-                    writing.write_atomic(path, text)
+                    atomic.write_atomic(path, text)
                     return name
                 if path.is_file() and path.read_bytes() == text.encode():
                     return name

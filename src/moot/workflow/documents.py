@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_state import BrainstormState
-from moot.flows.workflow_state import WorkflowState
+from moot.brainstorm import text as words
+from moot.brainstorm.state import BrainstormState
+from moot.workflow.state import WorkflowState
 
 BRIEF_LIMIT = 18_000
 """Characters of a planner's brief; a longer design is cut, and the document is named."""

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.flows.brainstorm_events import BrainstormEvent, Part
-from moot.flows.flow import Event, Spoken
+from moot.brainstorm.events import BrainstormEvent, Part
+from moot.core.flow import Event, Spoken
 
 MAX_REVISIONS = 2
 """How often a plan is revised by itself before the person is asked, unless `config` has a `maxRevisions`."""

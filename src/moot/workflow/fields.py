@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.flows.brainstorm_events import Approach, Level, Part, Request, Triage, Wish
-from moot.flows.workflow_events import Batch, Stash, Uncommitted, Verdict
+from moot.brainstorm.events import Approach, Level, Part, Request, Triage, Wish
+from moot.workflow.events import Batch, Stash, Uncommitted, Verdict
 
 
 class SavedFields(msgspec.Struct, rename="camel", kw_only=True):

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from moot.analysis.item_meta import slug_of
+from moot.changes import state_file
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
-from moot.workspace import change_state, writing
-from moot.workspace.documents import JsonDocument
-from moot.workspace.item_meta import slug_of
-from moot.workspace.layout import Workspace
-from moot.workspace.paths import Root, unlinked
-from moot.workspace.spelling import line_at
+from moot.files import atomic
+from moot.files.documents import JsonDocument
+from moot.files.layout import Workspace
+from moot.files.paths import Root, unlinked
+from moot.files.spelling import line_at
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -74,7 +75,7 @@ class SnapshotLog(Generic[S, E]):
         await asyncio.to_thread(self._append, event)
 
     def _read(self) -> list[E]:
-        text = writing.read(self._path)
+        text = atomic.read(self._path)
         self._known = text
         if text is None:
             return []
@@ -100,11 +101,11 @@ class SnapshotLog(Generic[S, E]):
             data.clear()
             data.update(changed)
 
-        with writing.locked(self._path):
-            if writing.read(self._path) != self._known:
+        with atomic.locked(self._path):
+            if atomic.read(self._path) != self._known:
                 raise SessionMoved(str(self._path))
             JsonDocument.update(self._path, change)
-            self._known = writing.read(self._path)
+            self._known = atomic.read(self._path)
         self._state = state
 
     def _as_written(self) -> Snapshot:
@@ -125,7 +126,7 @@ class Queue:
         return unlinked(self._real)
 
     def list(self) -> tuple[dict[str, Any], ...]:
-        text = writing.read(self._path)
+        text = atomic.read(self._path)
         if text is None:
             return ()
         return tuple(_plain(entry) for entry in self._entries(self._data(text), text))
@@ -162,13 +163,13 @@ class Queue:
         self._change(change)
 
     def _change(self, change: Callable[[Entries], None]) -> None:
-        with writing.locked(self._path):
-            text = writing.read(self._path)
+        with atomic.locked(self._path):
+            text = atomic.read(self._path)
             if text is not None and _is_list(text):
                 waiting = self._entries(self._data(text), text)
                 change(waiting)
                 listed = json.dumps(_plain(waiting), ensure_ascii=False, indent=2)
-                writing.write_atomic(self._path, f"{listed}\n")
+                atomic.write_atomic(self._path, f"{listed}\n")
                 return
 
             def changed(data: MutableMapping[str, Any]) -> None:
@@ -202,23 +203,23 @@ def put_away(workspace: Workspace, *, copy: bool = False) -> Path | None:
     free. A copy that is there already, to the letter, is not made again."""
     file = unlinked(workspace.workflow_file)
     folder = (workspace.archive / "workflows").relative_to(workspace.root).as_posix()
-    with writing.locked(file):
-        text = writing.read(file)
+    with atomic.locked(file):
+        text = atomic.read(file)
         if text is None:
             return None
-        stem = f"{change_state.now()[:10]}-{slug_of(_told(text))}"
+        stem = f"{state_file.now()[:10]}-{slug_of(_told(text))}"
         names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
         for place in map(Root(workspace.root).resolve, names):
-            if copy and place.is_file() and writing.read(place) == text:
+            if copy and place.is_file() and atomic.read(place) == text:
                 return place
             if not place.exists():
                 break
         place.parent.mkdir(parents=True, exist_ok=True)
         if copy:
-            writing.write_atomic(place, text)
+            atomic.write_atomic(place, text)
         else:
-            writing.disk.rename(file, place)
-            writing.disk.fsync_dir(place.parent)
+            atomic.disk.rename(file, place)
+            atomic.disk.fsync_dir(place.parent)
     return place
 
 

@@ -53,21 +53,11 @@ from typing import Any, get_args
 
 import msgspec
 
-from moot.errors import IllegalMove, InvalidInput
-from moot.flows import brainstorm, workflow_menu
-from moot.flows import brainstorm_checks as checks
-from moot.flows import workflow_batches as batches
-from moot.flows.brainstorm_events import (
-    BrainstormEvent,
-    Consulted,
-    GoneBack,
-    Part,
-    RequestWithdrawn,
-    ScoutReported,
-)
-from moot.flows.brainstorm_replies import event_of
-from moot.flows.brainstorm_state import BrainstormState
-from moot.flows.flow import (
+from moot.brainstorm import checks, flow
+from moot.brainstorm.events import BrainstormEvent, Consulted, GoneBack, Part, RequestWithdrawn, ScoutReported
+from moot.brainstorm.replies import event_of
+from moot.brainstorm.state import BrainstormState
+from moot.core.flow import (
     AskPerson,
     CarriedOut,
     CarryOut,
@@ -81,7 +71,10 @@ from moot.flows.flow import (
     Outcome,
     PersonAnswered,
 )
-from moot.flows.workflow_events import (
+from moot.errors import IllegalMove, InvalidInput
+from moot.text.shortening import shortened
+from moot.workflow import batches, menu
+from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
@@ -128,13 +121,12 @@ from moot.flows.workflow_events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.flows.workflow_snapshot import state_of
-from moot.flows.workflow_state import Phase, Stage, WorkflowState
-from moot.texts.shortening import shortened
+from moot.workflow.snapshot import state_of
+from moot.workflow.state import Phase, Stage, WorkflowState
 
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
-SCOUT = brainstorm.SCOUT
+SCOUT = flow.SCOUT
 CHECK, STASH, BRANCH, QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
     f"workflow/{what}"
     for what in (
@@ -292,7 +284,7 @@ def _cost(event: WorkflowEvent) -> float:
 def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
     if state.failure is not None and state.phase is not Phase.BRAINSTORM:
         raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
-    talk = brainstorm.advance(state.brainstorm, event)
+    talk = flow.advance(state.brainstorm, event)
     state = replace(state, brainstorm=talk, failure=None)
     if not talk.finished:
         return state
@@ -382,16 +374,16 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
         return (CarryOut(_WORK[stage], occasion),)
     if stage is Stage.REASSESSING:
         return (DraftReply(REASSESS, occasion),)
-    if stage is Stage.BRAINSTORMING and (wanted := brainstorm.pending(state.brainstorm, occasion)):
+    if stage is Stage.BRAINSTORMING and (wanted := flow.pending(state.brainstorm, occasion)):
         return wanted
-    asked = workflow_menu.ask(state, occasion)
+    asked = menu.ask(state, occasion)
     return () if asked is None else (asked,)
 
 
 def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
     match effect, outcome:
         case AskPerson(), PersonAnswered(text):
-            return workflow_menu.answered(state, text.strip())
+            return menu.answered(state, text.strip())
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, shortened(message), shortened(raw))
         case CarryOut("workflow/stash" | "workflow/branch"), NotCarriedOut(_, message):

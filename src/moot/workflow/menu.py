@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moot.flows import brainstorm_menu, menus
-from moot.flows import brainstorm_words as words
-from moot.flows.brainstorm_events import GoneBack, RequestWithdrawn
-from moot.flows.brainstorm_state import Situation
-from moot.flows.flow import AskPerson, Option
-from moot.flows.workflow_events import (
+from moot.brainstorm import menu
+from moot.brainstorm import text as words
+from moot.brainstorm.events import GoneBack, RequestWithdrawn
+from moot.brainstorm.state import Situation
+from moot.core import menus
+from moot.core.flow import AskPerson, Option
+from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
@@ -34,7 +35,7 @@ from moot.flows.workflow_events import (
     UncommittedAccepted,
     WorkflowEvent,
 )
-from moot.flows.workflow_state import Phase, Stage, WorkflowState
+from moot.workflow.state import Phase, Stage, WorkflowState
 
 INTERRUPTED = "Interrupted"
 """The kind of a failure that was the person's own wish."""
@@ -46,7 +47,7 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
     """Nothing, while it is somebody else's turn, or nobody's."""
     match state.stage:
         case Stage.BRAINSTORMING:
-            asked = brainstorm_menu.ask(state.brainstorm, occasion)
+            asked = menu.ask(state.brainstorm, occasion)
             return None if asked is None else replace(asked, options=(*asked.options, STOP))
         case Stage.AT_UNCOMMITTED:
             return AskPerson("uncommitted", _at_uncommitted(state), occasion, options(state))
@@ -170,7 +171,7 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
     if stage is not Stage.FINISHED and text.casefold() in ("x", "stop"):
         return Stopped()
     if stage is Stage.BRAINSTORMING:
-        return brainstorm_menu.answered(state.brainstorm, text, (STOP,))
+        return menu.answered(state.brainstorm, text, (STOP,))
     if stage in (Stage.ADJUSTING, Stage.COMMENTING):
         return _written(stage, text)
     key, rest = menus.chosen(options(state), text)

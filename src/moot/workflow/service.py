@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moot.consulting import Company
+from moot.brainstorm.consultation import Company
+from moot.brainstorm.prompts import DRAFTS
+from moot.changes import state_file
+from moot.core.model_effects import Prompts, on_account
+from moot.core.runner import Runner
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
-from moot.flows.workflow import WORKFLOW
-from moot.flows.workflow_events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
-from moot.flows.workflow_papers import title_of
-from moot.flows.workflow_snapshot import brings, restored, snapshot
-from moot.flows.workflow_state import WorkflowState
-from moot.gateway.names import ModelName, Speaker, parse
-from moot.prompting.brainstorm import DRAFTS
-from moot.runner import Runner
-from moot.speaking import Prompts, on_account
-from moot.workflow_work import WorkflowWork, first_waiting
-from moot.workspace import change_state
-from moot.workspace.claim import claimed, enter_in_time
-from moot.workspace.workflows import Queue, SnapshotLog, entry_id, put_away
+from moot.files.lock import claimed, enter_in_time
+from moot.llm.names import ModelName, Speaker, parse
+from moot.workflow.documents import title_of
+from moot.workflow.events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
+from moot.workflow.files import Queue, SnapshotLog, entry_id, put_away
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.snapshot import brings, restored, snapshot
+from moot.workflow.state import WorkflowState
+from moot.workflow.tasks import WorkflowWork, first_waiting
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 MAX_IDEA = 20_000
 
@@ -150,7 +150,7 @@ class Workflows:
     def _opening(self, idea: str, model: ModelName) -> WorkflowOpened:
         settings = self._moot.config.both
         config = {"model": str(model), "maxRevisions": settings.workflow.max_rounds - 1}
-        return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, change_state.now(), config)
+        return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, state_file.now(), config)
 
     def _log(self) -> SnapshotLog[WorkflowState, WorkflowEvent]:
         return SnapshotLog(

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moot.conversation import PERSON, Conversation, Entry
+from moot.brainstorm.events import Part, Question, Section
+from moot.brainstorm.replies import DISCUSS
+from moot.brainstorm.state import BrainstormState, Step
+from moot.core.conversation import PERSON, Conversation, Entry
 from moot.errors import InvalidInput
-from moot.flows.brainstorm_events import Part, Question, Section
-from moot.flows.brainstorm_replies import DISCUSS
-from moot.flows.brainstorm_state import BrainstormState, Step
-from moot.flows.workflow_events import AttemptFailed, Batch, NextBegun, Restored, WorkflowEvent
-from moot.flows.workflow_file import (
+from moot.text.faults import msgspec_fault
+from moot.workflow.events import AttemptFailed, Batch, NextBegun, Restored, WorkflowEvent
+from moot.workflow.fields import (
     ALWAYS,
     SavedFailure,
     SavedFields,
@@ -30,8 +31,7 @@ from moot.flows.workflow_file import (
     SavedTalk,
     SavedWorkflow,
 )
-from moot.flows.workflow_state import Phase, WorkflowState
-from moot.texts.faults import msgspec_fault
+from moot.workflow.state import Phase, WorkflowState
 
 Saved = Mapping[str, Any]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.flows.brainstorm_events import Part
-from moot.flows.brainstorm_state import BrainstormState
-from moot.flows.workflow_events import MAX_REVISIONS, AttemptFailed, Batch, Stash, Uncommitted, Verdict
+from moot.brainstorm.events import Part
+from moot.brainstorm.state import BrainstormState
+from moot.workflow.events import MAX_REVISIONS, AttemptFailed, Batch, Stash, Uncommitted, Verdict
 
 REASSESS_STEP = "reassess"
 """Where in the conversation a reassessment is talked about."""

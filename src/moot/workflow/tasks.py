@@ -15,10 +15,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from moot import approval
-from moot.challenging import Challenging
-from moot.changes import Changes
-from moot.consulting import Company, Consultation, Consulting, Matter
+from moot.brainstorm.consultation import Company, Consultation, Consulting, Matter
+from moot.changes import approval, review_block, state_file, tasks
+from moot.changes.challenge import Challenging
+from moot.changes.folder import ChangeFolder
+from moot.changes.implement import Built, Implementing, Retry
+from moot.changes.phases import Phase
+from moot.changes.review_block import Severity
+from moot.changes.service import Changes
+from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
 from moot.errors import (
     AlreadyThere,
     AnswersExhausted,
@@ -29,24 +34,18 @@ from moot.errors import (
     UserMistake,
     WorkspaceDamaged,
 )
-from moot.flows import workflow_papers as papers
-from moot.flows.change import Phase
-from moot.flows.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
-from moot.flows.workflow_snapshot import queue_change
-from moot.flows.workflow_state import WorkflowState
-from moot.gateway.names import ModelName
-from moot.implementing import Built, Implementing, Retry
-from moot.scouting import scout
-from moot.texts import review_block, tasks
-from moot.texts.review_block import Severity
-from moot.texts.shortening import shortened
-from moot.workspace import change_state, git, uncommitted
-from moot.workspace.changes import ChangeFolder
-from moot.workspace.designs import Designs
-from moot.workspace.workflows import Queue, entry_id, put_away
+from moot.llm.names import ModelName
+from moot.repo import git, uncommitted
+from moot.repo.report import scout
+from moot.text.shortening import shortened
+from moot.workflow import documents as papers
+from moot.workflow.designs import Designs
+from moot.workflow.files import Queue, entry_id, put_away
+from moot.workflow.snapshot import queue_change
+from moot.workflow.state import WorkflowState
 
 if TYPE_CHECKING:
-    from moot.application import Moot
+    from moot.app import Moot
 
 Value = Mapping[str, Any]
 
@@ -286,7 +285,7 @@ def _consulted(consultation: Consultation) -> Value:
 def _day(started_at: str | float) -> str:
     """Other tools write the time as a number, of seconds or milliseconds; a queued workflow has none yet."""
     if isinstance(started_at, str):
-        return started_at[:10] or change_state.now()[:10]
+        return started_at[:10] or state_file.now()[:10]
     seconds = started_at / 1000 if started_at > 1e11 else started_at
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 

@@ -1,7 +1,7 @@
 """The embedded model: llama.cpp in this process, so that moot speaks on a machine without a key.
 
 It knows the engine, its threads and its wire format. It refuses to know where weights come from
-(gateway/weights.py), retries, prices, and what a reply is for. Make one `LocalProvider` per process: it
+(llm/embedded/weights.py), retries, prices, and what a reply is for. Make one `LocalProvider` per process: it
 holds the weights in memory.
 """
 
@@ -19,8 +19,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from moot.errors import NoLocalModel, ProviderFailed, RequestRejected, StreamBroken
-from moot.gateway.grammar import Grammar
-from moot.gateway.protocol import (
+from moot.llm.embedded.grammar import Grammar
+from moot.llm.embedded.small_model import (
+    OPENERS,
+    SAMPLING,
+    SHORT_ENDING,
+    anchor,
+    first_sentence,
+    has_sentence,
+    is_garbled,
+    is_sensible,
+    plain,
+    short_messages,
+)
+from moot.llm.embedded.weights import Weights, check
+from moot.llm.protocol import (
     Call,
     Hear,
     Message,
@@ -33,19 +46,6 @@ from moot.gateway.protocol import (
     UserSaid,
     deaf,
 )
-from moot.gateway.tiny import (
-    OPENERS,
-    SAMPLING,
-    SHORT_ENDING,
-    anchor,
-    first_sentence,
-    has_sentence,
-    is_garbled,
-    is_sensible,
-    plain,
-    short_messages,
-)
-from moot.gateway.weights import Weights, check
 
 if TYPE_CHECKING:
     import xllamacpp  # type: ignore[import-untyped]

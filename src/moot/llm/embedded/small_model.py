@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moot.gateway.protocol import Call, Message, UserSaid
+from moot.llm.protocol import Call, Message, UserSaid
 
 OPENERS = (
     "The strongest reason to do it is that",
