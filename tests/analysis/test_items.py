@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from moot.analysis.item_meta import Elaboration, ItemMeta, is_same_title, slug_of, slugs_of
 from moot.analysis.items import ItemFolder, ItemFolders
-from moot.changes import state_file
 from moot.errors import AlreadyThere, FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files.layout import Workspace
 from moot.repo import search
 
@@ -91,7 +90,7 @@ class Fast(atomic.Disk):
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic, "disk", Fast())
-    monkeypatch.setattr(state_file, "now", lambda: NOON)
+    monkeypatch.setattr(timestamps, "now", lambda: NOON)
     monkeypatch.setattr(search, "fingerprint", lambda _root: "abc123")
 
 

@@ -47,7 +47,7 @@ from moot.board.events import (
     RecordRequested,
     Tension,
 )
-from moot.board.flow import BOARD, TRANSITIONS, ask_again, check_text, go_on, stop
+from moot.board.flow import BOARD, TRANSITIONS, ask_again, go_on, stop
 from moot.board.state import BoardState, Exchange, Step
 from moot.core.flow import (
     AskPerson,
@@ -63,6 +63,7 @@ from moot.core.flow import (
     PersonaSpoke,
     Spoken,
 )
+from moot.core.input import check_text
 from moot.errors import IllegalMove, InvalidInput, NotNow
 from moot.text.characters import strip_controls
 

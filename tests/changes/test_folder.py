@@ -38,7 +38,7 @@ from moot.errors import (
     ReviewNotTaken,
     UnsafePath,
 )
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files.folder import TextFolder
 from moot.files.layout import Workspace
 from tests.support.changes import reviewed
@@ -97,7 +97,7 @@ OBJECTION = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No rollback"),
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def set_to(time: str) -> None:
-        monkeypatch.setattr(state_file, "now", lambda: time)
+        monkeypatch.setattr(timestamps, "now", lambda: time)
 
     set_to(NOON)
     return set_to

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from moot.agents.coding import Order
 from moot.agents.protocol import Job, Outcome, Progress
 from moot.app import Moot
-from moot.changes import approval, challenge, implement, review_block, state_file
+from moot.changes import approval, challenge, implement, review_block
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Implementing
@@ -32,7 +32,7 @@ from moot.changes.review_shapes import IssueGiven
 from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes, Proposal, Standing
 from moot.errors import MootError, ProviderDown
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.llm.messages import ToolFault
 from tests.changes.test_proposal import drafts, specs
 from tests.support.change import PROPOSAL, SPEC, TASKS
@@ -96,7 +96,7 @@ class Given:
     summary: str
 
     def append_to(self, ledger: Ledger, run: str) -> None:
-        tools = ReviewTools(ledger.folder, ledger.root, state_file.now, silent, run)
+        tools = ReviewTools(ledger.folder, ledger.root, timestamps.now, silent, run)
         tools.give()
         ledger.append(
             self.verdict,

@@ -17,12 +17,11 @@ from typing import Any
 
 import pytest
 
-from moot.changes import state_file
 from moot.cli.answers import ScriptedPerson
 from moot.cli.main import app
 from moot.core.flow import AskPerson
 from moot.core.runner import Left, Runner
-from moot.files import atomic, json_text
+from moot.files import atomic, json_text, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.json_text import JsonText
 from moot.processes import git_settings
@@ -584,7 +583,7 @@ def test_whatever_a_kill_leaves_is_resumed_identically_and_not_paid_twice(
     brain.verdicts = ["NEEDS_REVISION"]
     brain.plan = {**DRAFT, "tasks": ["Do it"]}
     hurried(monkeypatch)
-    monkeypatch.setattr(state_file, "now", lambda: STAMP)
+    monkeypatch.setattr(timestamps, "now", lambda: STAMP)
     monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
     (tmp_path / "whole").mkdir()
     shop = Shop(tmp_path / "whole", stub)

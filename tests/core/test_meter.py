@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
 
 from moot.agents.coding import Order, Worked
-from moot.agents.metered import MeteredCoder, MeteredReviewer
 from moot.agents.protocol import Job, Outcome, Progress
 from moot.app import Moot, Options, opened
+from moot.changes.metered_agents import MeteredCoder, MeteredReviewer
 from moot.config import Config, Limits, Price, Settings
 from moot.core import meter
 from moot.core.meter import Meter

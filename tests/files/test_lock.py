@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 
 from moot.agents.process import run
-from moot.changes import state_file
 from moot.changes.folder import ChangeFolders
 from moot.errors import Busy, NotFound, StillEnding
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files import lock as claim
 from moot.files.layout import Workspace
 from moot.files.lock import claimed, claimed_in_time
@@ -346,5 +345,5 @@ def test_there_is_no_claim_on_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_clock_says_utc_with_seconds() -> None:
-    assert len(state_file.now()) == len("2026-11-15T12:01:07Z")
-    assert state_file.now().endswith("Z")
+    assert len(timestamps.now()) == len("2026-11-15T12:01:07Z")
+    assert timestamps.now().endswith("Z")

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from moot.analysis.events import Voice
-from moot.analysis.tasks import as_speaker
 from moot.board.events import Member
 from moot.personas.library import SHIPPED, load_library, scaffold
 from moot.roundtable.events import Speaker
+from moot.roundtable.panel import as_speaker
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.command import environment, moot

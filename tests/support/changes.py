@@ -18,7 +18,7 @@ from moot.changes.folder import ChangeFolder
 from moot.changes.review_block import Review
 from moot.changes.review_shapes import IssueGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.llm.metering import UNMETERED
 from moot.llm.model import Model
 from moot.llm.names import ModelName
@@ -88,7 +88,7 @@ class FakeReviewer:
         del progress
         self.asked(job)
         folder = ChangeFolder(job.change_id, job.folder)
-        tools = ReviewTools(folder, job.workspace_root, state_file.now, silent, job.run)
+        tools = ReviewTools(folder, job.workspace_root, timestamps.now, silent, job.run)
         tools.give()
         tools.append_review(self.verdict, list(self.issues), self.summary)
         return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")

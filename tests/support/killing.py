@@ -22,7 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from moot.agents.coding import Order
-from moot.changes import approval, challenge, implement, review_block, service, state_file, tasks
+from moot.changes import approval, challenge, implement, review_block, service, tasks
 from moot.changes import folder as folders
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
@@ -30,7 +30,7 @@ from moot.changes.implement import Implementing
 from moot.changes.review_block import Issue, Review, Severity, Verdict
 from moot.changes.service import Changes
 from moot.errors import AlreadyThere, IllegalMove, NotFound
-from moot.files import atomic, json_text
+from moot.files import atomic, json_text, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.json_text import JsonText
 from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
@@ -114,7 +114,7 @@ ids = Ids()
 
 def begin() -> None:
     """The same run twice writes the same bytes. STATE.yaml is JSON: YAML, too, and read much faster."""
-    vars(state_file)["now"] = lambda: STAMP
+    vars(timestamps)["now"] = lambda: STAMP
     vars(folders)["uuid"] = ids
     call = service.call
     vars(service)["call"] = lambda step, reply: call(step, replace(reply, duration_ms=7))

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from moot.analysis.depth import Depth
-from moot.core.conversation import shown_as
 from moot.core.flow import Event, Spoken
+from moot.personas.display import shown_as
 from moot.roundtable.events import RoundtableEvent
 
 MAX_ANSWER = 20_000

@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 from moot.analysis import item_meta
 from moot.analysis.item_meta import Data, Elaboration, ItemMeta, Status
-from moot.changes import state_file
 from moot.changes.state_file import Unfit
 from moot.core.logs import FileLog
 from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files.documents import JsonDocument
 from moot.files.folder import TextFolder
 from moot.files.layout import Workspace
@@ -71,7 +70,7 @@ class ItemFolder:
 
         def changed(data: Data) -> None:
             if text is None:
-                item_meta.begin(data, self.slug, state_file.now())
+                item_meta.begin(data, self.slug, timestamps.now())
             else:
                 self._understood(data, text)
             try:

@@ -29,13 +29,12 @@ from moot.personas.library import Panel, Persona
 from moot.repo import listing
 from moot.repo import scan as scanning
 from moot.roundtable import insights
+from moot.roundtable.panel import DEFAULT_TURNS, PANEL, as_speaker
 
 if TYPE_CHECKING:
     from moot.analysis.steps import Steps
     from moot.app import Moot
 
-PANEL = "roundtable"
-DEFAULT_TURNS = 10
 _MATERIAL_LIMIT = 20_000
 _NOT_RECORDED = (
     "Elaboration completed successfully but I could not save the elaboration record to meta.json. "
@@ -300,16 +299,3 @@ def _lead(panel: Panel, members: tuple[Persona, ...], phase: str) -> tuple[str, 
         return leads[phase], ""
     first = members[0]
     return first.id, f"nobody is named to lead {phase}, so {first.name} does"
-
-
-def as_speaker(persona: Persona) -> Mapping[str, Any]:
-    return {
-        "id": persona.id,
-        "name": persona.name,
-        "first_name": persona.name.split()[0],
-        "role": persona.role,
-        "short_role": persona.short_role,
-        "lens": persona.voice.lens,
-        "forbidden_words": list(persona.voice.forbidden.words),
-        "origin": persona.origin,
-    }

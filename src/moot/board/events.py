@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from moot.core.conversation import shown_as
 from moot.core.flow import Event, Spoken
+from moot.personas.display import shown_as
 
 MAX_DECISION = 5_000
 MAX_CHALLENGE = 2_000

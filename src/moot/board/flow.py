@@ -63,6 +63,7 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
 )
+from moot.core.input import check_fits, check_text
 from moot.errors import IllegalMove, InvalidInput, NotNow
 
 QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "board/challenge", "board/brief"
@@ -245,26 +246,12 @@ def _known(member: Member) -> Member:
     return member
 
 
-def check_text(field: str, text: str, most: int) -> None:
-    """A text of exactly the limit passes."""
-    if not text.strip():
-        raise InvalidInput(field, "is empty")
-    _check_fits(field, text, most)
-
-
-def _check_fits(field: str, text: str, most: int) -> None:
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidInput(field, "contains bytes that are no UTF-8 text")
-    if len(text) > most:
-        raise InvalidInput(field, f"has {len(text):,} characters; at most {most:,} are taken")
-
-
 def _check_answers(answers: tuple[Answer, ...]) -> None:
     if len(answers) > MAX_ANSWERS:
         raise InvalidInput("answers", f"has {len(answers)} items; at most {MAX_ANSWERS} are taken")
     for number, answer in enumerate(answers):
-        _check_fits(f"answers[{number}].question", answer.question, MAX_ANSWER)
-        _check_fits(f"answers[{number}].answer", answer.answer, MAX_ANSWER)
+        check_fits(f"answers[{number}].question", answer.question, MAX_ANSWER)
+        check_fits(f"answers[{number}].answer", answer.answer, MAX_ANSWER)
 
 
 def _check_challenge(advisor: Advisor, text: str) -> None:
@@ -280,7 +267,7 @@ def _check_challenge(advisor: Advisor, text: str) -> None:
 
 
 def _check_record_file(file: str) -> None:
-    _check_fits("file", file, MAX_FILE_NAME)
+    check_fits("file", file, MAX_FILE_NAME)
     if not file.lower().endswith(RECORD_ENDINGS):
         raise InvalidInput("file", f"{file!r} must end in {', '.join(RECORD_ENDINGS)}")
 

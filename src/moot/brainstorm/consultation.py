@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moot.analysis.tasks import DEFAULT_TURNS, PANEL, as_speaker
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import called_board, heard_board, is_tiny, known
@@ -28,6 +27,7 @@ from moot.llm.names import ModelName
 from moot.roundtable import insights, prompts
 from moot.roundtable.events import RoundtableEvent, RoundtableOpened
 from moot.roundtable.flow import ROUNDTABLE
+from moot.roundtable.panel import DEFAULT_TURNS, PANEL, as_speaker
 from moot.roundtable.state import RoundtableState
 
 if TYPE_CHECKING:

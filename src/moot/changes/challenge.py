@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from moot.agents import find
-from moot.agents.metered import MeteredReviewer
 from moot.agents.protocol import Job, Outcome, Reviewer, Tokens
 from moot.changes import approval, findings, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
+from moot.changes.metered_agents import MeteredReviewer
 from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
 from moot.changes.review_block import Review, Severity, Verdict
@@ -36,6 +36,7 @@ from moot.errors import (
     ReviewerCrashed,
     ReviewerMissing,
 )
+from moot.files import timestamps
 from moot.files.lock import claimed_in_time
 from moot.llm import names, prices
 from moot.llm.messages import Usage
@@ -269,7 +270,7 @@ class Challenging:
         root = self._moot.workspace.root
         dismissed = _dismissed(folder)
         return ModelReviewer(
-            model, lambda run: ReviewTools(folder, root, state_file.now, tell, run), dismissed
+            model, lambda run: ReviewTools(folder, root, timestamps.now, tell, run), dismissed
         )
 
     # -- the loop ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from moot.changes.review_block import Issue, Verdict
 from moot.changes.service import Changes, Tell
 from moot.changes.state_file import PERSON, Data, Dismissal, RecordedReview
 from moot.errors import DecisionNotPossible, InvalidInput
+from moot.files import timestamps
 from moot.files.lock import claimed
 
 LONGEST_REASON = 2_000
@@ -133,7 +134,7 @@ class Deciding:
 
 
 def _abandoned(data: Data, phase: Phase, because: str) -> None:
-    data["abandoned"] = {"because": because, "at": state_file.now()}
+    data["abandoned"] = {"because": because, "at": timestamps.now()}
     state_file.end_run(data)
     data.update(phase=str(phase), last_action="abandon")
 

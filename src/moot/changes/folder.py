@@ -22,7 +22,7 @@ from moot.changes import review_block, reviewed, state_file
 from moot.changes.review_block import Block, Review
 from moot.changes.state_file import Call, ChangeState, Checksum, Data, RecordedReview, Run, Unfit, Validation
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
-from moot.files import atomic, frozen
+from moot.files import atomic, frozen, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.folder import TextFolder
 from moot.files.layout import Workspace
@@ -233,7 +233,7 @@ class ChangeFolder:
         """What STATE.yaml says; without one, the state of a new change."""
         text = self._files.read(STATE)
         if text is None:
-            at = state_file.now()
+            at = timestamps.now()
             return ChangeState(self.id, created_at=at, updated_at=at, reviews=())
         return _understand(text, self.path / STATE, self.id)
 
@@ -242,7 +242,7 @@ class ChangeFolder:
         path = self._files.place(STATE)
 
         def changed(data: Data) -> None:
-            at = state_file.now()
+            at = timestamps.now()
             if text is None:
                 state_file.begin(data, self.id, at)
             else:
@@ -270,7 +270,7 @@ class ChangeFolder:
         texts = {name: self._files.read(name) for name in files}
 
         def noted(data: Data) -> None:
-            at = state_file.now()
+            at = timestamps.now()
             for name, text in texts.items():
                 if text is not None:
                     state_file.note_checksum(data, name, Checksum(state_file.text_hash(text), at))
@@ -333,7 +333,7 @@ class ChangeFolders:
         """Moves the folder to `moot/archive/<date>-<id>`, with a number behind it where that is taken."""
         if not folder.path.is_dir():
             raise NotFound("change", folder.id)
-        name = f"{state_file.now()[:10]}-{folder.id}"
+        name = f"{timestamps.now()[:10]}-{folder.id}"
         target = self._archive_place(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         for number in itertools.count(2):

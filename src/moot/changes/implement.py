@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from moot.agents.coding import Coder, Order, find_coder
-from moot.agents.metered import MeteredCoder
 from moot.agents.process import Ended, run
 from moot.changes import approval, prompts, tasks
 from moot.changes.folder import TASKS, ChangeFolder
+from moot.changes.metered_agents import MeteredCoder
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.service import Changes, Tell
 from moot.changes.state_file import Call

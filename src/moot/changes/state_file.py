@@ -13,7 +13,6 @@ import hashlib
 import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
@@ -21,6 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 from moot.changes import review_block
 from moot.changes.review_block import Verdict
 from moot.errors import InvalidInput
+from moot.files import timestamps
 from moot.files.frontmatter import LINE_BREAK
 from moot.text.faults import fault_of, field_of
 
@@ -32,11 +32,6 @@ _KNOWN_MAJOR = 2
 _COST_DIGITS = 10
 
 Data = MutableMapping[str, Any]
-
-
-def now() -> str:
-    """The one clock of the files of a change."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Unfit(Exception):
@@ -276,12 +271,12 @@ def begin(data: Data, change_id: str, at: str) -> None:
 
 def note_call(data: Data, call: Call) -> None:
     telemetry = _opened(data, "telemetry")
-    _add(telemetry, "calls", asdict(replace(call, timestamp=call.timestamp or now())))
+    _add(telemetry, "calls", asdict(replace(call, timestamp=call.timestamp or timestamps.now())))
     _opened(telemetry, "totals").update(asdict(read(data, "").totals))
 
 
 def note_validation(data: Data, validation: Validation) -> None:
-    _add(data, "validations", asdict(replace(validation, timestamp=validation.timestamp or now())))
+    _add(data, "validations", asdict(replace(validation, timestamp=validation.timestamp or timestamps.now())))
 
 
 def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
@@ -290,7 +285,7 @@ def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
 
 def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
-    entry = asdict(replace(review, at=review.at or now())) | {"verdict": str(review.verdict)}
+    entry = asdict(replace(review, at=review.at or timestamps.now())) | {"verdict": str(review.verdict)}
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
 
@@ -310,7 +305,7 @@ def note_model(data: Data, run: str, model: str) -> None:
 
 
 def note_run(data: Data, run: Run) -> None:
-    data["run"] = asdict(replace(run, at=run.at or now()))
+    data["run"] = asdict(replace(run, at=run.at or timestamps.now()))
 
 
 def end_run(data: Data) -> None:
@@ -319,11 +314,11 @@ def end_run(data: Data) -> None:
 
 def withdraw_last_review(data: Data) -> None:
     if data.get("reviews"):
-        data["reviews"][-1]["withdrawn"] = now()
+        data["reviews"][-1]["withdrawn"] = timestamps.now()
 
 
 def note_dismissal(data: Data, dismissal: Dismissal) -> None:
-    _add(data, "dismissed", asdict(replace(dismissal, at=dismissal.at or now())))
+    _add(data, "dismissed", asdict(replace(dismissal, at=dismissal.at or timestamps.now())))
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:

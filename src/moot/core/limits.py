@@ -11,21 +11,27 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from moot.config import Limits
 from moot.core.flow import ModelEffect, Outcome
 from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached, StoreFailed
 from moot.llm.names import parse
-from moot.server.sharing import Sharing
 
 TRY_AGAIN_SECONDS = 5.0
 _LOOK_AGAIN_SECONDS = 1.0
 
 
+class SharedSlots(Protocol):
+    """Calls to a provider that are counted over all processes."""
+
+    async def take_slot(self, provider: str, most: int) -> bool: ...
+    async def give_back_slot(self, provider: str) -> None: ...
+
+
 class Caps:
-    def __init__(self, limits: Limits, sharing: Sharing | None) -> None:
+    def __init__(self, limits: Limits, sharing: SharedSlots | None) -> None:
         self._limits = limits
         self._sharing = sharing
         self.taken: Counter[str] = Counter()

@@ -23,9 +23,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from moot.changes import state_file
 from moot.errors import Busy, MootError, NotFound, StillEnding
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files.paths import Root
 from moot.processes import inheriting
 
@@ -137,7 +136,7 @@ def _lock(inside: int, stack: ExitStack) -> int | None:
 
 
 def _say_who(folder: Path, doing: str) -> None:
-    holder = {"doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": state_file.now()}
+    holder = {"doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": timestamps.now()}
     # A name that a killed holder has left behind, or a link that lies in wait, goes first.
     (folder / _HOLDER).unlink(missing_ok=True)
     atomic.write_atomic(folder / _HOLDER, json.dumps(holder) + "\n")

@@ -23,8 +23,8 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from moot.core.conversation import shown_as
 from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
+from moot.personas.display import shown_as
 from moot.personas.files import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
 from moot.text.forbidden_words import words_used
 

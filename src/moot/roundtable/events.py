@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from moot.core.conversation import shown_as
 from moot.core.flow import Event, Spoken
+from moot.personas.display import shown_as
 from moot.roundtable.insights import Synthesis
 
 MAX_INPUT = 5_000

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moot.board.flow import check_text
 from moot.core.flow import Event, Flow
+from moot.core.input import check_text
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable import lines
 from moot.roundtable.effects import pending, record

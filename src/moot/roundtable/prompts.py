@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from moot.analysis.state import AnalysisState
 from moot.llm.messages import Message, ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
 from moot.roundtable.state import USER, RoundtableState
 
-Seated = AnalysisState | RoundtableState
-"""A roundtable runs as a part of an analysis, or alone."""
+
+class Hosting(Protocol):
+    """A session that a roundtable may be a part of."""
+
+    @property
+    def roundtable(self) -> RoundtableState | None: ...
+
+
+Seated = Hosting | RoundtableState
+"""A roundtable runs as a part of something, or alone."""
 
 CONTRIBUTION_TOKENS, FRAMING_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048
 _MATERIAL_LIMIT = 12_000

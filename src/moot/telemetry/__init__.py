@@ -15,8 +15,6 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from moot.llm.messages import Reply
-
 CLOSING_SECONDS = 3.0
 """How long the last figures may take to leave: a collector that is away keeps no server from ending."""
 
@@ -30,6 +28,24 @@ class _Timed:
     failure: str | None = field(default=None, init=False)
 
 
+class _Usage(Protocol):
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+
+
+class _Reply(Protocol):
+    """What is reported of a reply."""
+
+    @property
+    def usage(self) -> _Usage: ...
+    @property
+    def first_text_ms(self) -> int | None: ...
+    @property
+    def cost_usd(self) -> float | None: ...
+
+
 @dataclass(slots=True)
 class ModelCall(_Timed):
     """One reply of a model, from the first request to the last token."""
@@ -37,7 +53,7 @@ class ModelCall(_Timed):
     provider: str
     model: str
     typed: bool
-    reply: Reply | None = None
+    reply: _Reply | None = None
     retries: int = 0
 
 

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from moot.analysis.item_meta import slug_of
-from moot.changes import state_file
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
-from moot.files import atomic
+from moot.files import atomic, timestamps
 from moot.files.documents import JsonDocument
 from moot.files.layout import Workspace
 from moot.files.paths import Root, unlinked
@@ -207,7 +206,7 @@ def put_away(workspace: Workspace, *, copy: bool = False) -> Path | None:
         text = atomic.read(file)
         if text is None:
             return None
-        stem = f"{state_file.now()[:10]}-{slug_of(_told(text))}"
+        stem = f"{timestamps.now()[:10]}-{slug_of(_told(text))}"
         names = (f"{folder}/{stem}{'' if n == 1 else f'-{n}'}.json" for n in itertools.count(1))
         for place in map(Root(workspace.root).resolve, names):
             if copy and place.is_file() and atomic.read(place) == text:

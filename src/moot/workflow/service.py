@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from moot.brainstorm.consultation import Company
 from moot.brainstorm.prompts import DRAFTS
-from moot.changes import state_file
 from moot.core.model_effects import Prompts, on_account
 from moot.core.runner import Runner
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
+from moot.files import timestamps
 from moot.files.lock import claimed, enter_in_time
 from moot.llm.names import ModelName, Speaker, parse
 from moot.workflow.documents import title_of
@@ -150,7 +150,7 @@ class Workflows:
     def _opening(self, idea: str, model: ModelName) -> WorkflowOpened:
         settings = self._moot.config.both
         config = {"model": str(model), "maxRevisions": settings.workflow.max_rounds - 1}
-        return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, state_file.now(), config)
+        return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, timestamps.now(), config)
 
     def _log(self) -> SnapshotLog[WorkflowState, WorkflowEvent]:
         return SnapshotLog(

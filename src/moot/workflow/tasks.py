@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from moot.brainstorm.consultation import Company, Consultation, Consulting, Matter
-from moot.changes import approval, review_block, state_file, tasks
+from moot.changes import approval, review_block, tasks
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Built, Implementing, Retry
@@ -34,6 +34,7 @@ from moot.errors import (
     UserMistake,
     WorkspaceDamaged,
 )
+from moot.files import timestamps
 from moot.llm.names import ModelName
 from moot.repo import git, uncommitted
 from moot.repo.report import scout
@@ -285,7 +286,7 @@ def _consulted(consultation: Consultation) -> Value:
 def _day(started_at: str | float) -> str:
     """Other tools write the time as a number, of seconds or milliseconds; a queued workflow has none yet."""
     if isinstance(started_at, str):
-        return started_at[:10] or state_file.now()[:10]
+        return started_at[:10] or timestamps.now()[:10]
     seconds = started_at / 1000 if started_at > 1e11 else started_at
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
