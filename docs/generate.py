@@ -3,6 +3,7 @@ holds them to it."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 WEB = DOCS.parent / "web"
+SOURCE = DOCS.parent / "src" / "moot"
+ARCHITECTURE = DOCS / "architecture.md"
+_PACKAGES_BEGIN = "<!-- packages: written by docs/generate.py from the packages' docstrings -->"
+_PACKAGES_END = "<!-- /packages -->"
 
 COMMANDS = (
     (),
@@ -179,10 +184,28 @@ def page_types() -> str:
     return wire_types(create_app(cast("Moot", None)).openapi())
 
 
+def architecture() -> str:
+    """The page as it is, with the table of packages made anew."""
+    above, begin, rest = ARCHITECTURE.read_text(encoding="utf-8").partition(_PACKAGES_BEGIN)
+    _, end, below = rest.partition(_PACKAGES_END)
+    assert begin, "architecture.md has lost the place of its table"
+    assert end
+    rows = ["| package | what it is | what it knows, and refuses to know |", "| --- | --- | --- |"]
+    for package in sorted(file.parent for file in SOURCE.rglob("__init__.py") if file.parent != SOURCE):
+        said = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
+        first, *more = (said or "").split("\n\n")
+        assert any("efuses to" in part for part in more), f"{package} does not say what it refuses to know"
+        # A list of details is for whoever opens the file.
+        told = " ".join(" ".join(more).split(" - ")[0].split("\n- ")[0].split())
+        rows.append(f"| `{package.relative_to(SOURCE).as_posix()}` | {' '.join(first.split())} | {told} |")
+    return f"{above}{begin}\n" + "\n".join(rows) + f"\n{end}{below}"
+
+
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "commands.md": commands,
     DOCS / "reference" / "personas.md": personas,
     DOCS / "reference" / "flows.md": flows,
+    ARCHITECTURE: architecture,
     WEB / "src" / "wire.generated.ts": page_types,
 }
 """What is written, and by whom: nothing is run before it is asked for."""

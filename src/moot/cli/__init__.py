@@ -1,1 +1,4 @@
-"""The command line: one file per command, and the screens of each format."""
+"""The command line: a file per command, and the terminal's screens of each format.
+
+Knows how to parse, ask, print and exit. Refuses to know models and databases, and decides nothing.
+"""

@@ -1,5 +1,7 @@
 """How moot starts other programs. One rule for all of them; every other module asks here.
 
+Refuses to know what a program is for.
+
 - **What runs.** moot itself as a child is `moot_command`: an interpreter that imports nothing from the folder
   that it is started in. Other programs are looked for in absolute folders of PATH alone.
 - **What it is told.** Its environment is made by `environment`, from a list of what this kind of child needs.

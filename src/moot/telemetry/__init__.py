@@ -2,7 +2,7 @@
 
 Nothing is watched unless somebody asked for it: `watching()` is None then, OpenTelemetry is not imported, and
 whoever could report does nothing. What is reported are names, counts and times, never what a person or a
-model said. Knows no provider, route or flow: they report, and sinks pass it on (otlp.py, logs.py).
+model said. Refuses to know any provider, route or flow: they report, and sinks pass it on (otlp.py, logs.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The embedded model: llama.cpp in this process, so that moot speaks on a machine without a key.
+"""The model that comes with moot, and larger weights that a person has pulled.
 
-Knows the engine, its weights, and how to get sensible sentences out of a very small model.
+Knows the engine, the grammar that holds drafts in shape, and the files of weights. Refuses to know what a
+reply is for.
 """
