@@ -144,7 +144,7 @@ def flows() -> str:
     parts = [
         NOTE,
         "# Flows\n",
-        "Every transition of every flow, drawn from the tables in `src/moot/flows/`.\n",
+        "Every transition of every flow, drawn from the tables in each `flow.py`.\n",
     ]
     for name, table in FLOWS.items():
         first = _place(next(iter(table))[0])
