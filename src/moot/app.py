@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,10 +33,6 @@ S = TypeVar("S")
 E = TypeVar("E", bound="Event")
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from moot.analysis.steps import Steps
-    from moot.ask.flow import AskEvent, AskState
     from moot.config import Config
     from moot.core.flow import Event, Flow
     from moot.core.meter import Meter
@@ -51,8 +47,6 @@ if TYPE_CHECKING:
     from moot.store.ledger import Line
     from moot.store.people import People
     from moot.store.sessions import Logged, Session, Store
-
-    AskConversation: TypeAlias = "Conversation[AskState, AskEvent]"
 
 
 MAX_TITLE = 200
@@ -125,7 +119,6 @@ class Moot:
         self._stack = stack
         self._store: Store | None = None
         self._library: tuple[object, Library] | None = None
-        self._steps: tuple[tuple[Library, object], Steps] | None = None
         self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
     # -- what is there -----------------------------------------------------------------------
@@ -169,19 +162,6 @@ class Moot:
         if self._library is None or self._library[0] != seen:
             self._library = (seen, load_library(root, faults={}))
         return self._library[1]
-
-    @property
-    def steps(self) -> Steps:
-        """Of analyses, as the files of the workspace say now: they are read again like the library."""
-        from moot.analysis.steps import load_steps
-        from moot.personas.library import stamps
-
-        folder, library = self.workspace.steps, self.library
-        seen = (library, stamps(folder))
-        if self._steps is None or self._steps[0][0] is not library or self._steps[0][1] != seen[1]:
-            personas = [persona.id for persona in library.personas]
-            self._steps = (seen, load_steps(folder, personas=personas))
-        return self._steps[1]
 
     @cached_property
     def weights_folder(self) -> Path:
@@ -348,12 +328,14 @@ class Moot:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def sessions(self, limit: int, *, everywhere: bool = False, search: str = "") -> list[Standing]:
-        """Pinned ones first, then the newest, of this workspace or of all; one that cannot be read does not
-        hide the others."""
-        store = await self.store()
+    async def sessions(
+        self, flows: Iterable[Flow[Any, Any]], limit: int, *, everywhere: bool = False, search: str = ""
+    ) -> list[Standing]:
+        """Pinned ones first, then the newest, of this workspace or of all; one that cannot be read, or is of
+        none of these flows, does not hide the others."""
+        store, known = await self.store(), {flow.name: flow for flow in flows}
         found = await store.sessions(limit=limit, everywhere=everywhere, search=search)
-        return [_standing(s, await store.events(s.id)) for s in found]
+        return [_standing(known.get(s.format), s, await store.events(s.id)) for s in found]
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
@@ -372,9 +354,9 @@ class Moot:
         """For good. What it has cost stays in the ledger."""
         await (await self.store()).delete(session.id)
 
-    async def folded(self, session: Session) -> Any:
+    async def folded(self, flow: Flow[S, E], session: Session) -> S:
         """A session's state."""
-        return _folded(session, await (await self.store()).events(session.id))
+        return _folded(flow, session, await (await self.store()).events(session.id))
 
     async def begin(
         self, flow: Flow[S, E], title: str, opening: list[E], model: ModelName, part: Part
@@ -400,9 +382,9 @@ class Moot:
             session = await store.session(session_id)
         if session.format != flow.name:
             raise NotFound(f"{flow.name} session", session.id)
-        began_with = (await self.folded(session)).model
+        state: Any = await self.folded(flow, session)
         # --model wins; else a session keeps to the model that it began with, so that the voices stay.
-        return await self._conversation(flow, session, names.parse(self._options.model or began_with), part)
+        return await self._conversation(flow, session, names.parse(self._options.model or state.model), part)
 
     async def _conversation(
         self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
@@ -455,35 +437,6 @@ class Moot:
         """The name of what lives in this workspace's files, as a session that models are paid for."""
         return f"{what} in {self.workspace.root}"
 
-    async def new_ask(
-        self, persona: str, question: str | None, person: Person, listener: Listener
-    ) -> AskConversation:
-        """A new conversation with one persona."""
-        from moot.ask.flow import ASK, AskOpened, QuestionAsked
-        from moot.llm.names import Speaker
-
-        found = self.library.persona(persona)
-        choice = await self.gateway.choice(Speaker("ask", found.id, found.model))
-        opening: list[AskEvent] = [AskOpened(found.id, str(choice.name))]
-        if question is not None:
-            opening.append(QuestionAsked(question))
-        part = Part(_ask_prompts(), person, listener)
-        return await self.begin(ASK, question or found.name, opening, choice.name, part)
-
-    async def resumed_ask(
-        self, session_id: str | None, person: Person, listener: Listener
-    ) -> AskConversation:
-        from moot.ask.flow import ASK
-
-        return await self.take_up(ASK, session_id, Part(_ask_prompts(), person, listener))
-
-
-def _ask_prompts() -> Prompts:
-    from moot.ask import prompts as ask
-    from moot.core.model_effects import Prompts
-
-    return Prompts({"ask/answer": ask.answer})
-
 
 @asynccontextmanager
 async def opened(options: Options, env: Mapping[str, str] | None = None) -> AsyncIterator[Moot]:
@@ -503,24 +456,19 @@ def _settings_text(file: Path) -> str:
         raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
 
 
-def _standing(session: Session, logged: Sequence[Logged]) -> Standing:
+def _standing(flow: Flow[Any, Any] | None, session: Session, logged: Sequence[Logged]) -> Standing:
     try:
-        state = _folded(session, logged)
+        state = _folded(flow, session, logged)
     except FileDamaged:
         return Standing(session, "unreadable", 0)
     return Standing(session, str(state.step), state.turns)
 
 
-def _folded(session: Session, logged: Sequence[Logged]) -> Any:
+def _folded(flow: Flow[S, Any] | None, session: Session, logged: Sequence[Logged]) -> S:
     """A session's state from its log. Events of a newer version, or of no version, are damage."""
     import msgspec
 
-    from moot.ask.flow import ASK
-    from moot.board.flow import BOARD
-
-    flows: dict[str, Any] = {ASK.name: ASK, BOARD.name: BOARD}
-    flow = flows.get(session.format)
-    if flow is None or not logged:
+    if flow is None or flow.name != session.format or not logged:
         raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
     try:
         return flow.fold([flow.decode_stored(entry.body) for entry in logged])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from moot.analysis.current_steps import current_steps
 from moot.analysis.steps import load_steps
 from moot.app import Options, opened
 from moot.errors import DefinitionInvalid, NotFound
@@ -58,23 +59,23 @@ def save(root: Path, text: str = TUNNELS, name: str = "00-01b") -> Path:
 def test_what_has_changed_is_read_without_a_restart(tmp_path: Path) -> None:
     async def whole() -> None:
         async with opened(Options(workspace=tmp_path), env={"PATH": "/usr/bin:/bin"}) as moot:
-            assert "00-01b" not in [step.id for step in moot.steps.steps]
+            assert "00-01b" not in [step.id for step in current_steps(moot).steps]
             file = save(tmp_path)
-            assert moot.steps.step("00-01b").title == "Tunnels"
-            assert moot.steps is moot.steps, "nothing is read twice"
+            assert current_steps(moot).step("00-01b").title == "Tunnels"
+            assert current_steps(moot) is current_steps(moot), "nothing is read twice"
             file.write_text(TUNNELS.replace("title: Tunnels", "title: Bridges"), encoding="utf-8")
             os.utime(file, ns=(1, 1))
-            assert moot.steps.step("00-01b").title == "Bridges"
+            assert current_steps(moot).step("00-01b").title == "Bridges"
             file.write_text(TUNNELS.replace("business-analyst", "the-digger"), encoding="utf-8")
             with pytest.raises(DefinitionInvalid, match=r"00-01b\.md.*there is no persona 'the-digger'"):
-                moot.steps.step("00-01b")
+                current_steps(moot).step("00-01b")
             (tmp_path / "moot" / "personas").mkdir()
             digger = tmp_path / "moot" / "personas" / "the-digger.md"
             digger.write_text(scaffold("the-digger", "The Digger"), encoding="utf-8")
-            assert moot.steps.step("00-01b").persona == "the-digger"
+            assert current_steps(moot).step("00-01b").persona == "the-digger"
             file.unlink()
             with pytest.raises(NotFound):
-                moot.steps.step("00-01b")
+                current_steps(moot).step("00-01b")
 
     asyncio.run(whole())
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from moot.analysis.current_steps import current_steps
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ, steps_read
 from moot.analysis.events import AnalysisEvent, AnalysisOpened, StepRef
 from moot.analysis.flow import ANALYSIS
@@ -150,13 +151,13 @@ class Analyses:
         runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=carry_out)
         await runner.resume()
         tiny = self._moot.gateway.named(name).small
-        notes = (*self._moot.steps.warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
+        notes = (*current_steps(self._moot).warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
         return Analysis(item, runner, str(name), tiny, bool(logged), notes)
 
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:
         meta = item.meta()
         choice = await self._moot.gateway.choice(Speaker("analysis"))
-        steps = self._moot.steps
+        steps = current_steps(self._moot)
         refs = await asyncio.to_thread(refs_here, self._moot, steps)
         return AnalysisOpened(
             slug=item.slug,
@@ -171,7 +172,7 @@ class Analyses:
         )
 
     def _prompts(self) -> Prompts:
-        own = AnalysisPrompts(lambda: self._moot.steps)
+        own = AnalysisPrompts(lambda: current_steps(self._moot))
         return Prompts(
             speeches={
                 OPEN: own.open,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moot.analysis import artifacts
+from moot.analysis.current_steps import current_steps
 from moot.analysis.depth import DEPTHS
 from moot.analysis.events import StepRef, Voice
 from moot.analysis.item_meta import Elaboration
@@ -49,7 +50,7 @@ class Work:
         self._moot = moot
         self._item = item
         self._tell = tell
-        self._told = set(moot.steps.warnings)
+        self._told = set(current_steps(moot).warnings)
         """What is wrong with step files, as far as the person knows."""
 
     async def carry_out(self, effect: CarryOut, state: AnalysisState) -> Outcome:
@@ -81,7 +82,7 @@ class Work:
 
     def read_steps(self, state: AnalysisState) -> Mapping[str, Any]:
         """Nothing, unless the files say something else by now than this analysis knows."""
-        steps = self._moot.steps
+        steps = current_steps(self._moot)
         # Whether a step applies is looked at only when its file says something new.
         known = [msgspec.structs.replace(ref, does_not_apply="") for ref in state.steps]
         if known == [_ref(step) for step in steps.steps]:
@@ -92,7 +93,7 @@ class Work:
 
     def _tell_faults(self) -> None:
         """Each once, where the files are used."""
-        for warning in self._moot.steps.warnings:
+        for warning in current_steps(self._moot).warnings:
             if warning not in self._told:
                 self._told.add(warning)
                 self._tell(warning)

@@ -190,8 +190,7 @@ class Boards:
         await self._moot.change_session(await self.session(session_id), title=title, pinned=pinned)
 
     async def state(self, session: Session) -> BoardState:
-        state: BoardState = await self._moot.folded(session)
-        return state
+        return await self._moot.folded(BOARD, session)
 
     def tiny(self, model: str) -> bool:
         return is_tiny(self._moot, model)

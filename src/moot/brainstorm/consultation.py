@@ -102,7 +102,7 @@ class Consulting:
         answers = known(context)
         for session in await (await self._moot.store()).sessions(BOARD.name, limit=20, pinned_first=False):
             try:
-                state = await self._moot.folded(session)
+                state = await self._moot.folded(BOARD, session)
             except MootError:
                 continue
             if (state.decision, state.answers) == (question.strip(), answers):

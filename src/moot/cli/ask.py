@@ -19,8 +19,9 @@ from moot.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from moot.app import AskConversation, Moot
+    from moot.app import Moot
     from moot.ask.flow import AskState
+    from moot.ask.service import AskConversation
     from moot.cli.terminal import Narrator
     from moot.errors import MootError
 
@@ -62,15 +63,16 @@ def ask(
         )
 
     async def command(moot: Moot) -> int:
+        from moot.ask.service import new_ask, resumed_ask
         from moot.cli.terminal import Narrator, TerminalPerson
 
         narrator = Narrator(lambda: moot.library, words_to_stdout=not as_json)
         with answering(answers, TerminalPerson) as person:
             if persona is not None:
-                conversation = await moot.new_ask(persona, question, person, narrator)
+                conversation = await new_ask(moot, persona, question, person, narrator)
             else:
                 first = FirstSays(question, person) if question is not None else person
-                conversation = await moot.resumed_ask(resume, first, narrator)
+                conversation = await resumed_ask(moot, resume, first, narrator)
                 recount(moot, conversation.state)
             narrator.introduce(conversation.model, tiny=conversation.tiny)
             return await _talk(conversation, narrator, as_json=as_json)

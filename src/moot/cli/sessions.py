@@ -42,10 +42,12 @@ def list_sessions(
         return
 
     async def command(moot: Moot) -> int:
+        from moot.ask.flow import ASK
+        from moot.board.flow import BOARD
         from moot.cli import screen
 
         # One more than wanted tells whether there are more.
-        found = await moot.sessions(limit + 1, everywhere=everywhere, search=search)
+        found = await moot.sessions((ASK, BOARD), limit + 1, everywhere=everywhere, search=search)
         standing, more = found[:limit], len(found) > limit
         if as_json:
             screen.show_json(

@@ -11,6 +11,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from moot.ask.flow import MAX_QUESTION
+from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION
 from moot.board.service import headless_board, heard_board, is_tiny, opened_boards
 from moot.changes.review_tools import without_paths
@@ -252,7 +253,7 @@ class _Deaf:
 
 
 async def _answer(moot: Moot, persona: str, question: str) -> AnswerOut:
-    conversation = await moot.new_ask(persona, question, _Nobody(), _Deaf())
+    conversation = await new_ask(moot, persona, question, _Nobody(), _Deaf())
     try:
         state = await conversation.runner.run()
     finally:
