@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.analysis.depth import DEPTHS
 from moot.analysis.steps import (
     PHASES,
     SHIPPED,
@@ -20,6 +19,7 @@ from moot.analysis.steps import (
 )
 from moot.errors import DefinitionInvalid, NotFound
 from moot.personas.library import forbidden_words_used, load_library
+from moot.text.depth import DEPTHS
 
 # id: title, depth, outputs, after
 TABLE = {

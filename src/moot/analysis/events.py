@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.analysis.depth import Depth
 from moot.core.flow import Event, Spoken
 from moot.personas.display import shown_as
 from moot.roundtable.events import RoundtableEvent
+from moot.text.depth import Depth
 
 MAX_ANSWER = 20_000
 Wish = Depth | Literal["unchanged"]

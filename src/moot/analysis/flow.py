@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from moot.analysis import menu
-from moot.analysis.depth import depth_once_read
 from moot.analysis.effects import pending, record
 from moot.analysis.events import (
     MAX_ANSWER,
@@ -55,6 +54,7 @@ from moot.roundtable import flow
 from moot.roundtable.events import RoundtableEvent
 from moot.roundtable.state import RoundtableState
 from moot.roundtable.state import Step as RoundtableStep
+from moot.text.depth import depth_once_read
 
 _ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in flow.TRANSITIONS)
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from moot.analysis.depth import DEPTHS, Depth
 from moot.changes.state_file import Unfit, text_hash
+from moot.text.depth import DEPTHS, Depth
 
 Status = Literal["raw", "partial", "analyzed"]
 STATUSES: tuple[Status, ...] = get_args(Status)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from moot.analysis.asking import may_ask
-from moot.analysis.depth import depth_in
 from moot.analysis.events import (
     AnalysisEvent,
     AnswerGiven,
@@ -17,6 +16,7 @@ from moot.analysis.events import (
 from moot.analysis.state import WITHDRAWABLE, AnalysisState, Step
 from moot.core.flow import AskPerson, Option
 from moot.errors import InvalidInput
+from moot.text.depth import depth_in
 
 ELABORATE = Option("E", "Elaboration Mode -- bring all perspectives to discuss this topic")
 CONTINUE = Option("C", "Continue -- move to the next step")

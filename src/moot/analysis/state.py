@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.analysis.depth import Depth
 from moot.analysis.events import ModelFailed, StepRef, Voice
 from moot.core.flow import Spoken
 from moot.roundtable.state import RoundtableState
+from moot.text.depth import Depth
 
 FOLLOW_UPS: Mapping[Depth, int] = {"brief": 0, "standard": 1, "deep": 3}
 """How often a step asks once more for what is missing."""

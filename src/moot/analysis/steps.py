@@ -20,9 +20,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from moot.analysis.depth import DEPTHS, Depth
 from moot.errors import DefinitionInvalid, NotFound
 from moot.personas.files import Fields, Id, PersonaFile, Text, read_text
+from moot.text.depth import DEPTHS, Depth
 
 SHIPPED = Path(__file__).with_name("data") / "steps"
 PHASES = ("00-quick-scan", "01-requirements", "02-impact-analysis", "03-architecture", "04-design")

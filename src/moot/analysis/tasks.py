@@ -16,7 +16,6 @@ import msgspec
 
 from moot.analysis import artifacts
 from moot.analysis.current_steps import current_steps
-from moot.analysis.depth import DEPTHS
 from moot.analysis.events import StepRef, Voice
 from moot.analysis.item_meta import Elaboration
 from moot.analysis.items import ItemFolder
@@ -31,6 +30,7 @@ from moot.repo import listing
 from moot.repo import scan as scanning
 from moot.roundtable import insights
 from moot.roundtable.panel import DEFAULT_TURNS, PANEL, as_speaker
+from moot.text.depth import DEPTHS
 
 if TYPE_CHECKING:
     from moot.analysis.steps import Steps

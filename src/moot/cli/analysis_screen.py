@@ -39,11 +39,11 @@ from moot.roundtable.events import (
 from moot.roundtable.state import USER, RoundtableState, Said
 
 if TYPE_CHECKING:
-    from moot.analysis.depth import Depth
     from moot.analysis.events import StepRef
     from moot.analysis.state import AnalysisState
     from moot.core.flow import Event, ModelEffect
     from moot.personas.library import Library
+    from moot.text.depth import Depth
 
 _AT_WORK = {
     READ: "thinks about that",

@@ -14,11 +14,11 @@ from moot.ask.flow import MAX_QUESTION
 from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION
 from moot.board.service import headless_board, heard_board, is_tiny, opened_boards
+from moot.board.wire import BriefBody
 from moot.changes.review_tools import without_paths
 from moot.core.runner import Left
 from moot.mcp.working import Progress, to_its_end
 from moot.text.small_model import SMALL_MODEL
-from moot.web.wire import BriefBody
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,12 +14,12 @@ from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from moot.analysis.depth import DEPTHS, Depth
 from moot.repo import keywords as wording
 from moot.repo import search
 from moot.repo.filenames import is_prose, is_test, name_under_test, own_name, why_delicate
 from moot.repo.listing import Mention
 from moot.repo.search import Found
+from moot.text.depth import DEPTHS, Depth
 
 Size = Literal["small", "medium", "large"]
 Risk = Literal["low", "medium", "high"]

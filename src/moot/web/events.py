@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from moot.web.wire import BriefBody, Payload, UsageOut
+from moot.board.wire import BriefBody
+from moot.web.wire import Payload, UsageOut
 
 
 class SessionStart(Payload):

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from moot.board.events import Answer, Member
 from moot.board.frames import usage
 from moot.board.state import Advisor, BoardState, Step
+from moot.board.wire import BriefBody
 from moot.core.flow import Spoken
 from moot.personas.library import Persona
 from moot.web import wire
@@ -88,8 +89,8 @@ def total(bills: tuple[Spoken, ...]) -> wire.TotalOut:
     )
 
 
-def brief_body(state: BoardState) -> wire.BriefBody | None:
-    return None if state.brief is None else wire.BriefBody.model_validate(msgspec.to_builtins(state.brief))
+def brief_body(state: BoardState) -> BriefBody | None:
+    return None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief))
 
 
 def persona(known: Persona) -> wire.PersonaOut:

@@ -5,7 +5,7 @@ camelCase outside, snake_case inside, translated here and nowhere else. What the
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 from pydantic.alias_generators import to_camel
@@ -22,6 +22,7 @@ from moot.board.events import (
     Mode,
 )
 from moot.board.state import Step
+from moot.board.wire import BriefBody
 from moot.personas.library import Contribution
 from moot.text.characters import strip_controls
 
@@ -204,30 +205,6 @@ class ModelOut(Payload):
     tiny: bool
     reason: str
     advice: str
-
-
-class ConsensusOut(Payload):
-    areas: list[str]
-    strength: Literal["strong", "moderate", "weak"]
-
-
-class TensionOut(Payload):
-    between: list[str]
-    issue: str
-    implication: str
-
-
-class RecommendationOut(Payload):
-    summary: str
-    confidence: Literal["high", "moderate", "low"]
-    conditions: list[str]
-
-
-class BriefBody(Payload):
-    consensus: ConsensusOut
-    tensions: list[TensionOut]
-    blind_spots: list[str]
-    recommendation: RecommendationOut
 
 
 class BriefOut(Payload):

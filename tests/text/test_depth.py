@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.analysis.depth import depth_in
+from moot.text.depth import depth_in
 
 
 @pytest.mark.parametrize(
