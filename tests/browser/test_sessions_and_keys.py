@@ -198,11 +198,16 @@ def test_a_session_is_renamed_pinned_and_deleted_in_the_list(board: Board, serve
     expect(rows(page).first).to_have_text("The great trek")
     expect(row).to_contain_text("Pinned")
     held: list[Route] = []
-    page.route("**/api/board/sessions/*", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/board/sessions/*", hold)
     rows(page).first.click()
     expect(page.get_by_text("Opening the session…")).to_be_visible()  # and not what it was called before
-    page.unroute("**/api/board/sessions/*")
-    held[0].continue_()
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/board/sessions/*", hold)
     expect(page.locator(".decision-line")).to_have_text("The great trek")
     page.go_back()
     page.get_by_role("button", name="Unpin the session “The great trek”").click()
@@ -267,12 +272,18 @@ def test_every_page_before_a_session_warns_of_the_small_model(
         board = new_board(server.url)
         board.page.goto("/")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        expect(board.page.locator(".note code")).to_have_text("moot models list")
         board.page.get_by_role("link", name="New decision").click()
         expect(board.heading).to_have_text("What are you deciding?")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
         board.page.get_by_role("textbox").fill("Should the zebra move?")
         board.page.get_by_role("button", name="Continue").click()
         expect(board.heading).to_have_text("Before they speak")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.get_by_role("button", name="Understood").click()
+        expect(board.page.get_by_role("button", name="Understood")).to_have_count(0)
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.goto("/")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
 
 

@@ -58,6 +58,7 @@ export function Home(): ReactNode {
   }, [again]);
   const sessions = list.value?.sessions ?? [];
   const searching = typed !== "" || search !== "";
+  const searched = searching && !tooLong(typed, MOST_SEARCHED);
   const none = list.state === "ready" && sessions.length === 0 && !searching;
   const underWay = sessions.some((session) => session.live);
   useEffect(() => {
@@ -117,7 +118,7 @@ export function Home(): ReactNode {
             {none ? null : <Search typed={typed} onType={setTyped} />}
           </div>
         ) : null}
-        {searching && list.state === "ready" && sessions.length === 0 ? (
+        {searched && list.state === "ready" && sessions.length === 0 ? (
           <p className="empty" role="status">
             No session has “<bdi>{search}</bdi>” in its title or decision.
           </p>
