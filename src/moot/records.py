@@ -311,7 +311,8 @@ blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk)
   line-height: 1.45; }
 blockquote code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 0.86em;
   background: var(--sunk); }
-blockquote table { border-collapse: collapse; font-size: 0.9em; line-height: 1.45; }
+blockquote table { display: block; overflow-x: auto; overflow-wrap: break-word; border-collapse: collapse;
+  font-size: 0.9em; line-height: 1.45; }
 blockquote :is(th, td) { padding: 0.45rem 0; padding-inline-end: 0.9rem; text-align: start; }
 blockquote th { font-family: Inter, system-ui, sans-serif; font-size: 0.85em; font-weight: 600;
   color: var(--ink-soft); }
@@ -322,6 +323,7 @@ blockquote tr { border-bottom: 1px solid var(--rule); }
   main { max-width: none; padding: 0; }
   h1, h2, h3, h4, .label, .note { break-after: avoid; }
   p, li { orphans: 3; widows: 3; }
+  blockquote table { display: table; }
 }
 """
 

@@ -74,3 +74,25 @@ def test_an_export_has_the_page_s_paper_ink_and_letters(
         != (page := looks(board.page, f".acc-panel:not([hidden]) .spoken {drawn}"))
     }
     assert differing == {}
+
+
+def test_a_table_of_an_export_breaks_no_word_on_a_phone(
+    new_board: NewBoard, server: Server, stub: StubServer, tmp_path: Path
+) -> None:
+    table = f"| Choice | Cost, in thousands | Note |\n|-|-|-|\n| Wait | 12 | {'The lease runs on. ' * 5} |"
+    stub.on(lambda request: request.schema is None, Behaviour(text=table))
+    file = tmp_path / "export.html"
+    exported = server.get(f"/api/board/sessions/{a_session(server, stub)}/export?format=html")
+    file.write_text(exported.text, encoding="utf-8")
+    page = new_board(server.url, viewport={"width": 360, "height": 740}).page
+    page.goto(file.as_uri())
+    for words in ("Choice", "Wait"):
+        lines = page.get_by_text(words, exact=True).first.evaluate(
+            """element => {
+              const range = document.createRange();
+              range.selectNodeContents(element);
+              return range.getClientRects().length;
+            }"""
+        )
+        assert lines == 1, words
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
