@@ -162,6 +162,7 @@ def test_one_advisor_can_be_stopped_while_the_others_go_on(board: Board, stub: S
     expect(board.cursor).to_be_visible()
     board.page.get_by_role("button", name="Stop Devil's Advocate").click()
     expect(board.page.get_by_role("alert")).to_contain_text("The Devil's Advocate was stopped")
+    expect(board.steps.first).to_contain_text("stopped")
     stub.wait(lambda s: s.clients_left == 1 and s.open_streams == 0)
     expect(board.brief_note).to_have_text("Brief ready")
     stub.reset()
@@ -181,6 +182,7 @@ def test_everybody_can_be_stopped_and_goes_on_when_asked_to(
     board.page.get_by_role("button", name="Stop all").click()
     stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
     expect(board.page.get_by_text("Paused.")).to_be_visible()
+    expect(board.page.get_by_text("Paused before they spoke")).to_be_visible()
     assert stored(server, board.session_id)["paused"]
     stub.reset()
     a_board(stub, pace=30, words="word " * 30)

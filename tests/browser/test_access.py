@@ -91,6 +91,10 @@ def tour(board: Board, server: Server, stub: StubServer) -> Iterator[str]:
     board.open_brief(session_id)
     expect(board.recommendation).to_be_visible()
     yield "brief"
+    page.get_by_role("button", name="Export").click()
+    expect(page.get_by_role("link", name="Markdown")).to_be_visible()
+    yield "export menu"
+    page.keyboard.press("Escape")
     board.row("The Strategist").click()
     expect(page.get_by_role("heading", name="Follow-up Discussion")).to_be_visible()
     yield "accordion open"
@@ -116,7 +120,7 @@ def test_axe_finds_nothing_at_any_step(
         server.url, color_scheme=scheme, viewport={"width": width, "height": 800}, reduced_motion="reduce"
     )
     found = {step: violations(board.page) for step in tour(board, server, stub)}
-    assert len(found) == 10
+    assert len(found) == 11
     assert {step: listed for step, listed in found.items() if listed} == {}
 
 

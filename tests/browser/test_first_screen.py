@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -10,6 +12,7 @@ from tests.stub.server import StubServer
 from tests.support.board_page import FIRST, SECOND, NewBoard, a_session
 from tests.support.board_session import events, keep
 from tests.support.server import Server, serving
+from tests.web.test_people import a_team
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -47,6 +50,18 @@ def test_on_a_phone_the_warning_of_the_small_model_leaves_the_words_above_the_mi
         board.open(session_id, "the-mentor")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
         assert box(board.words)["top"] < PHONE["height"] / 2
+
+
+def test_on_a_phone_the_top_is_as_low_for_who_has_signed_in(
+    new_board: NewBoard, stub: StubServer, tmp_path: Path
+) -> None:
+    with a_team(tmp_path, stub) as team:
+        page = new_board(team.url, viewport=PHONE).page
+        page.goto(f"/s/{team.session('ada')}/brief?token={team.tokens['ada']}")
+        expect(page.locator(".who-name")).to_be_visible()
+        for name in ("moot, home", "New decision"):
+            expect(page.get_by_role("link", name=name)).to_be_visible()
+        assert box(page.get_by_role("banner"))["height"] <= 64
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from moot.board.events import ChallengeMade, ChallengeReplied, Member
 from moot.personas.library import scaffold
@@ -22,6 +22,7 @@ from tests.support.board_page import (
     NewBoard,
     a_session,
     reply_to,
+    speak,
     stored,
 )
 from tests.support.board_session import BILL, events, keep
@@ -59,6 +60,8 @@ def test_a_tick_that_was_not_kept_is_taken_back_and_said(
 ) -> None:
     board.open_brief(a_session(server, stub))
     board.page.route("**/conditions", lambda route: route.abort())
+    # Never answered, so that what the server has kept cannot take the tick back in the page's place.
+    board.page.route("**/sessions/*", lambda _: None)
     box = board.page.get_by_role("checkbox", name="Rents do not fall.")
     box.click()
     expect(board.page.get_by_role("alert")).to_contain_text("The tick was not kept: moot is not answering.")
@@ -112,6 +115,39 @@ def test_keys_are_left_to_who_types_and_to_a_reply_that_is_being_said(
     stub.wait(lambda s: s.open_streams == 0)
 
 
+def test_an_arrow_leads_to_the_brief_only_when_everybody_has_spoken(board: Board, stub: StubServer) -> None:
+    speak(stub, LAST, ENDLESS)
+    board.convene()
+    expect(board.page.locator(".step.is-done")).to_have_count(7)
+    board.page.keyboard.press("8")
+    board.is_at(LAST)
+    board.page.keyboard.press("ArrowRight")
+    assert board.page.evaluate("location.pathname").endswith(LAST)
+    board.page.get_by_role("button", name="Stop Ethicist").click()
+    expect(board.page.get_by_role("alert")).to_contain_text("The Ethicist was stopped")
+    board.page.keyboard.press("ArrowRight")
+    expect(board.heading).to_have_text("Board Brief")
+    stub.wait(lambda s: s.open_streams == 0)
+
+
+def test_arrows_are_left_to_code_and_tables_and_to_who_marks_words(
+    board: Board, server: Server, stub: StubServer
+) -> None:
+    wide = "word " * 60
+    stub.on(lambda request: request.schema is None, Behaviour(text=f"```\n{wide}\n```\n\n|{wide}|\n|-|\n|x|"))
+    board.open(a_session(server, stub), FIRST)
+    for scrolling in (board.words.locator("pre"), board.words.locator(".md-table")):
+        scrolling.focus()
+        expect(scrolling).to_be_focused()
+        board.page.keyboard.press("ArrowRight")
+        assert board.page.evaluate("location.pathname").endswith(FIRST)
+    board.heading.focus()
+    board.page.keyboard.press("Shift+ArrowRight")
+    assert board.page.evaluate("location.pathname").endswith(FIRST)
+    board.page.keyboard.press("ArrowRight")
+    board.is_at(SECOND)
+
+
 # -- the list --------------------------------------------------------------------------------------
 
 
@@ -131,7 +167,15 @@ def test_the_list_is_searched_with_a_slash(board: Board, server: Server, stub: S
     expect(rows(page)).to_have_text(["Should the zebra move?"])
     page.keyboard.type(" unicorn")
     expect(page.get_by_text("No session has “ZEBRA unicorn”")).to_be_visible()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("Backspace")
+    expect(rows(page).first).to_have_text("Should the yak stay?")
+    expect(page.get_by_label("Search the sessions")).to_be_focused()
+    page.keyboard.type("unicorn")
+    expect(page.get_by_text("No session has “unicorn”")).to_be_visible()
     page.keyboard.press("Escape")
+    expect(page.get_by_label("Search the sessions")).to_have_value("")
+    expect(page.get_by_label("Search the sessions")).not_to_be_focused()
     expect(rows(page).first).to_have_text("Should the yak stay?")
     server.client.delete(f"{server.url}/api/board/sessions/{other}")
     stub.wait(lambda s: s.open_streams == 0)
@@ -142,6 +186,9 @@ def test_a_session_is_renamed_pinned_and_deleted_in_the_list(board: Board, serve
     for decision in ("Should the gnu move?", "Should the emu stay?"):
         server.session(decision=decision)
     page.goto("/")
+    rows(page).nth(1).click()
+    expect(page.locator(".decision-line")).to_have_text("Should the gnu move?")
+    page.go_back()
     page.get_by_role("button", name="Rename the session “Should the gnu move?”").click()
     expect(page.get_by_label("Title")).to_be_focused()
     page.keyboard.type("x" * 201)
@@ -156,7 +203,17 @@ def test_a_session_is_renamed_pinned_and_deleted_in_the_list(board: Board, serve
     page.get_by_role("button", name="Pin the session “The great trek”").click()
     expect(rows(page).first).to_have_text("The great trek")
     expect(row).to_contain_text("Pinned")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/board/sessions/*", hold)
     rows(page).first.click()
+    expect(page.get_by_text("Opening the session…")).to_be_visible()  # and not what it was called before
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/board/sessions/*", hold)
     expect(page.locator(".decision-line")).to_have_text("The great trek")
     page.go_back()
     page.get_by_role("button", name="Unpin the session “The great trek”").click()
@@ -221,12 +278,18 @@ def test_every_page_before_a_session_warns_of_the_small_model(
         board = new_board(server.url)
         board.page.goto("/")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        expect(board.page.locator(".note code")).to_have_text("moot models list")
         board.page.get_by_role("link", name="New decision").click()
         expect(board.heading).to_have_text("What are you deciding?")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
         board.page.get_by_role("textbox").fill("Should the zebra move?")
         board.page.get_by_role("button", name="Continue").click()
         expect(board.heading).to_have_text("Before they speak")
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.get_by_role("button", name="Understood").click()
+        expect(board.page.get_by_role("button", name="Understood")).to_have_count(0)
+        expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
+        board.page.goto("/")
         expect(board.page.get_by_text(SMALL_MODEL)).to_be_visible()
 
 

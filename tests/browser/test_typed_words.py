@@ -84,6 +84,27 @@ def test_a_challenge_that_is_too_long_stays_whole_and_cannot_be_sent(
     expect(board.turns).to_have_count(2)
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_that_a_challenge_is_too_long_is_seen_where_it_is_typed(
+    width: int, new_board: NewBoard, server: Server, stub: StubServer
+) -> None:
+    board = new_board(
+        server.url,
+        viewport={"width": width, "height": 740},
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    board.open(a_session(server, stub), SECOND)
+    board.page.evaluate("navigator.clipboard.writeText('word '.repeat(500).trim())")
+    board.box.focus()
+    board.page.keyboard.press("ControlOrMeta+V")
+    told = board.page.get_by_text("499 characters too many")
+    expect(told).to_be_in_viewport(ratio=1)
+    note, bar = told.bounding_box(), board.page.get_by_role("navigation", name="Steps").bounding_box()
+    assert note is not None
+    assert bar is not None
+    assert note["y"] + note["height"] <= bar["y"]
+
+
 def test_a_decision_and_an_answer_that_are_too_long_stay_whole(board: Board) -> None:
     page = board.page
     page.goto("/new")
@@ -116,4 +137,5 @@ def test_a_search_that_is_too_long_is_kept_and_said_to_be(
     page.keyboard.press("ControlOrMeta+V")
     expect(field).to_have_value("word " * 59 + "word")
     expect(page.get_by_role("status").filter(has_text="99 characters too many")).to_be_visible()
+    expect(page.get_by_text("No session has")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)

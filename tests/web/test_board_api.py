@@ -454,6 +454,22 @@ def test_a_reload_within_the_grace_time_costs_nothing(server: Server, stub: Stub
     assert stub.clients_left == 0
 
 
+@pytest.mark.parametrize("takes_up", [False, True])
+def test_who_came_to_listen_and_left_again_has_nobody_asked_once_more(
+    server: Server, stub: StubServer, takes_up: bool
+) -> None:
+    a_board(stub, pace=50, words="word " * 500)
+    with server.streaming("POST", "/api/board/session", json={"decision": DECISION}) as events:
+        first = next(events)
+        at = f"/api/board/sessions/{first['sessionId']}"
+        stub.wait(lambda s: s.open_streams == 8)
+        headers = {"Last-Event-ID": str(first["id"])} if takes_up else {}
+        with server.streaming("GET", f"{at}/events", headers=headers) as more:
+            next(more)
+    wait_until_paused(server, at)
+    assert (len(stub.requests), stub.clients_left) == (8, 8)
+
+
 def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
     with running_stub() as stub:
         a_board(stub)

@@ -119,6 +119,8 @@ export const PAGE_OF_SESSIONS = 50;
 export interface Listed {
   readonly sessions: readonly SessionSummary[];
   readonly more: boolean;
+  /** What was searched for. */
+  readonly search: string;
 }
 
 /** A key that no other request has; `crypto.randomUUID` is there only by TLS and on this machine. */
@@ -177,7 +179,7 @@ export const api = {
       sessions.push(...page.sessions);
       before = page.next;
     } while (before !== null && sessions.length < wanted);
-    return { sessions, more: before !== null };
+    return { sessions, more: before !== null, search };
   },
 
   session: (id: string, signal?: AbortSignal) => getJson<SessionOut>(at(id), signal).then((body) => body.session),

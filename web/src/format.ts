@@ -20,6 +20,13 @@ export function modelName(model: string, tiny = false): string {
   return colon < 0 ? model : model.slice(colon + 1);
 }
 
+/** What went wrong is told in words that others have begun: here it stands alone, or more follows. */
+export function asSentence(text: string): string {
+  const said = text.trim();
+  const begun = said.replace(/^(?!moot )[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());
+  return /[.!?…:]["'”’)]*$/.test(begun) || begun === "" ? begun : `${begun}.`;
+}
+
 export function shortName(name: string): string {
   return name.replace(/^The /, "");
 }

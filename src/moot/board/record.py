@@ -278,11 +278,11 @@ def _literal(text: str) -> str:
 # -- HTML ----------------------------------------------------------------------------------------
 
 _STYLE = """
-:root { color-scheme: light dark; --paper: #faf6ee; --ink: #211d17; --muted: #696153; --rule: #e2d9c8;
-  --sunk: #f2ecdf; --accent: #a8371b; }
+:root { color-scheme: light dark; --paper: #faf6ee; --ink: #211d17; --ink-soft: #4a443a; --muted: #696153;
+  --rule: #e2d9c8; --edge: #8d8371; --sunk: #f2ecdf; }
 @media (prefers-color-scheme: dark) {
-  :root { --paper: #171511; --ink: #eee7da; --muted: #a89e8d; --rule: #37322a;
-    --sunk: #26221c; --accent: #f29470; }
+  :root { --paper: #171511; --ink: #eee7da; --ink-soft: #cfc6b6; --muted: #a89e8d; --rule: #37322a;
+    --edge: #83796a; --sunk: #26221c; }
 }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 Inter, system-ui, sans-serif; }
 main { max-width: 40rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; overflow-wrap: anywhere; }
@@ -300,21 +300,30 @@ li:has(.box) { list-style: none; }
 .label { margin-top: 1.25rem; font-weight: 600; }
 blockquote { margin: 0.5rem 0 1.25rem; font: 1.125rem/1.62 "Source Serif 4", Georgia, serif; }
 blockquote p { margin: 0 0 0.9rem; }
-blockquote blockquote { padding-inline-start: 1rem; border-inline-start: 2px solid var(--rule);
-  font-style: italic; }
+blockquote blockquote { padding-inline-start: 1rem; border-inline-start: 2px solid var(--edge);
+  font-style: italic; color: var(--ink-soft); }
+blockquote li { font: inherit; }
 blockquote li p { margin: 0; }
+blockquote strong { font-weight: 650; }
 blockquote .said-heading { font-weight: 650; }
-blockquote a { color: var(--accent); }
-blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk); border-radius: 10px; }
-blockquote code { font: 0.86em/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--sunk); }
-blockquote table { border-collapse: collapse; font-size: 0.9em; }
+blockquote a { color: inherit; text-decoration-color: var(--edge); text-underline-offset: 0.2em; }
+blockquote pre { overflow-x: auto; padding: 0.9rem 1rem; background: var(--sunk); border-radius: 10px;
+  line-height: 1.45; }
+blockquote code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 0.86em;
+  background: var(--sunk); }
+blockquote table { display: block; overflow-x: auto; overflow-wrap: break-word; border-collapse: collapse;
+  font-size: 0.9em; line-height: 1.45; }
 blockquote :is(th, td) { padding: 0.45rem 0; padding-inline-end: 0.9rem; text-align: start; }
+blockquote th { font-family: Inter, system-ui, sans-serif; font-size: 0.85em; font-weight: 600;
+  color: var(--ink-soft); }
 blockquote tr { border-bottom: 1px solid var(--rule); }
 @media print {
-  :root { color-scheme: light; --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; }
+  :root { color-scheme: light; --paper: #fff; --ink: #000; --ink-soft: #222; --muted: #444; --rule: #bbb;
+    --edge: #777; --sunk: #fff; }
   main { max-width: none; padding: 0; }
   h1, h2, h3, h4, .label, .note { break-after: avoid; }
   p, li { orphans: 3; widows: 3; }
+  blockquote table { display: table; }
 }
 """
 

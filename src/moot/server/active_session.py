@@ -322,7 +322,7 @@ class Live:
         try:
             if self.listeners == 1:
                 await self._host.listeners_changed(self)
-            if go_on or self.under_way or not self.runner.pending():
+            if not self._goes_on and (go_on or self.under_way or not self.runner.pending()):
                 await self.go_on()
             yield
         finally:
@@ -330,6 +330,12 @@ class Live:
             if self.listeners == 0:
                 self._rest_if_nobody_listens()
                 self._say_farewell(self._host.listeners_changed(self))
+
+    @property
+    def _goes_on(self) -> bool:
+        """Driven here, and not about to stop: to listen is enough. Asked for all the same, it would be driven
+        once more after the last listener has left."""
+        return self._driving is not None and not self._driving.done() and not self._driving.cancelling()
 
     def stay(self) -> None:
         """Somebody listens again."""

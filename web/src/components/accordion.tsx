@@ -1,7 +1,7 @@
 import { memo, useState, type ReactNode } from "react";
 import { count } from "../format";
 import { Spoken } from "../markdown";
-import type { Advisor } from "../session/state";
+import { STOPPED, type Advisor } from "../session/state";
 import { Chevron } from "./decision-fold";
 import { KindBadge, Mark } from "./glyphs";
 import { Thread } from "./thread";
@@ -20,10 +20,12 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
       <h3>
         <button type="button" aria-expanded={open} aria-controls={panel} onClick={() => onToggle(advisor.id)}>
           <Mark id={advisor.id} name={advisor.name} contributionType={advisor.contributionType} />
-          <span className="acc-name" dir="auto">{advisor.name}</span>
-          <KindBadge contributionType={advisor.contributionType} />
-          {challenges > 0 ? <span className="count">{count(challenges, "challenge")}</span> : null}
-          {advisor.phase === "failed" ? <span className="count count-failed">did not answer</span> : null}
+          <span className="acc-words">
+            <span className="acc-name" dir="auto">{advisor.name}</span>
+            <KindBadge contributionType={advisor.contributionType} />
+            {challenges > 0 ? <span className="count">{count(challenges, "challenge")}</span> : null}
+            {advisor.phase === "failed" ? <span className="count count-failed">{advisor.errorKind === STOPPED ? "stopped" : "did not answer"}</span> : null}
+          </span>
           <Chevron />
         </button>
       </h3>

@@ -3,7 +3,7 @@
 import { memo, useCallback, useEffect, useRef, type ReactNode } from "react";
 import { count, shortName } from "../format";
 import { Link, paths } from "../router";
-import { allSettled, type Phase, type SessionState } from "../session/state";
+import { allSettled, STOPPED, type Phase, type SessionState } from "../session/state";
 import { useSession, type SessionStore } from "../session/store";
 import { Mark } from "./glyphs";
 
@@ -19,18 +19,19 @@ const MarkStep = memo(function MarkStep({ store, id, number, current }: { store:
     useCallback((s: SessionState) => s.advisors[id]?.challenges.filter((one) => one.isReplyComplete).length ?? 0, [id]),
   );
   const replying = useSession(store, useCallback((s: SessionState) => s.challenging === id, [id]));
+  const stopped = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.errorKind === STOPPED, [id]));
   const speaking = phase === "speaking" || replying;
   return (
     <li>
       <Link
         to={paths.advisor(store.id, id)}
-        className={`step is-${speaking ? "speaking" : phase}`}
+        className={`step is-${speaking ? "speaking" : stopped ? "waiting" : phase}`}
         {...(number <= 9 ? { title: `${name} (key ${number})`, "aria-keyshortcuts": String(number) } : {})}
         aria-current={current ? "step" : undefined}
       >
         <span className="step-mark">
           <Mark id={id} name={name} contributionType={kind} />
-          {phase === "failed" ? (
+          {phase === "failed" && !stopped ? (
             <span className="badge badge-failed" aria-hidden="true">
               !
             </span>
@@ -42,7 +43,7 @@ const MarkStep = memo(function MarkStep({ store, id, number, current }: { store:
         </span>
         <span className="step-name" dir="auto">{shortName(name)}</span>
         <span className="step-state">
-          {speaking ? "speaking" : phase === "done" && challenges > 0 ? "challenged" : WORDS[phase]}
+          {speaking ? "speaking" : stopped ? "stopped" : phase === "done" && challenges > 0 ? "challenged" : WORDS[phase]}
           {challenges > 0 ? <span className="sr-only">, {count(challenges, "challenge")}</span> : null}
         </span>
       </Link>

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from "react";
 import { api } from "../api";
 import { useFetched } from "../fetched";
 import { modelName } from "../format";
+import { inline } from "../markdown";
 import { SMALL_MODEL } from "../wire";
 
 const KEY = "moot.small-model-known";
@@ -37,7 +38,7 @@ export function ModelNote(): ReactNode {
       <p>
         <strong>{SMALL_MODEL}</strong> It shows how a board works, on this machine and for free.
       </p>
-      {model.value.advice ? <p>{model.value.advice}</p> : null}
+      {model.value.advice ? <p>{inline(model.value.advice)}</p> : null}
       <button
         type="button"
         className="quiet"

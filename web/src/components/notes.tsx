@@ -1,4 +1,5 @@
 import { useEffect, useState, type ReactNode } from "react";
+import { asSentence } from "../format";
 
 /** Something is under way: a slow pulse, and always a word. */
 export function Waiting({ children }: { children: ReactNode }): ReactNode {
@@ -25,7 +26,7 @@ export function Problem({ title, message, action = "Try again", onAction, retryA
   return (
     <div className="problem" role="alert">
       <p className="problem-title">{title}</p>
-      <p dir="auto">{message}</p>
+      <p dir="auto">{asSentence(message)}</p>
       {onAction || children ? (
         <div className="row">
           {onAction ? (

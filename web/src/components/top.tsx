@@ -18,8 +18,12 @@ export function Top(): ReactNode {
         moot
       </Link>
       <nav aria-label="Main" className="top-links">
-        {me === "nobody" || path === paths.home ? null : <Link to={paths.home}>Sessions</Link>}
-        {me === "nobody" || path.startsWith(paths.new) ? null : <Link to={paths.new}>New decision</Link>}
+        {me === "nobody" || path === paths.home ? null : <Link to={paths.home} className="to-sessions">Sessions</Link>}
+        {me === "nobody" || path.startsWith(paths.new) ? null : (
+          <Link to={paths.new}>
+            New<span className="to-new-what"> decision</span>
+          </Link>
+        )}
         {me !== null && me !== "nobody" && me.signsIn ? (
           <span className="who">
             <span className="who-name" dir="auto" title={`Signed in as ${me.name}`}>

@@ -214,12 +214,15 @@ function useNext(store: SessionStore, personaId: string): Next {
   const replying = useSession(store, useCallback((s: SessionState) => s.challenging !== null, []));
   const all = useSession(store, allSettled);
   const open = useSession(store, unsettledNames);
+  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
   const last = following === null;
   const go = useCallback(() => {
     navigate(following === null ? paths.brief(store.id) : paths.advisor(store.id, following));
   }, [store.id, following]);
   const why = speaking
-    ? `${last ? "The brief" : "Next"} opens when they have finished`
+    ? paused
+      ? "Paused before they spoke"
+      : `${last ? "The brief" : "Next"} opens when they have finished`
     : replying
       ? `${last ? "The brief" : "Next"} opens when the reply is finished`
       : last && !all

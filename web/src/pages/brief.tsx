@@ -6,7 +6,7 @@ import { ExportMenu } from "../components/export-menu";
 import { Mark } from "../components/glyphs";
 import { Ledger } from "../components/ledger";
 import { Problem, Waiting } from "../components/notes";
-import { listed } from "../format";
+import { asSentence, listed } from "../format";
 import { inline } from "../markdown";
 import { Link, paths, usePageHeading } from "../router";
 import { allSettled, type Advisor, type SessionState } from "../session/state";
@@ -59,7 +59,11 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
         </header>
         {!all && live && brief === null ? <p className="lede">The advisors are still speaking. The brief follows the last of them.</p> : null}
         {!all && !live && brief === null ? (
-          <p className="lede">The brief is written when every advisor has spoken. Some have not: choose them in the row above.</p>
+          <p className="lede">
+            {paused
+              ? "The brief is written when every advisor has spoken. Some have not: they speak when you go on."
+              : "The brief is written when every advisor has spoken. Some have not: choose them in the row above."}
+          </p>
         ) : null}
         {all && anyone && paused && brief === null ? <p className="lede">The brief is written when you go on.</p> : null}
         {all && !anyone ? (
@@ -78,7 +82,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
         {error !== null && !loading && anyone ? (
           <Problem
             title={brief ? "The brief could not be brought up to date" : "The brief could not be written"}
-            message={brief ? `${error} What follows is the brief from before your challenges.` : error}
+            message={brief ? `${asSentence(error)} What follows is the brief from before your challenges.` : error}
             onAction={() => void store.ensureBrief(true)}
           />
         ) : null}

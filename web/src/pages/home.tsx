@@ -58,7 +58,8 @@ export function Home(): ReactNode {
   }, [again]);
   const sessions = list.value?.sessions ?? [];
   const searching = typed !== "" || search !== "";
-  const none = list.state === "ready" && sessions.length === 0 && !searching;
+  const searched = searching && !tooLong(typed, MOST_SEARCHED);
+  const none = list.state === "ready" && sessions.length === 0 && !searching && list.value.search === "";
   const underWay = sessions.some((session) => session.live);
   useEffect(() => {
     if (!underWay) return;
@@ -117,9 +118,9 @@ export function Home(): ReactNode {
             {none ? null : <Search typed={typed} onType={setTyped} />}
           </div>
         ) : null}
-        {searching && list.state === "ready" && sessions.length === 0 ? (
+        {searched && list.state === "ready" && sessions.length === 0 && list.value.search !== "" ? (
           <p className="empty" role="status">
-            No session has “<bdi>{search}</bdi>” in its title or decision.
+            No session has “<bdi>{list.value.search}</bdi>” in its title or decision.
           </p>
         ) : null}
         {sessions.length > 0 ? (

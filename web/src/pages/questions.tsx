@@ -5,7 +5,7 @@ import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
-import { count } from "../format";
+import { asSentence, count } from "../format";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { sessionStore } from "../session/store";
 import { LIMITS } from "../wire";
@@ -92,7 +92,7 @@ export function Questions(): ReactNode {
       {!asked && asking ? (
         <Problem
           title="No questions this time"
-          message={`${asking.message} You can convene the board without them.`}
+          message={`${asSentence(asking.message)} You can convene the board without them.`}
           retryAfter={asking.retryAfter}
           onAction={() => {
             setAsking(null);

@@ -44,6 +44,15 @@ const token = (personaId: string, text: string): SessionEvent => ({ type: "perso
 const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: USAGE });
 const everybody = ["one", "two", "three"].flatMap((id) => [start(id), token(id, `${id} says`), complete(id)]);
 
+describe("a brief", () => {
+  it("that nobody writes any more is not asked for again by itself", () => {
+    const left = run([{ type: "brief_start" }, { type: "idle" }]);
+    expect([left.live, left.briefWriting, left.paused]).toEqual([false, false, true]);
+    const written = run([{ type: "brief_start" }, { type: "brief_error", message: "no" }, { type: "idle" }]);
+    expect(written.paused).toBe(false);
+  });
+});
+
 describe("a condition of the brief", () => {
   it("is ticked once, and its tick taken back", () => {
     const tick = (condition: string, ticked: boolean): Action => ({ type: "ticked", condition, ticked });

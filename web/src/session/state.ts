@@ -245,8 +245,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
     case "brief_error":
       return { ...state, briefWriting: false, briefError: action.message };
 
-    case "session_complete":
     case "idle":
+      // The brief was left in the middle: it is for the person to go on with it, not for whoever looks.
+      if (state.briefWriting) return { ...state, live: false, briefWriting: false, paused: true };
+      return reduce(state, { type: "session_complete" });
+
+    case "session_complete":
       return { ...state, live: false, briefWriting: false, step: allSettled(state) && !state.paused ? "review" : state.step };
 
     case "error":
