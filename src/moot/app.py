@@ -169,7 +169,7 @@ class Moot:
 
     @cached_property
     def database(self) -> str:
-        from moot.store.sessions import sqlite_url
+        from moot.store.database import sqlite_url
 
         said = self._options.database or self._env.get("MOOT_DATABASE")
         return said or sqlite_url(platformdirs.user_data_path("moot") / "moot.sqlite3")

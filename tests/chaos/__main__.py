@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import tests.conftest  # noqa: F401  (away from the developer's settings and files)
-from moot.store.sessions import sqlite_url
+from moot.store.database import sqlite_url
 from tests.chaos.play import Cluster, check, play, speaking
 from tests.stub.server import running_stub
 from tests.support.cluster import Postgres

@@ -7,7 +7,7 @@ import asyncio
 import random
 from pathlib import Path
 
-from moot.store.sessions import sqlite_url
+from moot.store.database import sqlite_url
 from tests.chaos.play import Cluster, check, play, speaking
 from tests.stub.server import StubServer
 from tests.support.cluster import Postgres

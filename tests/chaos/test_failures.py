@@ -15,7 +15,7 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from moot.store.sessions import sqlite_url
+from moot.store.database import sqlite_url
 from tests.stub.server import StubServer
 from tests.support.cluster import Postgres, Several
 from tests.support.server import DECISION, Server, a_board, serving

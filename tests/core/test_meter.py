@@ -42,8 +42,9 @@ from moot.llm.prices import NANO, Pricing
 from moot.llm.protocol import Call, Hear, Turn, Usage
 from moot.llm.registry import Gateway
 from moot.store import ledger
+from moot.store.database import sqlite_url
 from moot.store.ledger import Ledger
-from moot.store.sessions import Store, open_store, sqlite_url
+from moot.store.sessions import Store, open_store
 from moot.store.tables import attempts, spending
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer

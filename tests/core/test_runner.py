@@ -24,7 +24,8 @@ from moot.core.flow import (
 )
 from moot.core.runner import Left, Runner, Speech, StoredLog
 from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
-from moot.store.sessions import open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import open_store
 
 BILL = Spoken("scripted", 1, 1, None, 1)
 

@@ -21,7 +21,8 @@ from moot.errors import LimitReached
 from moot.server import Engine, Live
 from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, Feed
 from moot.server.sharing import Sharing
-from moot.store.sessions import Frame, open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import Frame, open_store
 from tests.support.server import BRIEF
 
 NAMES = ("ann", "bob", "cyd")

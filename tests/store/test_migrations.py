@@ -18,7 +18,8 @@ from sqlalchemy.engine import make_url
 
 from moot.errors import StoreFailed
 from moot.store import migrations
-from moot.store.sessions import Store, open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import Store, open_store
 from tests.stub.server import StubServer
 from tests.support.command import environment, moot
 from tests.support.postgres import running_postgresql

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import AlreadyThere, InvalidInput, NotFound
+from moot.store.database import sqlite_url
 from moot.store.people import THE_ADMIN, People, Person, named
-from moot.store.sessions import Store, open_store, sqlite_url
+from moot.store.sessions import Store, open_store
 from tests.store.test_sessions import database, postgresql, with_store  # noqa: F401
 
 ADMIN = "the-token-of-the-admin"

@@ -11,7 +11,8 @@ import pytest
 
 from moot.errors import ConfigInvalid, KeyReused, NotFound, SessionMoved, StoreFailed
 from moot.server.sharing import Sharing
-from moot.store.sessions import Frame, Key, Store, open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import Frame, Key, Store, open_store
 from tests.support.postgres import running_postgresql
 
 

@@ -21,7 +21,8 @@ from moot.board.events import (
 )
 from moot.board.flow import BOARD
 from moot.core.flow import Spoken
-from moot.store.sessions import open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import open_store
 
 DECISION = "Should we open a second shop?"
 BRIEF = Brief(

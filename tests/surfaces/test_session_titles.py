@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from moot.store.sessions import Store, open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import Store, open_store
 from tests.stub.server import running_stub
 from tests.support.board_session import events, keep
 from tests.support.command import Ended, environment, moot

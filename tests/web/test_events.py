@@ -12,7 +12,8 @@ import jsonschema_rs
 import pytest
 
 from moot.app import Moot
-from moot.store.sessions import open_store, sqlite_url
+from moot.store.database import sqlite_url
+from moot.store.sessions import open_store
 from moot.web.app import create_app
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer, running_stub
