@@ -885,7 +885,7 @@ def test_an_update_that_fails_leaves_the_state(change: ChangeFolder) -> None:
 RECORDER = """
 import sys
 from pathlib import Path
-from moot.workspace import writing
+from moot.files import atomic as writing
 from moot.changes.state_file import Call
 from moot.changes.folder import ChangeFolders
 from moot.files.layout import Workspace
@@ -927,7 +927,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from moot.errors import AlreadyThere, NotFound
 from moot.changes.review_block import Issue, Review, Severity, Verdict, blocks
-from moot.workspace import change_state, writing
+from moot.files import timestamps
+from moot.files import atomic as writing
 from moot.changes.state_file import Call, end_run
 from moot.changes.folder import ChangeFolders
 from moot.files.layout import Workspace
@@ -936,7 +937,7 @@ CALLS = ("unlink", "open", "chmod", "write", "fsync", "close", "rename", "fsync_
 NOW = "2026-11-15T12:00:00Z"
 root, kept = Path(sys.argv[1], "now"), Path(sys.argv[1], "kept")
 review = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No"),), "No.", NOW)
-change_state.now = lambda: NOW
+timestamps.now = lambda: NOW
 uuid.uuid4 = lambda: SimpleNamespace(hex="0123456789abcdef")
 changes = ChangeFolders(Workspace.at(root))
 

@@ -253,7 +253,7 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_them_all(
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
-from moot.workspace import writing
+from moot.files import atomic as writing
 
 target, old, new, calls = Path(sys.argv[1]), *json.loads(sys.argv[2])
 
@@ -323,7 +323,7 @@ def test_a_process_killed_at_any_call_leaves_the_old_file_or_the_new_one(target:
 WORKER = """
 import json, sys
 from pathlib import Path
-from moot.workspace import writing
+from moot.files import atomic as writing
 
 class Fast(writing.Disk):
     def fsync(self, handle): pass

@@ -31,10 +31,10 @@ HELD = [".claim.children.moot-lock", ".claim.json", ".claim.moot-lock"]
 HOLDER = """
 import sys
 from pathlib import Path
-from moot.workspace import change_state
+from moot.files import timestamps
 from moot.files.lock import claimed
 
-change_state.now = lambda: "2026-11-15T12:01:07Z"
+timestamps.now = lambda: "2026-11-15T12:01:07Z"
 with claimed(Path(sys.argv[1]), "challenged"):
     print("held", flush=True)
     sys.stdin.readline()

@@ -313,7 +313,7 @@ def test_a_branch_that_a_kill_has_left_is_used_and_one_of_somebody_else_is_not(p
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from moot.workspace import git, uncommitted
+from moot.repo import git, uncommitted
 
 left = int(sys.argv[2])
 output, unlink = git.output, Path.unlink
