@@ -236,6 +236,8 @@ def test_a_refused_key_is_named_once_with_its_variable_and_all_are_asked_again(
     expect(told).to_have_count(1)
     expect(told).to_contain_text("refused the key in OPENAI_API_KEY")
     expect(told).to_contain_text("start moot again")
+    # Who is refused only after the button was pressed is not among those who are asked again.
+    expect(board.page.locator(".badge-failed")).to_have_count(8)
     stub.reset()
     a_board(stub)
     board.page.get_by_role("button", name="Ask all again").click()

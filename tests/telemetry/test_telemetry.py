@@ -154,7 +154,7 @@ from moot.telemetry import watching
 async def main():
     async with opened(Options()) as moot:
         async with moot.telemetry():
-            model = moot.llm.named(ModelName("openai", "gpt-5.6"))
+            model = moot.gateway.named(ModelName("openai", "gpt-5.6"))
             await model.stream(Request("s", (UserSaid("q"),), max_tokens=9))
             assert type(model) is Model and watching() is None
             loaded = [m for m in sys.modules if m.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
