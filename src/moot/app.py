@@ -417,9 +417,9 @@ class Moot:
         limits = self.config.user.limits
         if not limits.model_calls:
             return speak
-        from moot.core.limits import Caps
+        from moot.core.limits import ConcurrencyLimits
 
-        return Caps(limits, None).around(speak, str(model))
+        return ConcurrencyLimits(limits, None).around(speak, str(model))
 
     async def spending(self) -> dict[str, list[Line]]:
         """What models have cost: by day, and of today by session and by model."""

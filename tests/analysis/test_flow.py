@@ -43,18 +43,18 @@ from moot.analysis.state import AnalysisState, AskedBack, Step
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    NotCarriedOut,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    RunTask,
     Spoken,
+    TaskDone,
+    TaskFailed,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.flow import TRANSITIONS as OF_ROUNDTABLES
@@ -139,13 +139,13 @@ class Play:
         self.state = ANALYSIS.initial
         self.put(AnalysisOpened("offline-mode", "Offline mode", "local", steps or STEPS, VOICES, **opening))
         if self.state.step is Step.SCANNING:
-            self.settle(CarriedOut({"found": "3 files", "depth": scan}))
+            self.settle(TaskDone({"found": "3 files", "depth": scan}))
 
     def put(self, event: AnalysisEvent) -> None:
         self.state = ANALYSIS.advance(self.state, event)
         self.events.append(event)
-        if ANALYSIS.pending(self.state) == (CarryOut("analysis/steps", str(self.state.happened)),):
-            self.settle(CarriedOut(self.files))
+        if ANALYSIS.pending(self.state) == (RunTask("analysis/steps", str(self.state.happened)),):
+            self.settle(TaskDone(self.files))
 
     def asked(self) -> Effect:
         (effect,) = (effect for effect in ANALYSIS.pending(self.state) if not interrupts(effect))
@@ -162,7 +162,7 @@ class Play:
 
     def opens(self) -> Play:
         if self.state.step is Step.LOOKING:
-            self.settle(CarriedOut({"found": "2 files touched"}))
+            self.settle(TaskDone({"found": "2 files touched"}))
         self.settle(PersonaSpoke("Who needs it?", BILL))
         return self
 
@@ -170,7 +170,7 @@ class Play:
         """One step to its menu."""
         self.opens().says(answer)
         self.settle(assessed())
-        self.settle(CarriedOut({"files": ["spec.md"]}))
+        self.settle(TaskDone({"files": ["spec.md"]}))
         return self
 
     def roundtable(self, *words: str) -> Play:
@@ -184,10 +184,10 @@ class Play:
         table = self.state.roundtable
         assert table is not None
         match effect:
-            case CarryOut("roundtable/open"):
-                return CarriedOut(seated(self.state.current.ref))
-            case CarryOut():
-                return CarriedOut({"announcements": ["Updated spec.md."]})
+            case RunTask("roundtable/open"):
+                return TaskDone(seated(self.state.current.ref))
+            case RunTask():
+                return TaskDone({"announcements": ["Updated spec.md."]})
             case DraftReply("roundtable/framing"):
                 return Drafted({"summary": "three journeys", "focus_question": "Who?"}, BILL)
             case DraftReply():
@@ -228,9 +228,9 @@ def test_a_step_is_opened_answered_assessed_written_and_only_then_is_there_a_men
     assert play.says("  Twenty people. ") == AnswerGiven("00-01", "Twenty people.", "unchanged")
     assert play.asked() == DraftReply("analysis/assess", "5")
     play.settle(assessed())
-    assert play.asked() == CarryOut("analysis/write", "6")
+    assert play.asked() == RunTask("analysis/write", "6")
     assert play.state.completed == ()
-    play.settle(CarriedOut({"files": ["quick-scan.md"]}))
+    play.settle(TaskDone({"files": ["quick-scan.md"]}))
     after = play.state
     assert (after.step, after.completed) == (Step.MENU, ("00-01",))
     assert play.state.done[0].exchanges == (("Who needs it?", "Twenty people."),)
@@ -276,7 +276,7 @@ def test_a_question_back_is_answered_and_what_was_asked_stays_asked() -> None:
         assert current.asked_back == (AskedBack(0, "What do you mean by throughput?", "How many."),) * number
     play.says("Thirty.")
     play.settle(assessed())
-    play.settle(CarriedOut({"files": []}))
+    play.settle(TaskDone({"files": []}))
     assert play.state.done[0].exchanges == ((open_question, "Thirty."),)
 
 
@@ -409,8 +409,8 @@ def test_feedback_is_answered_written_and_leads_back_to_the_same_menu() -> None:
     play.says("You forgot the tunnels.")
     assert play.asked() == DraftReply("analysis/feedback", str(play.state.happened))
     play.settle(Drafted({"reply": "You are right.", "contents": {"quick-scan.md": "Tunnels."}}, BILL))
-    assert play.asked() == CarryOut("analysis/amend", str(play.state.happened))
-    play.settle(CarriedOut({"files": ["quick-scan.md"]}))
+    assert play.asked() == RunTask("analysis/amend", str(play.state.happened))
+    play.settle(TaskDone({"files": ["quick-scan.md"]}))
     assert (play.state.step, play.options(), play.at) == (Step.MENU, before, "00-01")
     assert play.state.completed == ("00-01",)
     (record,) = play.state.done
@@ -422,7 +422,7 @@ def test_feedback_comes_as_often_as_somebody_has_some() -> None:
     for said in ("First.", "Second."):
         play.says(said)
         play.settle(Drafted({"reply": "Yes.", "contents": {}}, BILL))
-        play.settle(CarriedOut({"files": []}))
+        play.settle(TaskDone({"files": []}))
     assert [said for said, _, _ in play.state.done[0].feedback] == ["First.", "Second."]
     play.says("C")
     assert play.at == "00-02"
@@ -471,7 +471,7 @@ def test_words_in_feedback_change_the_depth_too() -> None:
     play = Play(scan="brief").step()
     play.says("I want more detail on that.")
     play.settle(Drafted({"reply": "Good.", "contents": {}}, BILL))
-    play.settle(CarriedOut({"files": []}))
+    play.settle(TaskDone({"files": []}))
     play.says("C")
     assert depth_at(play) == "deep"
 
@@ -545,14 +545,14 @@ def test_if_the_scan_leaves_nothing_to_do_the_analysis_is_finished() -> None:
 def test_a_look_that_finds_nothing_is_not_taken_again() -> None:
     play = Play(completed=("00-01",))
     play.state = dataclasses.replace(play.state, scan="", step=Step.SCANNING)
-    play.settle(CarriedOut({"found": "", "depth": "brief"}))
+    play.settle(TaskDone({"found": "", "depth": "brief"}))
     assert play.state.step is Step.OPENING
 
 
 def test_what_it_touches_is_looked_at_before_the_impact_phase() -> None:
     play = Play(completed=("00-01", "00-02", "01-01", "01-02"))
-    assert play.asked() == CarryOut("analysis/impact", "1")
-    play.settle(CarriedOut({"found": "2 files"}))
+    assert play.asked() == RunTask("analysis/impact", "1")
+    play.settle(TaskDone({"found": "2 files"}))
     assert (play.at, play.state.impact) == ("02-01", "2 files")
 
 
@@ -637,7 +637,7 @@ def failing(at: Step) -> Play:
     play.says("B")
     play.says("1")
     if at is Step.BOARD:
-        play.settle(CarriedOut({"session": "7"}))
+        play.settle(TaskDone({"session": "7"}))
     return play
 
 
@@ -646,8 +646,8 @@ FAILURES: dict[Step, Outcome] = {
     Step.READING: DraftFailed("ProviderDown", "529"),
     Step.ASSESSING: DraftFailed("DraftInvalid", "no JSON", "Well, …"),
     Step.FEEDBACK: DraftFailed("ProviderDown", "529"),
-    Step.CALLING: NotCarriedOut("StoreFailed", "no database"),
-    Step.BOARD: NotCarriedOut("ReplyEmpty", "the board gave no brief"),
+    Step.CALLING: TaskFailed("StoreFailed", "no database"),
+    Step.BOARD: TaskFailed("ReplyEmpty", "the board gave no brief"),
 }
 
 
@@ -781,15 +781,15 @@ def test_a_roundtable_can_be_held_again_and_at_the_end_of_a_phase() -> None:
 def test_a_roundtable_that_could_not_be_opened_leads_back_to_the_menu() -> None:
     play = Play().step()
     play.says("E")
-    play.settle(NotCarriedOut("FileDamaged", "bad panel"))
+    play.settle(TaskFailed("FileDamaged", "bad panel"))
     assert (play.state.step, play.state.elaborations) == (Step.MENU, ())
 
 
 def test_the_first_thing_of_a_roundtable_is_never_a_model() -> None:
     play = Play().step()
     play.says("E")
-    assert play.asked() == CarryOut("roundtable/open", "1")
-    play.settle(CarriedOut(seated(STEPS[0])))
+    assert play.asked() == RunTask("roundtable/open", "1")
+    play.settle(TaskDone(seated(STEPS[0])))
     assert play.state.roundtable is not None
     assert [said.kind for said in play.state.roundtable.transcript] == ["introduction"]
 
@@ -810,11 +810,11 @@ def test_the_board_is_asked_an_open_question_once() -> None:
         with pytest.raises(InvalidInput):
             play.says(wrong)
     assert play.says("2") == QuestionPut("Who pays?")
-    assert play.asked() == CarryOut("analysis/call", str(play.state.happened))
-    play.settle(CarriedOut({"session": "s-7"}))
+    assert play.asked() == RunTask("analysis/call", str(play.state.happened))
+    play.settle(TaskDone({"session": "s-7"}))
     assert (play.state.board_session, play.asked().occasion) == ("s-7", str(play.state.happened))
     answer = {"session": "s-7", "file": "board-s-7.md", "recommendation": "The reader."}
-    assert play.settle(CarriedOut(answer)) == BoardAnswered("Who pays?", "s-7", "board-s-7.md", "The reader.")
+    assert play.settle(TaskDone(answer)) == BoardAnswered("Who pays?", "s-7", "board-s-7.md", "The reader.")
     assert (play.state.step, play.state.board_session) == (Step.MENU, "")
     assert play.state.open_questions == ("Who merges?",)
     play.says("C")
@@ -940,7 +940,7 @@ def test_exactly_the_legal_events_happen_and_lead_where_the_table_says(place: st
 
 
 def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
-    for effect in (CarryOut("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
+    for effect in (RunTask("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
         with pytest.raises(AssertionError):
             ANALYSIS.record(Play().state, effect, PersonaSpoke("x", BILL))
 
@@ -976,11 +976,11 @@ def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
             return read("How many." if choice % 3 else "", answers=choice % 2 == 0)
         case DraftReply():
             return Drafted({"reply": "Yes.", "contents": {}}, BILL)
-        case CarryOut("analysis/scan"):
-            return CarriedOut({"found": "x", "depth": ("brief", "standard", "deep")[choice % 3]})
+        case RunTask("analysis/scan"):
+            return TaskDone({"found": "x", "depth": ("brief", "standard", "deep")[choice % 3]})
         case _:
             value = {"found": "x", "files": [], "session": "s", "file": "f", "recommendation": "r"}
-            return CarriedOut(value)
+            return TaskDone(value)
 
 
 FOUND: tuple[Mapping[str, Any], ...] = (

@@ -27,8 +27,6 @@ from moot.core import model_effects
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftReply,
     Effect,
@@ -37,14 +35,16 @@ from moot.core.flow import (
     Outcome,
     PersonAnswered,
     PersonaSpoke,
+    RunTask,
     Spoken,
+    TaskDone,
 )
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 from moot.files import atomic
 from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName
 from moot.llm.prices import FREE
-from moot.llm.protocol import Call, Hear, Turn, Usage
+from moot.llm.protocol import Call, OnText, Turn, Usage
 from tests.analysis.test_flow import BILL, VOICES, Play, assessed
 from tests.support.analysis import reply
 
@@ -71,7 +71,7 @@ class Players:
     async def prepare(self) -> None:
         pass
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
+    async def exchange(self, call: Call, hear: OnText) -> Turn:
         del hear
         self.calls.append(call)
         said = "\n".join([call.system, *(str(getattr(m, "text", "")) for m in call.messages)])
@@ -125,7 +125,7 @@ class World:
         self._recording: Players | None = None
         carry_out = Work.carry_out
 
-        async def watched(work: Work, effect: CarryOut, state: AnalysisState) -> Outcome:
+        async def watched(work: Work, effect: RunTask, state: AnalysisState) -> Outcome:
             outcome = await carry_out(work, effect, state)
             self.remember(f"{effect.what} done, not logged")
             return outcome
@@ -189,7 +189,7 @@ class Watcher:
         if self._events_left is not None:
             self._events_left -= 1
             if self._events_left == 0:
-                raise Left
+                raise UserQuit
 
 
 def _with_model(moot: Moot, players: Players) -> None:
@@ -266,7 +266,7 @@ def test_a_person_who_leaves_and_comes_back_at_every_question_sees_the_same_end(
 
     async def one_answer(players: Players, ask: AskPerson, problem: str | None) -> str:
         if players.asked:
-            raise Left
+            raise UserQuit
         return await answer(players, ask, problem)
 
     monkeypatch.setattr(Players, "answer", one_answer)
@@ -302,7 +302,7 @@ def outcome_of(play: Play, effect: Effect) -> Outcome:
         case DraftReply():
             return Drafted({"reply": "Yes.", "contents": {}}, BILL)
         case _:
-            return CarriedOut({"found": "x", "depth": "standard", "files": ["x.md"]})
+            return TaskDone({"found": "x", "depth": "standard", "files": ["x.md"]})
 
 
 def to_the_end(events: list[AnalysisEvent]) -> Play:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
-from moot.core.flow import CarriedOut, PersonAnswered, PersonaSpoke
+from moot.core.flow import PersonAnswered, PersonaSpoke, TaskDone
 from moot.llm.messages import ModelSaid, UserSaid
 from moot.personas.library import Persona, load_library
 from moot.prompts.small_model import sentences
@@ -31,7 +31,7 @@ def at_table(*words: str) -> Play:
     """Alex has the word, then Jordan, then the person."""
     play = Play().step()
     play.says("E")
-    play.settle(CarriedOut(seated(STEPS[0])))
+    play.settle(TaskDone(seated(STEPS[0])))
     play.settle(play._at_table(play.asked(), ()))
     for persona, _ in zip((ALEX, JORDAN), words, strict=False):
         play.settle(PersonaSpoke(TALK[persona], BILL))
@@ -177,7 +177,7 @@ def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
 def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
     play = Play().step()
     play.says("E")
-    play.settle(CarriedOut({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
+    play.settle(TaskDone({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
     _, shape = prompts.framing(play.state, small=True)
     question = "What do we not know yet about Scope Estimation?"
     shape.model_validate({"summary": "On trains.", "focus_question": question})

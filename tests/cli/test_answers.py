@@ -8,7 +8,7 @@ import pytest
 from moot.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
 from moot.cli.talking import answering
 from moot.core.flow import AskPerson, Option
-from moot.core.runner import Left, Person
+from moot.core.runner import Person, UserQuit
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
 
 FOLLOW_UP = AskPerson("follow-up", "a follow-up question", "1", optional=True)
@@ -85,7 +85,7 @@ def test_running_out_where_the_conversation_may_rest_is_said_too(
 ) -> None:
     file = tmp_path / "answers.yaml"
     file.write_text("[]", encoding="utf-8")
-    with answering(file, NoPerson) as person, pytest.raises(Left):
+    with answering(file, NoPerson) as person, pytest.raises(UserQuit):
         asyncio.run(person.answer(FOLLOW_UP, None))
     said = capsys.readouterr().err
     assert "has no reply left for step 'follow-up' (a follow-up question)" in said
@@ -93,7 +93,7 @@ def test_running_out_where_the_conversation_may_rest_is_said_too(
 
 def test_an_optional_question_may_stay_open() -> None:
     for person in (ScriptedPerson([]), NoPerson()):
-        with pytest.raises(Left):
+        with pytest.raises(UserQuit):
             asyncio.run(person.answer(FOLLOW_UP, None))
 
 

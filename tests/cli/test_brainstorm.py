@@ -14,7 +14,7 @@ from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _talk
 from moot.cli.brainstorm_screen import BrainstormNarrator
 from moot.core.flow import AskPerson
-from moot.core.runner import Left, Runner
+from moot.core.runner import Runner, UserQuit
 from moot.workflow.events import Restored
 from moot.workflow.files import SnapshotLog
 from moot.workflow.flow import WORKFLOW
@@ -474,7 +474,7 @@ class _Wavers:
         if ask.step == "failed":
             assert "sent by mistake" in ask.expects
             return "B"
-        raise Left
+        raise UserQuit
 
 
 def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_person import MenuPerson
 from moot.cli.terminal import TerminalPerson
 from moot.core.flow import AskPerson, Option
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 from moot.errors import InvalidInput
 from tests.cli.test_analyze import Project, speaking, stalling
 from tests.stub.script import Behaviour, Recorded
@@ -185,7 +185,7 @@ def test_ctrl_d_leaves_from_where_nobody_is_asked(tty: tuple[int, Any], person: 
         os.write(tty[0], CTRL_D.encode())
         await person.interrupt(SPEAKING, None)
 
-    with pytest.raises(Left):
+    with pytest.raises(UserQuit):
         played(tty, scene)
 
 

@@ -17,7 +17,7 @@ from moot.cli.menu_person import MenuPerson
 from moot.cli.screen import wrapped
 from moot.cli.terminal import TerminalPerson
 from moot.core.flow import AskPerson, Option
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 
 ENTER, ALT_ENTER, CTRL_J, LEFT, CTRL_D, CTRL_C = "\r", "\x1b\r", "\n", "\x1b[D", "\x04", "\x03"
 MENU = AskPerson(
@@ -78,16 +78,16 @@ def test_an_empty_line_is_an_answer_only_where_one_is_offered() -> None:
 
 
 def test_an_empty_line_leaves_what_may_be_left(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Left):
+    with pytest.raises(UserQuit):
         answered(ENTER, AskPerson("next", "1 waiting", "4", (Option("A", "Accept"),), optional=True))
     assert "Enter leaves" in capsys.readouterr().err
 
 
 def test_ctrl_d_leaves_and_ctrl_c_interrupts() -> None:
-    with pytest.raises(Left) as left:
+    with pytest.raises(UserQuit) as left:
         answered(CTRL_D)
     assert not left.value.interrupted
-    with pytest.raises(Left) as interrupted:
+    with pytest.raises(UserQuit) as interrupted:
         answered(CTRL_C)
     assert interrupted.value.interrupted
 

@@ -20,7 +20,7 @@ import pytest
 from moot.cli.answers import ScriptedPerson
 from moot.cli.main import app
 from moot.core.flow import AskPerson
-from moot.core.runner import Left, Runner
+from moot.core.runner import Runner, UserQuit
 from moot.files import atomic, json_text, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.json_text import JsonText
@@ -564,7 +564,7 @@ def leave_after(events: int, patch: pytest.MonkeyPatch) -> None:
     def counted(runner: Runner[Any, Any], event: Any, state: Any) -> None:
         fold_in(runner, event, state)
         if next(left) == 0:
-            raise Left
+            raise UserQuit
 
     patch.setattr(Runner, "_fold_in", counted)
 

@@ -39,7 +39,7 @@ from moot.llm.model import Model, Patience
 from moot.llm.names import ModelName, parse
 from moot.llm.openai import OpenAIProvider
 from moot.llm.prices import NANO, Pricing
-from moot.llm.protocol import Call, Hear, Turn, Usage
+from moot.llm.protocol import Call, OnText, Turn, Usage
 from moot.llm.registry import Gateway
 from moot.store import ledger
 from moot.store.database import sqlite_url
@@ -88,7 +88,7 @@ class Waiting:
     async def prepare(self) -> None:
         pass
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
+    async def exchange(self, call: Call, hear: OnText) -> Turn:
         del hear
         self.asked += 1
         async with self._asked:

@@ -22,7 +22,7 @@ from moot.core.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.core.runner import Left, Runner, Speech, StoredLog
+from moot.core.runner import Runner, Speech, StoredLog, UserQuit
 from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
 from moot.store.database import sqlite_url
 from moot.store.sessions import open_store
@@ -305,7 +305,7 @@ def test_a_person_who_leaves_stops_everything_and_keeps_what_was_complete(interr
     class Leaving:
         async def answer(self, *_: Any) -> str:
             await bob_is_logged.wait()
-            raise Left(interrupted=interrupted)
+            raise UserQuit(interrupted=interrupted)
 
     runner, log, heard = runner_for(panel(asks_person=True), speak, Leaving())
     heard.on_event = bob_is_logged.set

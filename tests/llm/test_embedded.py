@@ -31,9 +31,9 @@ from moot.llm.embedded.small_model import (
 from moot.llm.embedded.weights import Weights, find_weights
 from moot.llm.protocol import (
     Call,
-    Hear,
     Message,
     ModelSaid,
+    OnText,
     Schema,
     ToolAnswered,
     ToolCall,
@@ -76,7 +76,7 @@ def large() -> Iterator[LocalProvider]:
     asyncio.run(provider.close())
 
 
-def exchange(provider: LocalProvider, asked: Call, hear: Hear = deaf) -> Turn:
+def exchange(provider: LocalProvider, asked: Call, hear: OnText = deaf) -> Turn:
     return asyncio.run(provider.exchange(asked, hear))
 
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    NotCarriedOut,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    RunTask,
     Spoken,
+    TaskDone,
+    TaskFailed,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable import lines
@@ -144,7 +144,7 @@ class Table:
         self.events: list[RoundtableEvent] = []
         self.state = ROUNDTABLE.initial
         self.said: dict[str, int] = dict.fromkeys(TALK, 0)
-        self.settle(CarriedOut(opening(**changes)))
+        self.settle(TaskDone(opening(**changes)))
 
     def asked(self) -> Effect:
         """Beside the word that the person may have meanwhile."""
@@ -214,7 +214,7 @@ def synthesizing(*more: str) -> Table:
 
 
 def test_the_introduction_is_there_before_any_model_is_asked() -> None:
-    assert ROUNDTABLE.pending(ROUNDTABLE.initial) == (CarryOut("roundtable/open", "1"),)
+    assert ROUNDTABLE.pending(ROUNDTABLE.initial) == (RunTask("roundtable/open", "1"),)
     table = Table()
     assert [said.kind for said in table.state.transcript] == ["introduction"]
     assert table.lines("introduction")[0].startswith("---\nELABORATION MODE\n\nBringing Alex Rivera (Sol")
@@ -224,7 +224,7 @@ def test_the_introduction_is_there_before_any_model_is_asked() -> None:
 
 def test_without_a_step_context_it_closes_with_the_reason() -> None:
     event = ROUNDTABLE.record(
-        ROUNDTABLE.initial, CarryOut("roundtable/open", "1"), NotCarriedOut("FileDamaged", "bad step")
+        ROUNDTABLE.initial, RunTask("roundtable/open", "1"), TaskFailed("FileDamaged", "bad step")
     )
     state = ROUNDTABLE.advance(ROUNDTABLE.initial, event)
     assert event == RoundtableNotOpened("FileDamaged", "bad step")
@@ -710,7 +710,7 @@ def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
     alone = Table().framed().silent_until_asked()
     alone.answers("done")
     for table in (interrupting, alone):
-        assert table.asked() == CarryOut("roundtable/record", AT)
+        assert table.asked() == RunTask("roundtable/record", AT)
         assert table.lines("wrap-up") == [
             "Wrapping up the discussion. Nobody has answered yet, so there is nothing to add."
         ]
@@ -735,11 +735,11 @@ def test_a_synthesis_is_put_into_the_artifacts_and_on_record() -> None:
         (ActionItem("Ask support", "Maya"),),
         "Conflicts are shown to whoever caused them",
     )
-    assert table.asked() == CarryOut("roundtable/insert", AT)
-    table.settle(CarriedOut({"announcements": ["Updated requirements-spec.md"]}))
+    assert table.asked() == RunTask("roundtable/insert", AT)
+    table.settle(TaskDone({"announcements": ["Updated requirements-spec.md"]}))
     assert table.state.announcements == ("Updated requirements-spec.md",)
-    assert table.asked() == CarryOut("roundtable/record", AT)
-    assert table.settle(CarriedOut({})) == ElaborationRecorded(True)
+    assert table.asked() == RunTask("roundtable/record", AT)
+    assert table.settle(TaskDone({})) == ElaborationRecorded(True)
     assert (table.state.step, ROUNDTABLE.pending(table.state)) == (Step.CLOSED, ())
     assert len(table.state.bills) == 4
 
@@ -747,12 +747,12 @@ def test_a_synthesis_is_put_into_the_artifacts_and_on_record() -> None:
 def test_a_record_that_is_not_saved_is_said_and_closes_all_the_same() -> None:
     table = synthesizing()
     table.settle(Drafted(SYNTHESIS, BILL))
-    table.settle(NotCarriedOut("LockTimeout", "held by another process"))
+    table.settle(TaskFailed("LockTimeout", "held by another process"))
     assert table.state.announcements == (
         "Could not update the artifacts (held by another process). Elaboration insights are in the synthesis "
         "summary above.",
     )
-    assert table.settle(NotCarriedOut("FileDamaged", "meta.json")) == ElaborationRecorded(False, "meta.json")
+    assert table.settle(TaskFailed("FileDamaged", "meta.json")) == ElaborationRecorded(False, "meta.json")
     assert table.lines("failure") == [lines.NOT_RECORDED]
     assert table.state.step is Step.CLOSED
 
@@ -918,7 +918,7 @@ def test_one_can_go_on_without_a_synthesis() -> None:
     table = synthesizing()
     table.settle(DraftFailed("DraftInvalid", "no JSON"))
     assert table.answers("g") == SynthesisForgone()
-    assert table.asked() == CarryOut("roundtable/record", AT)
+    assert table.asked() == RunTask("roundtable/record", AT)
     assert table.state.elaboration()["synthesis_summary"] == (
         "Discussed User Experience & Journeys in 3 turns, without a synthesis."
     )
@@ -939,7 +939,7 @@ def test_done_ends_it_while_somebody_speaks_and_what_there_is_is_synthesized() -
 def test_done_while_the_topic_is_framed_is_one_turn_without_a_synthesis() -> None:
     table = Table()
     assert table.interrupts("done") == PersonLeft("done")
-    assert table.asked() == CarryOut("roundtable/record", AT)
+    assert table.asked() == RunTask("roundtable/record", AT)
     assert table.state.elaboration()["turn_count"] == 1
     assert table.lines("framing") == [
         "Maya Chen (Business Analyst): We just covered User Experience & Journeys. I think we could benefit "
@@ -1024,13 +1024,13 @@ def _synthesized() -> Table:
 
 def _inserted() -> Table:
     table = _synthesized()
-    table.settle(CarriedOut({"announcements": []}))
+    table.settle(TaskDone({"announcements": []}))
     return table
 
 
 def _closed() -> Table:
     table = _inserted()
-    table.settle(CarriedOut({}))
+    table.settle(TaskDone({}))
     return table
 
 
@@ -1124,9 +1124,9 @@ def test_only_those_at_the_table_are_addressed() -> None:
 
 
 def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
-    for effect in (CarryOut("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
+    for effect in (RunTask("x", "1"), AskPerson("x", "y", "1"), DraftReply("x", "1")):
         with pytest.raises(AssertionError):
-            ROUNDTABLE.record(discussed().state, effect, CarriedOut({}))
+            ROUNDTABLE.record(discussed().state, effect, TaskDone({}))
 
 
 # -- whatever happens ----------------------------------------------------------------------------
@@ -1172,9 +1172,9 @@ def outcome_of(effect: Effect, choice: int) -> Outcome:
         case DraftReply():
             return Drafted(attributed(*(["Maya"], ["Bob", "User"], [], ["All"])[choice % 4]), BILL)
         case _ if choice % 5 == 0 and effect.what != "roundtable/open":
-            return NotCarriedOut("LockTimeout", "held")
+            return TaskFailed("LockTimeout", "held")
         case _:
-            return CarriedOut({"announcements": []})
+            return TaskDone({"announcements": []})
 
 
 def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tuple[list[RoundtableEvent], int]:

@@ -18,8 +18,8 @@ from moot.config import Limits, ServerSettings
 from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
 from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached
-from moot.server import Engine, Live
-from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, Feed
+from moot.server import ActiveSession, Hub
+from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, FrameBuffer
 from moot.server.sharing import Sharing
 from moot.store.database import sqlite_url
 from moot.store.sessions import Frame, open_store
@@ -72,9 +72,9 @@ class Models:
 @asynccontextmanager
 async def running(
     place: Path, models: Models, limits: Limits | None = None, **settings: Any
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[Hub]:
     async with open_store(sqlite_url(place / "moot.sqlite3")) as store:
-        engine = Engine(store, models.speak_for, ServerSettings(**settings), limits)
+        engine = Hub(store, models.speak_for, ServerSettings(**settings), limits)
         await engine.start()
         try:
             yield engine
@@ -82,7 +82,7 @@ async def running(
             await engine.close()
 
 
-async def told(engine: Engine, live: Live, after: int = 0) -> list[dict[str, Any]]:
+async def told(engine: Hub, live: ActiveSession, after: int = 0) -> list[dict[str, Any]]:
     return [
         {"id": frame.seq, **json.loads(frame.body)}
         async for batch in engine.stream(live, after, go_on=True)
@@ -107,7 +107,7 @@ def test_listening_begins_nothing_also_not_what_a_crash_has_cut_off(tmp_path: Pa
             await Sharing(engine.store).want(live.session.id, "")
             async with live.listening():
                 # As it does once a second, for as long as a slow client reads.
-                await engine._many._see([live])
+                await engine._cluster._see([live])
                 assert not live.under_way
             assert models.asked == []
             await told(engine, live)
@@ -176,7 +176,7 @@ def test_a_listener_who_falls_behind_reads_on_from_the_store(tmp_path: Path) -> 
     async def main() -> None:
         async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
             session = await store.create("board", "t")
-            feed = Feed()
+            feed = FrameBuffer()
             total = 6 * KEEP_FRAMES
             done = False
             slow = feed.after(0, store, session.id, lambda: done)
@@ -211,7 +211,7 @@ def test_however_much_there_is_a_listener_is_handed_little_at_once(
     async def main() -> None:
         async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
             session = await store.create("board", "t")
-            feed = Feed()
+            feed = FrameBuffer()
             frames = [Frame(session.id, seq, b"x" * 10_000) for seq in range(1, 51)]
             await store.append_frames(frames)
             feed.tell(frames)
@@ -268,7 +268,7 @@ def _facts(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
     async def main() -> None:
-        feed = Feed()
+        feed = FrameBuffer()
         waiting = asyncio.ensure_future(feed.until(lambda: False))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -280,7 +280,7 @@ def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
 
 
 def test_what_is_written_while_the_store_is_asked_for_what_was_cleared_away_is_told() -> None:
-    feed = Feed(newest=7)
+    feed = FrameBuffer(newest=7)
     new = [Frame("s", 8, b"{}"), Frame("s", 9, b"{}")]
 
     class Cleared:

@@ -12,15 +12,15 @@ from typing import Any
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import (
     AskPerson,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    NotCarriedOut,
     PersonAnswered,
+    RunTask,
     Spoken,
+    TaskDone,
+    TaskFailed,
 )
 from moot.workflow.events import WorkflowEvent, WorkflowOpened
 from moot.workflow.flow import WORKFLOW
@@ -179,12 +179,12 @@ class Play:
 
     def perform(self) -> Play:
         (effect,) = self.effects
-        assert isinstance(effect, DraftReply | CarryOut)
+        assert isinstance(effect, DraftReply | RunTask)
         name = effect.prompt if isinstance(effect, DraftReply) else effect.what
         self.done.append(name)
         reply = self.replies.get(name, REPLIES[name])
         value = reply(self.state) if callable(reply) else reply
-        outcome = Drafted(value, BILL) if isinstance(effect, DraftReply) else CarriedOut(value)
+        outcome = Drafted(value, BILL) if isinstance(effect, DraftReply) else TaskDone(value)
         return self.put(WORKFLOW.record(self.state, effect, outcome))
 
     def fail(self) -> Play:
@@ -194,7 +194,7 @@ class Play:
             return self.put(
                 WORKFLOW.record(self.state, effect, DraftFailed("DraftInvalid", "no JSON", "Well, …"))
             )
-        return self.put(WORKFLOW.record(self.state, effect, NotCarriedOut("NotFound", "it is gone")))
+        return self.put(WORKFLOW.record(self.state, effect, TaskFailed("NotFound", "it is gone")))
 
 
 def at(step: Step, level: str = "exploration", /, **replies: Any) -> Play:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, AnyUrl, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from moot import config
-from moot.changes.state_file import Unfit, read
+from moot.changes.state_file import InvalidField, read
 from moot.errors import ConfigInvalid, DefinitionInvalid, InvalidInput
 from moot.personas import library
 from moot.text.faults import explain, msgspec_fault
@@ -239,7 +239,7 @@ def test_a_persona_file_is_refused_in_our_own_words(field: str, value: object) -
     ids=repr,
 )
 def test_a_state_of_a_change_is_refused_in_our_own_words(state: dict[str, Any]) -> None:
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidField) as refused:
         read(state, "a")
     assert not THEIRS.search(str(refused.value))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from moot.brainstorm.events import BrainstormEvent, LevelConfirmed, Part
 from moot.brainstorm.state import Step
-from moot.core.flow import AskPerson, CarriedOut, CarryOut, DraftFailed, Option, PersonAnswered
+from moot.core.flow import AskPerson, DraftFailed, Option, PersonAnswered, RunTask, TaskDone
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow import menu
 from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
@@ -441,7 +441,7 @@ def split(**replies: Any) -> Play:
 
 def test_a_split_narrows_the_workflow_and_queues_the_rest() -> None:
     play = split().put(LevelConfirmed("exploration"))
-    assert [effect.what for effect in play.effects if isinstance(effect, CarryOut)] == ["workflow/queue"]
+    assert [effect.what for effect in play.effects if isinstance(effect, RunTask)] == ["workflow/queue"]
     change = queue_change(play.state)
     (entry,) = change.add
     assert (entry["userDescription"], entry["phase"]) == (
@@ -692,7 +692,7 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
         play.replies.update(data.draw(OUTCOMES))
         before = play.state
         (effect,) = play.effects
-        if isinstance(effect, CarryOut) and effect.what == "workflow/execute":
+        if isinstance(effect, RunTask) and effect.what == "workflow/execute":
             assert (before.id, before.current_batch) in approved, "a review came first, and it approved"
         if isinstance(effect, AskPerson):
             play.put(WORKFLOW.record(before, effect, PersonAnswered(data.draw(_typed(effect)))))
@@ -784,7 +784,7 @@ def test_a_queued_workflow_is_named_by_its_idea() -> None:
 def test_an_outcome_that_makes_no_sense_is_a_mistake_of_ours() -> None:
     play = at(Step.TRIAGE)
     with pytest.raises(AssertionError):
-        WORKFLOW.record(play.state, play.asked, CarriedOut({}))
+        WORKFLOW.record(play.state, play.asked, TaskDone({}))
 
 
 # -- what is too much ----------------------------------------------------------------------------

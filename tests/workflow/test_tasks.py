@@ -17,7 +17,7 @@ from moot.brainstorm.state import BrainstormState, Step
 from moot.changes import challenge, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_shapes import IssueGiven
-from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut
+from moot.core.flow import RunTask, TaskDone, TaskFailed
 from moot.core.runner import Listener
 from moot.llm.names import ModelName
 from moot.workflow.events import Batch, Uncommitted
@@ -62,8 +62,8 @@ def done(
 ) -> dict[str, Any]:
     async def whole() -> dict[str, Any]:
         async with at_work(root, lines, settings) as moot:
-            outcome = await work_of(moot).carry_out(CarryOut(f"workflow/{what}", occasion), state)
-        assert isinstance(outcome, CarriedOut), outcome
+            outcome = await work_of(moot).carry_out(RunTask(f"workflow/{what}", occasion), state)
+        assert isinstance(outcome, TaskDone), outcome
         return dict(outcome.value)
 
     return asyncio.run(whole())
@@ -111,12 +111,12 @@ def test_an_empty_change_that_a_kill_has_left_is_used(root: Path) -> None:
 
 
 def test_a_plan_that_the_model_cannot_make_is_a_failure_that_can_be_retried(root: Path) -> None:
-    async def failing() -> NotCarriedOut | CarriedOut | Any:
+    async def failing() -> TaskFailed | TaskDone | Any:
         async with at_work(root, ["{}", "{}"]) as moot:
-            return await work_of(moot).carry_out(CarryOut("workflow/plan", "1"), PLANNING)
+            return await work_of(moot).carry_out(RunTask("workflow/plan", "1"), PLANNING)
 
     outcome = asyncio.run(failing())
-    assert isinstance(outcome, NotCarriedOut)
+    assert isinstance(outcome, TaskFailed)
     assert outcome.kind == "DraftInvalid"
     assert done(root, "plan", PLANNING, drafted())["change_id"]
 
@@ -383,10 +383,10 @@ def test_a_useless_reply_of_megabytes_is_not_told_whole(root: Path) -> None:
             nobody: Any = Nobody()
             company = Company(nobody, nobody, told.append, nobody)
             work = WorkflowWork(moot, company, ModelName("openai", "scripted"))
-            return await work.carry_out(CarryOut("workflow/plan", "1"), PLANNING)
+            return await work.carry_out(RunTask("workflow/plan", "1"), PLANNING)
 
     outcome = asyncio.run(failing())
-    assert isinstance(outcome, NotCarriedOut)
+    assert isinstance(outcome, TaskFailed)
     assert len(outcome.message) < 10_000
     assert sum(map(len, told)) < 10_000
 
@@ -405,7 +405,7 @@ def test_a_design_that_was_written_elsewhere_is_what_the_planner_reads(root: Pat
 
             work._changes.propose = propose  # type: ignore[method-assign, assignment]
             await work.carry_out(
-                CarryOut("workflow/plan", "1"), replace(PLANNING, design_path="docs/design.md")
+                RunTask("workflow/plan", "1"), replace(PLANNING, design_path="docs/design.md")
             )
 
     asyncio.run(whole())

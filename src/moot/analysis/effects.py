@@ -32,17 +32,17 @@ from moot.analysis.state import AnalysisState, Step
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    NotCarriedOut,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    RunTask,
+    TaskDone,
+    TaskFailed,
 )
 from moot.roundtable import effects
 
@@ -78,12 +78,12 @@ def pending(state: AnalysisState) -> tuple[Effect, ...]:
 
 def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
     if what := _CARRIED_OUT.get(state.step):
-        return CarryOut(what, occasion)
+        return RunTask(what, occasion)
     if prompt := _DRAFTED.get(state.step):
         return DraftReply(prompt, occasion)
     match state.step:
         case Step.OPENING if not state.steps_read:
-            return CarryOut(STEPS, occasion)
+            return RunTask(STEPS, occasion)
         case Step.OPENING:
             assert state.current is not None
             return AskPersona(state.current.ref.persona, OPEN, occasion)
@@ -108,7 +108,7 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
     match effect, outcome:
         case AskPerson(), PersonAnswered(text):
             return menu.answered(state, text.strip())
-        case _, PersonaFailed(kind, message) | NotCarriedOut(kind, message):
+        case _, PersonaFailed(kind, message) | TaskFailed(kind, message):
             return ModelFailed(kind, message)
         case _, DraftFailed(kind, message, raw):
             return ModelFailed(kind, message, raw)
@@ -129,7 +129,7 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
             # Whoever only asks something has said nothing that could be written down.
             contents = dict(value["contents"]) if value.get("changes", True) else {}
             return FeedbackTaken(str(value["reply"]), contents, spoken)
-        case CarryOut(what), CarriedOut(value):
+        case RunTask(what), TaskDone(value):
             return _carried_out(state, what, value, at)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from moot.changes.state_file import Unfit, text_hash
+from moot.changes.state_file import InvalidField, text_hash
 from moot.text.depth import DEPTHS, Depth
 
 Status = Literal["raw", "partial", "analyzed"]
@@ -95,7 +95,7 @@ def _digest(text: str) -> str:
 
 
 def read(data: Mapping[str, Any], slug: str) -> ItemMeta:
-    """What the mapping says; a field that is missing or null has its first value. Raises Unfit."""
+    """What the mapping says; a field that is missing or null has its first value. Raises InvalidField."""
     return ItemMeta(
         slug=_text(data, "slug") or slug,
         title=_text(data, "title") or slug.replace("-", " "),
@@ -121,7 +121,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
         # The number of an issue, without quotes.
         return str(getattr(value, "literal", value))
     if not isinstance(value, str):
-        raise Unfit(name, "it is not a text")
+        raise InvalidField(name, "it is not a text")
     return value
 
 
@@ -130,7 +130,7 @@ def _status(data: Mapping[str, Any]) -> Status:
     for status in STATUSES:
         if value == status:
             return status
-    raise Unfit("analysis_status", f"{value[:80]!r} is none of {', '.join(STATUSES)}")
+    raise InvalidField("analysis_status", f"{value[:80]!r} is none of {', '.join(STATUSES)}")
 
 
 def _list(value: object) -> list[Any]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from moot.analysis import item_meta
 from moot.analysis.item_meta import Data, Elaboration, ItemMeta, Status
-from moot.changes.state_file import Unfit
+from moot.changes.state_file import InvalidField
 from moot.core.logs import FileLog
 from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
 from moot.files import atomic, timestamps
@@ -76,7 +76,7 @@ class ItemFolder:
             try:
                 change(data)
                 item_meta.read(data, self.slug)
-            except Unfit as error:
+            except InvalidField as error:
                 raise InvalidInput(error.field, error.problem) from None
 
         with atomic.locked(path):
@@ -98,7 +98,7 @@ class ItemFolder:
     def _understood(self, data: Mapping[str, Any], text: str) -> ItemMeta:
         try:
             return item_meta.read(data, self.slug)
-        except Unfit as error:
+        except InvalidField as error:
             found = re.search(rf'"{re.escape(error.field)}"\s*:', text)
             line = text.count("\n", 0, found.start()) + 1 if found else None
             raise self._files.damaged(META, f"{error.field}: {error.problem}", line) from None

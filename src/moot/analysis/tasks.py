@@ -23,7 +23,7 @@ from moot.analysis.state import AnalysisState
 from moot.analysis.steps import Condition, Step, conditions_met
 from moot.board import record as records
 from moot.board.service import called_board, heard_board, is_tiny
-from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
+from moot.core.flow import Outcome, RunTask, TaskDone, TaskFailed
 from moot.errors import MootError
 from moot.personas.library import Panel, Persona
 from moot.repo import listing
@@ -53,7 +53,7 @@ class Work:
         self._told = set(current_steps(moot).warnings)
         """What is wrong with step files, as far as the person knows."""
 
-    async def carry_out(self, effect: CarryOut, state: AnalysisState) -> Outcome:
+    async def carry_out(self, effect: RunTask, state: AnalysisState) -> Outcome:
         if effect.what == "analysis/call":
             return await self._call(state)
         if effect.what == "analysis/board":
@@ -70,12 +70,12 @@ class Work:
         }
         self._tell_faults()
         try:
-            return CarriedOut(await asyncio.to_thread(doing[effect.what], state))
+            return TaskDone(await asyncio.to_thread(doing[effect.what], state))
         except (MootError, OSError) as error:
             if effect.what == "roundtable/record":
-                return NotCarriedOut(type(error).__name__, _NOT_RECORDED)
+                return TaskFailed(type(error).__name__, _NOT_RECORDED)
             if effect.what.startswith("roundtable/"):
-                return NotCarriedOut(type(error).__name__, str(error))
+                return TaskFailed(type(error).__name__, str(error))
             raise
 
     # -- the step files ----------------------------------------------------------------------
@@ -211,20 +211,20 @@ class Work:
         try:
             session = await called_board(self._moot, state.board_question, context[:5000], "board")
         except MootError as error:
-            return NotCarriedOut(type(error).__name__, str(error))
-        return CarriedOut({"session": session})
+            return TaskFailed(type(error).__name__, str(error))
+        return TaskDone({"session": session})
 
     async def _board(self, state: AnalysisState) -> Outcome:
         """Its brief becomes a file of the item, which the artifact names."""
         try:
             board = await heard_board(self._moot, state.board_session, self._tell)
         except MootError as error:
-            return NotCarriedOut(type(error).__name__, str(error))
+            return TaskFailed(type(error).__name__, str(error))
         if board.brief is None:
             if failed := board.brief_failure:
-                return NotCarriedOut(failed.kind, failed.message)
-            return NotCarriedOut("ReplyEmpty", "the board gave no brief")
-        return CarriedOut(await asyncio.to_thread(self._link, state, board))
+                return TaskFailed(failed.kind, failed.message)
+            return TaskFailed("ReplyEmpty", "the board gave no brief")
+        return TaskDone(await asyncio.to_thread(self._link, state, board))
 
     def _link(self, state: AnalysisState, board: Any) -> Mapping[str, Any]:
         record, session = state.current, state.board_session

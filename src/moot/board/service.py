@@ -37,7 +37,7 @@ from moot.core.model_effects import Prompts, speaking
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, speaking_order
-from moot.server import Engine, Live, Work
+from moot.server import ActiveSession, Hub, Work
 from moot.store.sessions import Key
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Said:
 
 
 class Boards:
-    def __init__(self, moot: Moot, engine: Engine, person: Person | None = None) -> None:
+    def __init__(self, moot: Moot, engine: Hub, person: Person | None = None) -> None:
         self._moot = moot
         self.engine = engine
         self._person = person
@@ -89,7 +89,7 @@ class Boards:
         mode: Mode,
         client: str = "",
         key: tuple[str, str] | None = None,
-    ) -> Live:
+    ) -> ActiveSession:
         """A new session. With a key, which is a name and what was asked for under it, that came before: the
         session that it came with."""
         owner = self._person.owns_as if self._person else ""
@@ -107,7 +107,7 @@ class Boards:
         finally:
             await live.rest()
 
-    async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> Live:
+    async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> ActiveSession:
         """A stored session; found by its whole id only. Where it would go on, it must be one that may; who
         only looks begins nothing."""
         session = await self.session(session_id)
@@ -120,7 +120,7 @@ class Boards:
 
     async def detached_challenge(
         self, decision: str, answers: tuple[Answer, ...], said: Said, client: str = ""
-    ) -> Live:
+    ) -> ActiveSession:
         events = await self._retold(decision, answers, (said,))
         # Nobody asks for a brief here.
         events.append(BriefFailed("NotAskedFor", ""))
@@ -128,7 +128,7 @@ class Boards:
 
     async def detached_brief(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...], client: str = ""
-    ) -> Live:
+    ) -> ActiveSession:
         events = await self._retold(decision, answers, said)
         return await self.engine.detached(events, client)
 
@@ -295,7 +295,7 @@ async def opened_boards(moot: Moot, grace: float | None = None, work: Work = "al
 
     user = moot.config.user
     settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
-    engine = Engine(await moot.store(), speak_for, settings, user.limits, work)
+    engine = Hub(await moot.store(), speak_for, settings, user.limits, work)
     await engine.start()
     try:
         yield Boards(moot, engine)
@@ -353,7 +353,7 @@ async def heard_board(
                 return live.state
 
 
-def _tell(frame: dict[str, Any], live: Live, tell: Callable[[str], None]) -> None:
+def _tell(frame: dict[str, Any], live: ActiveSession, tell: Callable[[str], None]) -> None:
     match frame:
         case {"type": "persona_complete", "personaId": persona}:
             tell(f"{live.state.advisor(persona).member.shown} has spoken")

@@ -17,10 +17,10 @@ import msgspec
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import called_board, heard_board, is_tiny, known
-from moot.core.flow import CarriedOut, CarryOut, Outcome, Spoken
+from moot.core.flow import Outcome, RunTask, Spoken, TaskDone
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts
-from moot.core.runner import Left, Runner
+from moot.core.runner import Runner, UserQuit
 from moot.errors import MootError, ReplyEmpty
 from moot.files.paths import Root
 from moot.llm.names import ModelName
@@ -118,14 +118,14 @@ class Consulting:
             path.unlink(missing_ok=True)
             await log.read()
 
-        async def work(effect: CarryOut, _state: Any) -> Outcome:
+        async def work(effect: RunTask, _state: Any) -> Outcome:
             match effect.what:
                 case "roundtable/open":
-                    return CarriedOut(self._opening(matter))
+                    return TaskDone(self._opening(matter))
                 case "roundtable/insert":
-                    return CarriedOut({"announcements": []})
+                    return TaskDone({"announcements": []})
                 case _:
-                    return CarriedOut({})
+                    return TaskDone({})
 
         runner: Runner[RoundtableState, RoundtableEvent] = Runner(
             ROUNDTABLE,
@@ -138,7 +138,7 @@ class Consulting:
         await runner.resume()
         table = await runner.run()
         if runner.left is not None:
-            raise Left(interrupted=runner.left.interrupted)
+            raise UserQuit(interrupted=runner.left.interrupted)
         path.unlink(missing_ok=True)
         return Consultation(minutes(table), _cost(table.bills))
 

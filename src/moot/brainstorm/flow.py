@@ -44,7 +44,7 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import CarryOut, DraftReply, Effect, Event
+from moot.core.flow import DraftReply, Effect, Event, RunTask
 from moot.errors import IllegalMove, InvalidInput
 
 SCOUT, BOARD, ROUNDTABLE = "workflow/scout", "brainstorm/board", "brainstorm/roundtable"
@@ -236,16 +236,16 @@ def pending(state: BrainstormState, occasion: str) -> tuple[Effect, ...]:
     """What is asked of models and of the program; what is asked of the person is in the menu."""
     situation = state.situation
     if situation is Situation.SCOUTING:
-        return (CarryOut(SCOUT, occasion),)
+        return (RunTask(SCOUT, occasion),)
     if situation in _DRAFTS:
         return (DraftReply(_DRAFTS[situation], occasion),)
     if situation is not Situation.IN_ROUND or state.request is None:
         return ()
     match state.request.wish:
         case "board":
-            return (CarryOut(BOARD, occasion),)
+            return (RunTask(BOARD, occasion),)
         case "roundtable":
-            return (CarryOut(ROUNDTABLE, occasion),)
+            return (RunTask(ROUNDTABLE, occasion),)
         case "revise":
             return (DraftReply(REVISE, occasion),)
         case _:

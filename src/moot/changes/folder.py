@@ -20,7 +20,16 @@ from pathlib import Path
 
 from moot.changes import review_block, reviewed, state_file
 from moot.changes.review_block import Block, Review
-from moot.changes.state_file import Call, ChangeState, Checksum, Data, RecordedReview, Run, Unfit, Validation
+from moot.changes.state_file import (
+    Call,
+    ChangeState,
+    Checksum,
+    Data,
+    InvalidField,
+    RecordedReview,
+    Run,
+    Validation,
+)
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
 from moot.files import atomic, frozen, timestamps
 from moot.files.documents import YamlDocument
@@ -251,7 +260,7 @@ class ChangeFolder:
                 change(data)
                 data["updated_at"] = at
                 state_file.read(data, self.id)
-            except Unfit as error:
+            except InvalidField as error:
                 raise InvalidInput(error.field, error.problem) from None
 
         with atomic.locked(path):
@@ -373,7 +382,7 @@ def _understand(text: str, path: Path, change_id: str) -> ChangeState:
     data = YamlDocument.read(text, path)
     try:
         return _keep(text, change_id, state_file.read(data, change_id))
-    except Unfit as error:
+    except InvalidField as error:
         found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
         line = text.count("\n", 0, found.start()) + 1 if found else None
         raise FileDamaged(str(path), f"{error.field}: {error.problem}", line) from None

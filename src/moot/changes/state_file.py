@@ -34,7 +34,7 @@ _COST_DIGITS = 10
 Data = MutableMapping[str, Any]
 
 
-class Unfit(Exception):
+class InvalidField(Exception):
     """A field says what it cannot say; the name and line of the file are for the caller to add."""
 
     def __init__(self, field: str, problem: str) -> None:
@@ -220,11 +220,11 @@ _STATE = TypeAdapter(ChangeState)
 
 
 def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
-    """What the mapping says; a field that is missing or null has its first value. Raises Unfit."""
+    """What the mapping says; a field that is missing or null has its first value. Raises InvalidField."""
     fields = {"change_id": change_id} | _plain(data)
     telemetry = fields.pop("telemetry", {})
     if not (isinstance(telemetry, Mapping) and isinstance(telemetry.get("totals", {}), Mapping)):
-        raise Unfit("telemetry", "it, or the totals in it, is not a mapping")
+        raise InvalidField("telemetry", "it, or the totals in it, is not a mapping")
     fields.pop("totals", None)
     fields["calls"] = telemetry.get("calls", ())
     try:
@@ -234,7 +234,7 @@ def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
         name, *inside = map(str, first["loc"])
         within = field_of(inside)
         where = f"{within}: " if within else ""
-        raise Unfit("telemetry" if name == "calls" else name, where + fault_of(first)) from None
+        raise InvalidField("telemetry" if name == "calls" else name, where + fault_of(first)) from None
     return replace(state, totals=_summed(state.calls))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ScriptedPerson:
                 return self._answers.pop(place).reply
         if ask.optional:
             self.rested_at = ask
-            raise Left
+            raise UserQuit
         raise AnswersExhausted(ask.step, ask.answerable, scripted=True)
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
@@ -111,7 +111,7 @@ class NoPerson:
         if problem is not None:
             raise _refused(ask, problem)
         if ask.optional:
-            raise Left
+            raise UserQuit
         raise AnswersExhausted(ask.step, ask.answerable, scripted=False)
 
 

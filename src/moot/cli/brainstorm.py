@@ -64,7 +64,7 @@ async def carry_on(
     from moot.cli.menu_person import MenuPerson
     from moot.cli.talking import Talked, answering
     from moot.core.flow import AskPerson
-    from moot.core.runner import Left
+    from moot.core.runner import UserQuit
     from moot.workflow.service import Workflows
 
     with answering(answers, MenuPerson) as person:
@@ -75,7 +75,7 @@ async def carry_on(
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
             try:
                 idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
-            except Left as left:
+            except UserQuit as left:
                 return Talked(interrupted=left.interrupted).exit_code(failed=False)
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
         async with opening as workflow:

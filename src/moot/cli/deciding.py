@@ -136,7 +136,7 @@ async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
     from moot.cli.menu_person import MenuPerson
     from moot.cli.talking import answering
     from moot.core.flow import AskPerson, Option
-    from moot.core.runner import Left
+    from moot.core.runner import UserQuit
 
     ask = AskPerson(step, asked, step, (Option("Y", "yes"), Option("N", "no")))
     problem = None
@@ -144,7 +144,7 @@ async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
         while True:
             try:
                 reply = (await person.answer(ask, problem)).strip()
-            except Left:
+            except UserQuit:
                 return False
             if reply.lower() in _YES_OR_NO:
                 return _YES_OR_NO[reply.lower()]

@@ -12,7 +12,7 @@ from moot.cli import screen
 from moot.cli.failures import refusal
 from moot.cli.screen import wrapped
 from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ class MenuPerson:
             elif typed.strip() or may_be_empty:
                 return typed
             elif ask.optional:
-                raise Left
+                raise UserQuit
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
         if problem:
@@ -98,9 +98,9 @@ class MenuPerson:
         try:
             return str(await self._prompt.prompt_async(default=beginning, pre_run=ahead))
         except EOFError:
-            raise Left from None
+            raise UserQuit from None
         except KeyboardInterrupt:
-            raise Left(interrupted=True) from None
+            raise UserQuit(interrupted=True) from None
 
     # -- what is shown -----------------------------------------------------------------------
 

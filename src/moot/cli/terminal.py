@@ -11,7 +11,7 @@ from moot.cli.failures import NEXT_STEPS, refusal, sentence
 from moot.cli.plain import Wrapping, visible
 from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
 from moot.core.flow import AskPersona
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 from moot.text.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class TerminalPerson:
             try:
                 typed = str(await self._prompt.prompt_async("> ", default=refused, pre_run=ahead))
             except EOFError:
-                raise Left from None
+                raise UserQuit from None
             except KeyboardInterrupt:
-                raise Left(interrupted=True) from None
+                raise UserQuit(interrupted=True) from None
             self._typed_ahead.typed, refused = typed, ""
             if typed.strip() or may_be_empty:
                 return typed
             if leaves:
-                raise Left
+                raise UserQuit
 
 
 def _asked(expects: str) -> str:

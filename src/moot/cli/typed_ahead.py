@@ -12,7 +12,7 @@ import os
 import select
 from typing import TYPE_CHECKING, Any
 
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPress
@@ -56,7 +56,7 @@ class TypedAhead:
             store_typeahead(terminal, rest)
             text = "".join(key.data for key in line[:-1])
             if line[-1].key == Keys.ControlD:
-                raise Left
+                raise UserQuit
             if text.strip():
                 self._kept, self._kept_for = [*self._kept, *line], ask.step
                 return text

@@ -81,7 +81,7 @@ class DraftReply:
 
 
 @dataclass(frozen=True, slots=True)
-class CarryOut:
+class RunTask:
     """Have the program do something outside, such as read or write files. After a crash it may be asked for
     once more, so doing it twice must be the same as doing it once."""
 
@@ -90,7 +90,7 @@ class CarryOut:
 
 
 ModelEffect = AskPersona | DraftReply
-Effect = ModelEffect | AskPerson | CarryOut
+Effect = ModelEffect | AskPerson | RunTask
 
 
 # -- outcomes: what performing an effect led to --------------------------------------------------
@@ -156,21 +156,21 @@ def failure(effect: ModelEffect, kind: str, message: str, retry_after: float | N
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedOut:
+class TaskDone:
     """What came of it, as plain JSON values."""
 
     value: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class NotCarriedOut:
+class TaskFailed:
     """`kind` is the name of the error's class."""
 
     kind: str
     message: str
 
 
-Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered | CarriedOut | NotCarriedOut
+Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered | TaskDone | TaskFailed
 
 
 # -- a flow --------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class SharedSlots(Protocol):
     async def give_back_slot(self, provider: str) -> None: ...
 
 
-class Caps:
+class ConcurrencyLimits:
     def __init__(self, limits: Limits, sharing: SharedSlots | None) -> None:
         self._limits = limits
         self._sharing = sharing

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from moot.core.flow import AskPerson, CarryOut, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered
+from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.store.sessions import Store
 from moot.text.characters import strip_controls
@@ -26,7 +26,7 @@ E = TypeVar("E", bound=Event)
 # -- who takes part ------------------------------------------------------------------------------
 
 
-class Left(Exception):
+class UserQuit(Exception):
     """The person leaves; everything so far is kept. Raised by a `Person`."""
 
     def __init__(self, *, interrupted: bool = False) -> None:
@@ -143,7 +143,7 @@ class Speech:
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
 """Lets a model speak or draft: (effect, state, speech) → outcome."""
 
-Work = Callable[[CarryOut, Any], Awaitable[Outcome]]
+Work = Callable[[RunTask, Any], Awaitable[Outcome]]
 """Does what a flow asks of the program itself: (effect, state) → outcome."""
 
 
@@ -155,7 +155,7 @@ class _NoLongerWanted(Exception):
     """What was performed is not asked for any more."""
 
 
-async def no_work(effect: CarryOut, _state: Any) -> Outcome:
+async def no_work(effect: RunTask, _state: Any) -> Outcome:
     raise AssertionError(f"nobody carries out {effect.what}")
 
 
@@ -181,7 +181,7 @@ class Runner(Generic[S, E]):
         away: Away | None = None,
     ) -> None:
         self.state = flow.initial
-        self.left: Left | None = None
+        self.left: UserQuit | None = None
         self.catching_up = False
         """While this is so, what the listener is told has happened was added to the log by others."""
         self._flow = flow
@@ -265,7 +265,7 @@ class Runner(Generic[S, E]):
                 for effect in wanted:
                     if self._under_way[effect].done():
                         await self._settle_patiently(effect)
-        except Left as left:
+        except UserQuit as left:
             self.left = left
         finally:
             await self._put_away()
@@ -340,7 +340,7 @@ class Runner(Generic[S, E]):
             case AskPerson():
                 assert self._person is not None
                 return PersonAnswered(strip_controls(await self._person.answer(effect, problem)))
-            case CarryOut():
+            case RunTask():
                 return await self._work(effect, self.state)
             case _:
                 attempt = next(self._attempts)
@@ -359,5 +359,5 @@ class Runner(Generic[S, E]):
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             # What a cancelled task says on its way out is of no interest, unless it is a mistake of ours.
-            if isinstance(result, Exception) and not isinstance(result, MootError | Left):
+            if isinstance(result, Exception) and not isinstance(result, MootError | UserQuit):
                 raise result

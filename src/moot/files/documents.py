@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 from moot.errors import FileDamaged, NotFound
 from moot.files import atomic, json_text, yaml_text
 from moot.files.json_text import JsonText
-from moot.files.spelling import NotParsed
+from moot.files.spelling import ParseError
 from moot.files.yaml_text import YamlText
 
 Change = Callable[[MutableMapping[str, Any]], None]
@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 def _reporting(path: Path) -> Iterator[None]:
     try:
         yield
-    except NotParsed as error:
+    except ParseError as error:
         raise FileDamaged(str(path), error.problem, error.line) from None
     except RecursionError:
         raise FileDamaged(str(path), "it is nested too deeply") from None

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from moot.errors import InvalidInput
-from moot.files.spelling import KeptFloat, KeptInt, NotParsed, kept_float, kept_int, line_at
+from moot.files.spelling import KeptFloat, KeptInt, ParseError, kept_float, kept_int, line_at
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _FIRST_MEMBER = re.compile(rf"\s*\{{(?P<break>\n(?P<indent>[ \t]*))?\s*{_STRING}\s*:(?P<space>[ ]?)")
@@ -76,13 +76,13 @@ def read(text: str) -> dict[str, Any]:
     def constant(name: str) -> Any:
         # With the strings blanked out, the first one found is the one that the parser stumbled over.
         bare = re.sub(_STRING, lambda string: " " * len(string[0]), text)
-        raise NotParsed(f"{name} is not JSON", line_at(text, bare.index(name)))
+        raise ParseError(f"{name} is not JSON", line_at(text, bare.index(name)))
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key, value in pairs:
             if key in mapping:
-                raise NotParsed(f"{key!r} is there twice", _line_of_second(key, text))
+                raise ParseError(f"{key!r} is there twice", _line_of_second(key, text))
             mapping[key] = value
         return mapping
 
@@ -95,9 +95,9 @@ def read(text: str) -> dict[str, Any]:
             object_pairs_hook=members,
         )
     except json.JSONDecodeError as error:
-        raise NotParsed(error.msg, error.lineno) from None
+        raise ParseError(error.msg, error.lineno) from None
     if not isinstance(data, dict):
-        raise NotParsed("it is not an object", 1)
+        raise ParseError("it is not an object", 1)
     return data
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 
-class NotParsed(Exception):
+class ParseError(Exception):
     """Says what is wrong with a text and where; the file's name is for the caller to add."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:

@@ -26,7 +26,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
 from moot.files.plain_yaml import DEEPEST, LARGEST, make_plain
-from moot.files.spelling import KeptFloat, NotParsed, kept_float, line_at
+from moot.files.spelling import KeptFloat, ParseError, kept_float, line_at
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _EMPTY_MAPPING = re.compile(r"^\{\s*\}[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -123,7 +123,7 @@ class YamlText:
         """The entry without the comments below it, which hang on its last value otherwise."""
         try:
             node = _load(self._yaml, text)
-        except NotParsed:
+        except ParseError:
             return None
         return node if list(node) == [key] and node[key] == self._whole[key] else None
 
@@ -133,7 +133,7 @@ class YamlText:
         written = self._write(node)
         try:
             is_right = _is_same(_load(self._yaml, written), node)
-        except NotParsed:
+        except ParseError:
             is_right = False
         return written if is_right else self._write(CommentedMap(_copy(node)))
 
@@ -173,20 +173,20 @@ def read(text: str) -> dict[str, Any]:
 
 def _load(yaml: YAML, text: str) -> CommentedMap:
     if len(text) > LARGEST:
-        raise NotParsed(f"it is larger than {LARGEST // 1024} KB")
+        raise ParseError(f"it is larger than {LARGEST // 1024} KB")
     try:
         data = yaml.load(text)
     except MaxDepthExceededError as error:
-        raise NotParsed(
+        raise ParseError(
             f"it is nested more than {DEEPEST} levels deep", error.problem_mark.line + 1
         ) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark
-        raise NotParsed(error.problem or str(error), mark.line + 1 if mark else None) from None
+        raise ParseError(error.problem or str(error), mark.line + 1 if mark else None) from None
     except ReaderError as error:
-        raise NotParsed(error.reason, line_at(text, error.position)) from None
+        raise ParseError(error.reason, line_at(text, error.position)) from None
     if not isinstance(data, CommentedMap):
-        raise NotParsed("it is not a mapping", 1)
+        raise ParseError("it is not a mapping", 1)
     return data
 
 

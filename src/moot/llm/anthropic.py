@@ -11,7 +11,7 @@ from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
 from moot.llm.claude_models import traits
 from moot.llm.metering import least_of, tokens_of
-from moot.llm.protocol import Call, Hear, ModelSaid, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
+from moot.llm.protocol import Call, ModelSaid, OnText, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
 from moot.llm.schemas import strict
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class AnthropicProvider(http.HttpProvider["anthropic.AsyncAnthropic"]):
 
         return anthropic.AsyncAnthropic
 
-    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+    async def _send(self, call: Call, forms: dict[str, int], hear: OnText) -> Turn:
         import anthropic
 
         body = request_body(call, forms)
@@ -214,7 +214,7 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the events of one reply; only a reply that reached its end becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear, room: http.Room | None = None) -> None:
+    def __init__(self, call: Call, hear: OnText, room: http.Room | None = None) -> None:
         self._call = call
         self._hear = hear
         self._room = room or http.Room(call.model, call.max_tokens)

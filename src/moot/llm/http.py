@@ -24,7 +24,7 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm import http_errors
-from moot.llm.protocol import Call, Hear, Turn
+from moot.llm.protocol import Call, OnText, Turn
 from moot.llm.read_scheduler import Pace
 from moot.llm.sse import EventReader
 from moot.text.masking import protect
@@ -97,7 +97,7 @@ class Room:
 class Gathering:
     """Passes on together what one reading of a stream has brought."""
 
-    def __init__(self, hear: Hear, *, silent: bool = False) -> None:
+    def __init__(self, hear: OnText, *, silent: bool = False) -> None:
         """`silent` where nobody waits to hear anything before the end."""
         self._hear = hear
         self._said: list[str] = []
@@ -326,7 +326,7 @@ class HttpProvider(ABC, Generic[Client]):
         """What makes the SDK's client. Imports the SDK, so it is asked for only when there is use for it."""
 
     @abstractmethod
-    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+    async def _send(self, call: Call, forms: dict[str, int], hear: OnText) -> Turn:
         """One request, in the forms given, and its whole reply."""
 
     def _client(self) -> Client:
@@ -354,7 +354,7 @@ class HttpProvider(ABC, Generic[Client]):
             await asyncio.to_thread(self._sdk)
             self._loaded = True
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
+    async def exchange(self, call: Call, hear: OnText) -> Turn:
         from moot.llm import transport
 
         call.tally.is_sent = False

@@ -10,14 +10,14 @@ from pydantic import BaseModel
 
 from moot.errors import ProviderFailed
 from moot.llm.model import Model, OnWait
-from moot.llm.protocol import Draft, Hear, Reply, Request, deaf
+from moot.llm.protocol import Draft, OnText, Reply, Request, deaf
 from moot.telemetry import ModelCall, watching
 
 D = TypeVar("D", bound=BaseModel)
 
 
 class WatchedModel(Model):
-    async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
+    async def stream(self, request: Request, hear: OnText = deaf, on_wait: OnWait | None = None) -> Reply:
         with self._watched(typed=False) as call:
             call.reply = await super().stream(request, hear, _counting(call, on_wait))
             return call.reply

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 T = TypeVar("T")
 
-Hear = Callable[[str], None]
+OnText = Callable[[str], None]
 """Told each piece of text as it arrives, in order, on the event loop's thread. It must not block."""
 
 

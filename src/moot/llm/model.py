@@ -24,9 +24,9 @@ from moot.llm.prices import UNKNOWN, Pricing
 from moot.llm.protocol import (
     Call,
     Draft,
-    Hear,
     Message,
     ModelSaid,
+    OnText,
     Provider,
     Reply,
     Request,
@@ -77,7 +77,7 @@ class _Talk:
 
     request: Request
     schema: Schema | None
-    hear: Hear
+    hear: OnText
     on_wait: OnWait | None
     started: float = field(default_factory=time.monotonic)
     usage: Usage = field(default_factory=Usage)
@@ -127,7 +127,7 @@ class Model:
         self._tool_calls = tool_calls
         self._sleep = sleep
 
-    async def stream(self, request: Request, hear: Hear = deaf, on_wait: OnWait | None = None) -> Reply:
+    async def stream(self, request: Request, hear: OnText = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
         talk = _Talk(request, None, hear, on_wait)
         turn, messages = await self._converse(talk, request.messages)
@@ -203,7 +203,7 @@ class Model:
                     talk.on_wait(wait, failed)
                 await self._sleep(wait)
 
-    async def _attempt(self, talk: _Talk, call: Call, hear: Hear) -> Turn:
+    async def _attempt(self, talk: _Talk, call: Call, hear: OnText) -> Turn:
         """One request. It is booked when it ends, however it ends: what breaks off or is cancelled has cost
         something, too."""
         tally = Tally()

@@ -12,7 +12,7 @@ import msgspec
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
 from moot.llm.metering import least_of, tokens_of
-from moot.llm.protocol import Call, Hear, ModelSaid, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
+from moot.llm.protocol import Call, ModelSaid, OnText, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
 from moot.llm.schemas import strict
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
 
         return openai.AsyncOpenAI
 
-    async def _send(self, call: Call, forms: dict[str, int], hear: Hear) -> Turn:
+    async def _send(self, call: Call, forms: dict[str, int], hear: OnText) -> Turn:
         import openai
 
         body = request_body(call, forms, compatible=self._compatible)
@@ -229,7 +229,7 @@ _STOPS: dict[str, Stop] = {
 class Decoder:
     """Folds the chunks of one reply; only a reply with a finish reason becomes a turn."""
 
-    def __init__(self, call: Call, hear: Hear, room: http.Room | None = None) -> None:
+    def __init__(self, call: Call, hear: OnText, room: http.Room | None = None) -> None:
         self._call = call
         self._hear = hear
         self._room = room or http.Room(call.model, call.max_tokens)

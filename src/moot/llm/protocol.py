@@ -13,9 +13,9 @@ from typing import Any, Literal, Protocol
 
 from moot.llm.messages import (
     Draft,
-    Hear,
     Message,
     ModelSaid,
+    OnText,
     Reply,
     Request,
     Tool,
@@ -31,9 +31,9 @@ from moot.llm.messages import (
 __all__ = [
     "Call",
     "Draft",
-    "Hear",
     "Message",
     "ModelSaid",
+    "OnText",
     "Provider",
     "Reply",
     "Request",
@@ -109,6 +109,6 @@ class Provider(Protocol):
     async def prepare(self) -> None:
         """Loads what the first request would otherwise wait for, before it is noted as under way."""
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn: ...
+    async def exchange(self, call: Call, hear: OnText) -> Turn: ...
 
     async def close(self) -> None: ...

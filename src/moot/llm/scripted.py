@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from moot.llm.protocol import Call, Hear, Turn, Usage
+from moot.llm.protocol import Call, OnText, Turn, Usage
 
 Line = str | Turn | Exception | Callable[[Call], "str | Turn"]
 
@@ -20,7 +20,7 @@ class ScriptedProvider:
     async def prepare(self) -> None:
         pass
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
+    async def exchange(self, call: Call, hear: OnText) -> Turn:
         self.calls.append(call)
         if not self._lines:
             raise AssertionError(f"the script has no line left for: {call.messages[-1]}")

@@ -16,7 +16,7 @@ from moot.board.events import MAX_DECISION
 from moot.board.service import headless_board, heard_board, is_tiny, opened_boards
 from moot.board.wire import BriefBody
 from moot.changes.review_tools import without_paths
-from moot.core.runner import Left
+from moot.core.runner import UserQuit
 from moot.mcp.working import Progress, to_its_end
 from moot.text.small_model import SMALL_MODEL
 
@@ -242,7 +242,7 @@ class _Nobody:
     """There is no person: the conversation rests where one would be asked."""
 
     async def answer(self, *_: object) -> NoReturn:
-        raise Left
+        raise UserQuit
 
 
 class _Deaf:

@@ -13,19 +13,19 @@ import msgspec
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    NotCarriedOut,
     Option,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    RunTask,
     Spoken,
+    TaskDone,
+    TaskFailed,
 )
 from moot.errors import InvalidInput
 from moot.roundtable import lines
@@ -61,7 +61,7 @@ CONTRIBUTION, TRADEOFF, AGAIN = "roundtable/contribution", "roundtable/tradeoff"
 def pending(state: RoundtableState) -> tuple[Effect, ...]:
     match state.step:
         case Step.ENTRY:
-            return (CarryOut(OPEN, "1"),)
+            return (RunTask(OPEN, "1"),)
         case Step.TOPIC_FRAMING:
             return (DraftReply(FRAMING, state.opened.at), _interruption(state))
         case Step.DISCUSSION_LOOP if state.speaking is not None:
@@ -69,13 +69,13 @@ def pending(state: RoundtableState) -> tuple[Effect, ...]:
         case Step.DISCUSSION_LOOP:
             return (_next_word(state),)
         case Step.SYNTHESIS if state.synthesis is not None:
-            return (CarryOut(INSERT, state.opened.at),)
+            return (RunTask(INSERT, state.opened.at),)
         case Step.SYNTHESIS if state.synthesis_failure is not None:
             return (_ask_about_failure(state.synthesis_failure, str(state.drafts)),)
         case Step.SYNTHESIS:
             return (DraftReply(SYNTHESIS, str(state.drafts + 1)),)
         case Step.STATE_PERSIST:
-            return (CarryOut(RECORD, state.opened.at),)
+            return (RunTask(RECORD, state.opened.at),)
         case _:
             return ()
 
@@ -132,25 +132,25 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             return _drafted(state, outcome)
         case DraftReply(prompt="roundtable/synthesis"), DraftFailed():
             return _not_drafted(state, outcome)
-        case CarryOut(what), CarriedOut() | NotCarriedOut():
+        case RunTask(what), TaskDone() | TaskFailed():
             return _carried_out(what, outcome)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
-def _carried_out(what: str, outcome: CarriedOut | NotCarriedOut) -> RoundtableEvent:
+def _carried_out(what: str, outcome: TaskDone | TaskFailed) -> RoundtableEvent:
     match what, outcome:
-        case "roundtable/open", CarriedOut(value):
+        case "roundtable/open", TaskDone(value):
             return opened(value)
-        case "roundtable/open", NotCarriedOut(kind, message):
+        case "roundtable/open", TaskFailed(kind, message):
             return RoundtableNotOpened(kind, message)
-        case "roundtable/insert", CarriedOut(value):
+        case "roundtable/insert", TaskDone(value):
             return ArtifactsUpdated(tuple(value["announcements"]))
-        case "roundtable/insert", NotCarriedOut(kind, message):
+        case "roundtable/insert", TaskFailed(kind, message):
             return ArtifactsNotUpdated(kind, message)
-        case "roundtable/record", CarriedOut():
+        case "roundtable/record", TaskDone():
             return ElaborationRecorded(saved=True)
-        case "roundtable/record", NotCarriedOut(_, message):
+        case "roundtable/record", TaskFailed(_, message):
             return ElaborationRecorded(saved=False, message=message)
         case _:
             raise AssertionError(f"{what} is nothing that a roundtable asks for")

@@ -3,8 +3,8 @@
 Refuses to know any format and any wire.
 """
 
-from moot.server.active_session import Live
+from moot.server.active_session import ActiveSession
 from moot.server.challenge_reply import Heard, NotReplied, Replied, Word
-from moot.server.hub import Engine, Work
+from moot.server.hub import Hub, Work
 
-__all__ = ["Engine", "Heard", "Live", "NotReplied", "Replied", "Word", "Work"]
+__all__ = ["ActiveSession", "Heard", "Hub", "NotReplied", "Replied", "Word", "Work"]

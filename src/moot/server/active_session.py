@@ -22,8 +22,8 @@ from moot.board.state import BoardState, Step
 from moot.core.flow import AskPersona, Event, ModelEffect
 from moot.core.runner import Log, Runner, Speak, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.challenge_reply import REPLACED, Floor, Heard, NotReplied, Word
-from moot.server.frame_buffer import Feed
+from moot.server.challenge_reply import REPLACED, ChallengeReply, Heard, NotReplied, Word
+from moot.server.frame_buffer import FrameBuffer
 from moot.store.frames import SaidWord
 from moot.store.sessions import Session, Store
 from moot.telemetry import driving
@@ -56,20 +56,20 @@ class Host(Protocol):
     server: str
     """The name of this process, where others could drive them too."""
 
-    def wake(self, live: Live) -> None:
+    def wake(self, live: ActiveSession) -> None:
         """It has something to tell."""
 
-    async def want(self, live: Live) -> None:
+    async def want(self, live: ActiveSession) -> None:
         """Has it driven, here or elsewhere."""
 
-    async def listeners_changed(self, live: Live) -> None:
+    async def listeners_changed(self, live: ActiveSession) -> None:
         """Somebody listens here now, or nobody does any more."""
 
-    async def reply_heard(self, live: Live, number: int) -> None:
+    async def reply_heard(self, live: ActiveSession, number: int) -> None:
         """Who made its so-many-th challenge needs no more words of the reply."""
 
 
-class Live:
+class ActiveSession:
     def __init__(
         self,
         host: Host,
@@ -82,7 +82,7 @@ class Live:
         self.client = ""
         """On whose account it is driven."""
         self.outbox = Outbox()
-        self.feed = Feed()
+        self.feed = FrameBuffer()
         self.seq = 0
         """The number of the newest frame, written or about to be."""
         self.here = True
@@ -105,7 +105,7 @@ class Live:
         self.words_said = False
         """Whether there were any since this was last driven to its end."""
         self.listeners = 0
-        self.floors: list[Floor] = []
+        self.floors: list[ChallengeReply] = []
         self.noted_quiet = False
         self._stopped = False
         self._host = host
@@ -376,7 +376,7 @@ class Live:
 
     async def challenge(self, persona: str, text: str) -> AsyncIterator[Heard]:
         """The reply, as it comes. Leaving it before its end withdraws the challenge."""
-        floor = Floor()
+        floor = ChallengeReply()
         async with self.listening():
             self.floors.append(floor)
             try:

@@ -35,7 +35,7 @@ class NotReplied:
 Heard = Word | Replied | NotReplied
 
 
-class Floor:
+class ChallengeReply:
     def __init__(self) -> None:
         self.number = 0
         """Which of the session's challenges it is; 0 until it is in the log."""

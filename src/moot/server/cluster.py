@@ -20,12 +20,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.active_session import RETRY_SECONDS, Live
+from moot.server.active_session import RETRY_SECONDS, ActiveSession
 from moot.server.local_jobs import LocalJobs
 from moot.server.sharing import LEASE_SECONDS, Pulse, Sharing
 
 if TYPE_CHECKING:
-    from moot.server.hub import Engine, Work
+    from moot.server.hub import Hub, Work
     from moot.server.jobs import Jobs
 
 BEAT_SECONDS = 1.0
@@ -33,8 +33,8 @@ BEAT_SECONDS = 1.0
 T = TypeVar("T")
 
 
-class Many:
-    def __init__(self, engine: Engine, sharing: Sharing, work: Work) -> None:
+class Cluster:
+    def __init__(self, engine: Hub, sharing: Sharing, work: Work) -> None:
         self.sharing = sharing
         self._engine = engine
         self._works = work != "none"
@@ -81,7 +81,7 @@ class Many:
 
     # -- a session here ----------------------------------------------------------------------
 
-    async def watch(self, live: Live, *, new: bool) -> None:
+    async def watch(self, live: ActiveSession, *, new: bool) -> None:
         """A session that was just read: it is told from the database until it is driven here. Nobody has told
         anything yet of a new one."""
         assert live.session is not None
@@ -98,17 +98,17 @@ class Many:
         live.untold = self._engine.untold(live, told)
         await self._see([live], settled=True)
 
-    async def look_again(self, live: Live) -> None:
+    async def look_again(self, live: ActiveSession) -> None:
         """A session that nobody here listened to may have moved on."""
         if not live.here:
             await live.runner.catch_up()
             await self._see([live], settled=True)
 
-    async def reply_heard(self, live: Live, number: int) -> None:
+    async def reply_heard(self, live: ActiveSession, number: int) -> None:
         if live.session is not None and not live.here:
             await self.sharing.forget_words(live.session.id, number)
 
-    async def want(self, live: Live) -> None:
+    async def want(self, live: ActiveSession) -> None:
         assert live.session is not None
         live.wants += 1
         live.noted_quiet = False
@@ -121,14 +121,14 @@ class Many:
         finally:
             live.wants += 1
 
-    async def listeners_changed(self, live: Live) -> None:
+    async def listeners_changed(self, live: ActiveSession) -> None:
         assert live.session is not None
         if live.listeners:
             await self.sharing.listens([live.session.id])
         else:
             await self.sharing.listens_no_more(live.session.id)
 
-    async def lost(self, live: Live) -> None:
+    async def lost(self, live: ActiveSession) -> None:
         live.here = False
         live.driven_elsewhere = True
         self._look_at_all()
@@ -167,14 +167,14 @@ class Many:
             live.let_watchers_look()
             self._engine.settled(live)
 
-    async def _to_drive(self, session_id: str) -> Live:
+    async def _to_drive(self, session_id: str) -> ActiveSession:
         """As it is in memory, if it is: whoever drives it takes over what the database has before anything
         else."""
         return self._engine.found(session_id) or await self._engine.live(
             await self._engine.store.session(session_id)
         )
 
-    async def _drive_to_its_end(self, live: Live, session_id: str) -> None:
+    async def _drive_to_its_end(self, live: ActiveSession, session_id: str) -> None:
         start = self._engine.start_of(live)
         wanted = await self._patiently(lambda: self.sharing.take(session_id))
         if wanted is None:
@@ -200,7 +200,7 @@ class Many:
             wanted = await self._patiently(lambda: self.sharing.still_wanted(session_id))
             await self._patiently(live.runner.catch_up)
 
-    async def check_lease(self, live: Live) -> None:
+    async def check_lease(self, live: ActiveSession) -> None:
         """Before a model is asked: a process that was frozen for longer than its lease must not go on as if
         nothing had happened. Raises SessionMoved where another drives the session by now."""
         if live.leased and time.monotonic() - self._renewed_at > LEASE_SECONDS:
@@ -264,7 +264,7 @@ class Many:
         for id_ in heard.get("gone", ()):
             await self._engine.forget(id_)
 
-        def lives(kind: str) -> list[Live]:
+        def lives(kind: str) -> list[ActiveSession]:
             return [live for id_ in heard.get(kind, ()) if (live := self._engine.lives.get(id_)) is not None]
 
         everyone = list(self._engine.lives.values()) if at_all else []
@@ -273,7 +273,7 @@ class Many:
         await self._count_listeners(lives("listeners"))
         await self._see(everyone or lives("frames"))
 
-    async def _catch_up(self, lives: Iterable[Live]) -> None:
+    async def _catch_up(self, lives: Iterable[ActiveSession]) -> None:
         for live in lives:
             try:
                 await live.runner.catch_up()
@@ -284,7 +284,7 @@ class Many:
                 continue
             self._engine.settled(live)
 
-    async def _hear_words(self, lives: Iterable[Live]) -> None:
+    async def _hear_words(self, lives: Iterable[ActiveSession]) -> None:
         """What is said elsewhere in reply to challenges that were made here."""
         floors = {
             (live.session.id, floor.number): floor
@@ -303,7 +303,7 @@ class Many:
             for attempt, texts in attempts.items():
                 floors[key].words(attempt, texts)
 
-    async def _see(self, lives: Iterable[Live], *, settled: bool = False) -> None:
+    async def _see(self, lives: Iterable[ActiveSession], *, settled: bool = False) -> None:
         """New frames of sessions that are not driven here, and whether there will be more. Those that nobody
         cares for count only if `settled` ones are meant."""
         seen_by = {
@@ -334,7 +334,7 @@ class Many:
                 live.let_watchers_look()
             self._engine.settled(live)
 
-    async def _count_listeners(self, lives: Iterable[Live]) -> None:
+    async def _count_listeners(self, lives: Iterable[ActiveSession]) -> None:
         here = {live.session.id: live for live in lives if live.session is not None and live.here}
         if not here:
             return
@@ -387,7 +387,7 @@ class Many:
             if kind := self._feel(lives[id_], pulse, settled=settled):
                 heard.setdefault(kind, set()).add(id_)
 
-    def _feel(self, live: Live, pulse: Pulse, *, settled: bool) -> str | None:
+    def _feel(self, live: ActiveSession, pulse: Pulse, *, settled: bool) -> str | None:
         """What has changed in a session, if anything has."""
         if pulse.newest_event == 0:
             return "gone"

@@ -20,7 +20,7 @@ BATCH_BYTES = 64 * 1024
 them."""
 
 
-class Feed:
+class FrameBuffer:
     def __init__(self, newest: int = 0) -> None:
         self.newest = newest
         """The number of the newest frame that is written, as far as is known here."""

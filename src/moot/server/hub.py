@@ -5,7 +5,7 @@ written down frame by frame before anybody is told, so that every listener, now 
 told exactly the rest. Without a listener a session rests after a while; what was complete is kept, what was
 half said is asked for again once somebody has it go on: to listen alone begins nothing.
 
-Of all processes that use the same database, one drives a session: see `many`.
+Of all processes that use the same database, one drives a session: see `cluster`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from moot.board.flow import BOARD
 from moot.board.frames import Payload, missing, session_start
 from moot.config import Limits, ServerSettings
 from moot.core.flow import ModelEffect, Outcome, failure
-from moot.core.limits import Caps
+from moot.core.limits import ConcurrencyLimits
 from moot.core.model_effects import on_account
 from moot.core.runner import Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.active_session import RETRY_SECONDS, Live, MemoryLog
-from moot.server.cluster import Many
+from moot.server.active_session import RETRY_SECONDS, ActiveSession, MemoryLog
+from moot.server.cluster import Cluster
 from moot.server.sharing import Sharing
 from moot.store.frames import SaidWord
 from moot.store.sessions import Frame, Key, Session, Store
@@ -57,7 +57,7 @@ Work = Literal["all", "none", "own"]
 SpeakFor = Callable[[str], tuple[Speak, bool]]
 """Makes a session's performer from its model's name, and says whether that is tiny."""
 
-_Due = tuple[Live, list[Frame], list[SaidWord]]
+_Due = tuple[ActiveSession, list[Frame], list[SaidWord]]
 
 
 def _gathering(writing: float) -> float:
@@ -66,7 +66,7 @@ def _gathering(writing: float) -> float:
     return min(max(least, writing), most)
 
 
-class Engine:
+class Hub:
     def __init__(
         self,
         store: Store,
@@ -78,45 +78,45 @@ class Engine:
         self.store = store
         self.settings = settings or ServerSettings()
         self.grace = self.settings.grace_seconds
-        self.lives: dict[str, Live] = {}
+        self.lives: dict[str, ActiveSession] = {}
         self._speak_for = speak_for
-        self._detached: set[Live] = set()
+        self._detached: set[ActiveSession] = set()
         self._opening: dict[str, asyncio.Lock] = {}
-        self._dirty: dict[Live, None] = {}
+        self._dirty: dict[ActiveSession, None] = {}
         self._something = asyncio.Event()
         self._tasks: list[asyncio.Task[Any]] = []
         self._closing = False
         self._asked: dict[tuple[str, ModelEffect], int] = {}
         sharing = Sharing(store)
         self.server = store.server
-        self.caps = Caps(limits or Limits(), sharing if store.shared else None)
-        self._many = Many(self, sharing, work)
+        self.caps = ConcurrencyLimits(limits or Limits(), sharing if store.shared else None)
+        self._cluster = Cluster(self, sharing, work)
 
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(self._write())]
-        await self._many.start()
+        await self._cluster.start()
 
     @property
     def running(self) -> bool:
         """Whether what happens is written down and told, and leases are renewed."""
-        return bool(self._tasks) and not self._tasks[0].done() and self._many.running
+        return bool(self._tasks) and not self._tasks[0].done() and self._cluster.running
 
     async def close(self) -> None:
         self._closing = True
-        await self._many.stop_working()
+        await self._cluster.stop_working()
         for live in [*self.lives.values(), *self._detached]:
             await live.rest()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._flush()
-        await self._many.close()
+        await self._cluster.close()
 
     # -- sessions ----------------------------------------------------------------------------
 
     async def convene(
         self, opening: list[BoardEvent], client: str = "", owner: str = "", key: Key | None = None
-    ) -> Live:
+    ) -> ActiveSession:
         """A new, stored session; with a key that came before, the one that it came with."""
         state = BOARD.fold(opening)
         await self.admit(client)
@@ -125,7 +125,7 @@ class Engine:
         session = await self.store.create(BOARD.name, state.decision, bodies, owner=owner, key=key)
         return await self.live(session, client, new=key is None)
 
-    async def live(self, session: Session, client: str = "", *, new: bool = False) -> Live:
+    async def live(self, session: Session, client: str = "", *, new: bool = False) -> ActiveSession:
         """A stored session, as its log has it."""
         lock = self._opening.setdefault(session.id, asyncio.Lock())
         try:
@@ -134,25 +134,27 @@ class Engine:
                 if live is None:
                     live = await self._opened(session, new=new)
                 else:
-                    await self._many.look_again(live)
+                    await self._cluster.look_again(live)
         finally:
             self._opening.pop(session.id, None)
         if client and not live.under_way:
             live.client = client
         return live
 
-    async def _opened(self, session: Session, *, new: bool) -> Live:
-        live = Live(self, StoredLog(self.store, session.id, BOARD), self._speaking(session.id), session)
+    async def _opened(self, session: Session, *, new: bool) -> ActiveSession:
+        live = ActiveSession(
+            self, StoredLog(self.store, session.id, BOARD), self._speaking(session.id), session
+        )
         await live.resume()
-        await self._many.watch(live, new=new)
+        await self._cluster.watch(live, new=new)
         self.lives[session.id] = live
         return live
 
-    async def detached(self, events: list[BoardEvent], client: str = "") -> Live:
+    async def detached(self, events: list[BoardEvent], client: str = "") -> ActiveSession:
         """A conversation that is not stored: the same flow, a log in memory."""
         await self.admit(client)
         account = f"unstored-{secrets.token_hex(6)}"
-        live = Live(self, MemoryLog(events), self._speaking(account), None)
+        live = ActiveSession(self, MemoryLog(events), self._speaking(account), None)
         live.client = client
         await live.resume()
         self._detached = {one for one in self._detached if one.driving} | {live}
@@ -168,7 +170,7 @@ class Engine:
                 account = on_account(session_id, self._speak_for(state.model)[0])
                 made.append(self.caps.around(account, state.model))
             if (live := self.lives.get(session_id)) is not None:
-                await self._many.check_lease(live)
+                await self._cluster.check_lease(live)
             if (loop := self._count(session_id, effect)) is not None:
                 return loop
             outcome = await made[0](effect, state, speech)
@@ -189,32 +191,32 @@ class Engine:
             del self._asked[next(iter(self._asked))]
         return None
 
-    def start_of(self, live: Live) -> Payload:
+    def start_of(self, live: ActiveSession) -> Payload:
         assert live.session is not None
         tiny = False
         with contextlib.suppress(MootError):
             tiny = self._speak_for(live.state.model)[1]
         return session_start(live.session.id, live.state, tiny=tiny)
 
-    def untold(self, live: Live, told: Sequence[Frame]) -> bool:
+    def untold(self, live: ActiveSession, told: Sequence[Frame]) -> bool:
         """Whether something is in the log that has not been told."""
         return bool(missing(live.state, [msgspec.json.decode(frame.body) for frame in told], {}))
 
-    async def admit(self, client: str, live: Live | None = None) -> None:
+    async def admit(self, client: str, live: ActiveSession | None = None) -> None:
         """Raises LimitReached where one more session would be one too many. One that is under way already
         is not one more."""
         if live is not None and (live.under_way or not live.runner.pending()):
             return
-        everybody, own = await self._many.sharing.under_way(client)
+        everybody, own = await self._cluster.sharing.under_way(client)
         detached = [one for one in self._detached if one.driving]
         own += sum(one.client == client for one in detached)
         self.caps.admit(everybody + len(detached), own)
 
     async def driven(self, sessions: Sequence[str]) -> set[str]:
         """Those of them that somebody drives."""
-        return await self._many.sharing.driven(sessions)
+        return await self._cluster.sharing.driven(sessions)
 
-    def found(self, session_id: str) -> Live | None:
+    def found(self, session_id: str) -> ActiveSession | None:
         """A session that is in memory already."""
         return self.lives.get(session_id)
 
@@ -224,7 +226,7 @@ class Engine:
             live.driven_elsewhere = False
             await live.let_go()
 
-    async def stream(self, live: Live, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
+    async def stream(self, live: ActiveSession, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
         """All frames of a session above `after`, then those to come, until nothing is under way. Without
         `go_on`, one that rests is left resting."""
         assert live.session is not None
@@ -235,23 +237,23 @@ class Engine:
 
     # -- what sessions ask for ---------------------------------------------------------------
 
-    async def want(self, live: Live) -> None:
+    async def want(self, live: ActiveSession) -> None:
         if live.session is not None:
-            await self._many.want(live)
+            await self._cluster.want(live)
         else:
             live.drive()
 
-    async def listeners_changed(self, live: Live) -> None:
+    async def listeners_changed(self, live: ActiveSession) -> None:
         if live.session is not None:
-            await self._many.listeners_changed(live)
+            await self._cluster.listeners_changed(live)
 
-    async def reply_heard(self, live: Live, number: int) -> None:
+    async def reply_heard(self, live: ActiveSession, number: int) -> None:
         if live.session is not None:
-            await self._many.reply_heard(live, number)
+            await self._cluster.reply_heard(live, number)
 
     # -- writing -----------------------------------------------------------------------------
 
-    def wake(self, live: Live) -> None:
+    def wake(self, live: ActiveSession) -> None:
         """It has something to tell. What is not stored is told by who has asked for it."""
         if live.session is not None:
             self._dirty[live] = None
@@ -295,11 +297,11 @@ class Engine:
             if frames and live.heard_elsewhere and live not in heard
         ]
         if late:
-            await self._many.tell_of_frames(late)
+            await self._cluster.tell_of_frames(late)
         for live in dirty:
             self.settled(live)
 
-    def settled(self, live: Live) -> None:
+    def settled(self, live: ActiveSession) -> None:
         """If nothing goes on in a session any more, its listeners are told, and it need not stay."""
         if live.quiet and not live.noted_quiet:
             live.noted_quiet = True
@@ -348,13 +350,13 @@ class Engine:
                 await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def _let_go(self, live: Live) -> None:
+    async def _let_go(self, live: ActiveSession) -> None:
         """Another process drives this session now."""
         assert live.session is not None
         await live.let_go()
-        await self._many.lost(live)
+        await self._cluster.lost(live)
 
-    def _drop(self, live: Live) -> None:
+    def _drop(self, live: ActiveSession) -> None:
         assert live.session is not None
         if live.forgotten and self.lives.get(live.session.id) is live:
             del self.lives[live.session.id]

@@ -15,7 +15,7 @@ from moot.board import record
 from moot.board.frames import usage
 from moot.board.service import Boards, Said, opened_boards
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
-from moot.server import Heard, Live, NotReplied, Replied, Word, Work
+from moot.server import ActiveSession, Heard, NotReplied, Replied, Word, Work
 from moot.server.http import MAX_BODY
 from moot.text.characters import strip_controls
 from moot.text.small_model import BETTER_MODEL
@@ -198,7 +198,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         return wire.BriefOut(brief=body)
 
 
-async def _frames(boards: Boards, live: Live, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
+async def _frames(boards: Boards, live: ActiveSession, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
     try:
         async for batch in boards.engine.stream(live, after, go_on=go_on):
             yield numbered(batch)

@@ -2,7 +2,7 @@
 
 Everything that is asked of the world, for those who perform it (the state that they get is a WorkflowState):
 
-    CarryOut.what              gives back (CarriedOut.value)                   done twice = done once, because
+    RunTask.what              gives back (TaskDone.value)                   done twice = done once, because
     workflow/check             files[], tree            what is not committed, but for state.known_tree
     workflow/stash             name, files[]            papers.stash_name(state); of state.uncommitted
     workflow/branch            name, before             papers.branch_name(state)
@@ -59,17 +59,17 @@ from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
 from moot.core.flow import (
     AskPerson,
-    CarriedOut,
-    CarryOut,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
     Event,
     Flow,
-    NotCarriedOut,
     Outcome,
     PersonAnswered,
+    RunTask,
+    TaskDone,
+    TaskFailed,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.text.shortening import shortened
@@ -371,7 +371,7 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
     occasion = str(state.happened)
     stage = state.stage
     if stage in _WORK:
-        return (CarryOut(_WORK[stage], occasion),)
+        return (RunTask(_WORK[stage], occasion),)
     if stage is Stage.REASSESSING:
         return (DraftReply(REASSESS, occasion),)
     if stage is Stage.BRAINSTORMING and (wanted := flow.pending(state.brainstorm, occasion)):
@@ -386,19 +386,19 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return menu.answered(state, text.strip())
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, shortened(message), shortened(raw))
-        case CarryOut("workflow/stash" | "workflow/branch"), NotCarriedOut(_, message):
+        case RunTask("workflow/stash" | "workflow/branch"), TaskFailed(_, message):
             return NotSetAside(shortened(message))
-        case CarryOut("workflow/check"), NotCarriedOut():
+        case RunTask("workflow/check"), TaskFailed():
             # Where git has no answer, there is nothing to decide about.
             return WorkspaceChecked()
-        case _, NotCarriedOut(kind, message):
+        case _, TaskFailed(kind, message):
             return AttemptFailed(kind, shortened(message))
         case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
             batches = msgspec.convert(value["batches"], tuple[Part, ...])
             return ScopeReassessed(value["assessment"], batches, spoken)
         case DraftReply(prompt), Drafted(value, spoken):
             return event_of(state.brainstorm, prompt, value, spoken)
-        case CarryOut(what), CarriedOut(value):
+        case RunTask(what), TaskDone(value):
             return _carried_out(state, what, value)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")

@@ -23,7 +23,7 @@ from moot.changes.implement import Built, Implementing, Retry
 from moot.changes.phases import Phase
 from moot.changes.review_block import Severity
 from moot.changes.service import Changes
-from moot.core.flow import CarriedOut, CarryOut, NotCarriedOut, Outcome
+from moot.core.flow import Outcome, RunTask, TaskDone, TaskFailed
 from moot.errors import (
     AlreadyThere,
     AnswersExhausted,
@@ -65,8 +65,8 @@ class WorkflowWork:
         self._queue = Queue(moot.workspace.queue_file)
         self._designs = Designs(moot.workspace)
 
-    async def carry_out(self, effect: CarryOut, state: WorkflowState) -> Outcome:
-        doing: dict[str, Callable[[WorkflowState, CarryOut], Awaitable[Value]]] = {
+    async def carry_out(self, effect: RunTask, state: WorkflowState) -> Outcome:
+        doing: dict[str, Callable[[WorkflowState, RunTask], Awaitable[Value]]] = {
             "workflow/check": self._check,
             "workflow/stash": self._stash,
             "workflow/branch": self._branch,
@@ -85,31 +85,31 @@ class WorkflowWork:
             "workflow/next": self._next,
         }
         try:
-            return CarriedOut(await doing[effect.what](state, effect))
+            return TaskDone(await doing[effect.what](state, effect))
         except (AnswersExhausted, SessionMoved):
             raise
         except (UserMistake, ModelMisbehaved, ProviderFailed, WorkspaceDamaged) as error:
             if raw := getattr(error, "raw", ""):
                 self._company.tell(shortened(raw))
-            return NotCarriedOut(type(error).__name__, shortened(str(error)))
+            return TaskFailed(type(error).__name__, shortened(str(error)))
 
     # -- uncommitted work --------------------------------------------------------------------
 
-    async def _check(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _check(self, state: WorkflowState, _: RunTask) -> Value:
         workspace = self._moot.workspace
         files, tree = await asyncio.to_thread(
             uncommitted.find, workspace.root, state.known_tree, workspace.own
         )
         return {"files": [_spelled(file) for file in files], "tree": tree}
 
-    async def _stash(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _stash(self, state: WorkflowState, _: RunTask) -> Value:
         assert state.uncommitted is not None
         workspace, name = self._moot.workspace, papers.stash_name(state)
         shown = (state.known_tree, state.uncommitted.tree)
         files = await asyncio.to_thread(uncommitted.stash, workspace.root, *shown, name, workspace.own)
         return {"name": name, "files": [_spelled(file) for file in files]}
 
-    async def _branch(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _branch(self, state: WorkflowState, _: RunTask) -> Value:
         assert state.uncommitted is not None
         workspace, name = self._moot.workspace, papers.branch_name(state)
         shown = state.uncommitted.tree
@@ -120,17 +120,17 @@ class WorkflowWork:
 
     # -- looking, and asking others ----------------------------------------------------------
 
-    async def _scout(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _scout(self, state: WorkflowState, _: RunTask) -> Value:
         found = await asyncio.to_thread(scout, self._moot.workspace.root, state.brainstorm.subject)
         return {"output": found.text, "read": list(found.read)}
 
-    async def _board(self, state: WorkflowState, effect: CarryOut) -> Value:
+    async def _board(self, state: WorkflowState, effect: RunTask) -> Value:
         return _consulted(await self._consulting.board(self._matter(state, effect)))
 
-    async def _roundtable(self, state: WorkflowState, effect: CarryOut) -> Value:
+    async def _roundtable(self, state: WorkflowState, effect: RunTask) -> Value:
         return _consulted(await self._consulting.roundtable(self._matter(state, effect)))
 
-    def _matter(self, state: WorkflowState, effect: CarryOut) -> Matter:
+    def _matter(self, state: WorkflowState, effect: RunTask) -> Matter:
         brainstorm = state.brainstorm
         assert brainstorm.request is not None
         said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in brainstorm.replay.conversation)
@@ -140,7 +140,7 @@ class WorkflowWork:
 
     # -- writing down ------------------------------------------------------------------------
 
-    async def _queue_rest(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _queue_rest(self, state: WorkflowState, _: RunTask) -> Value:
         change = queue_change(state)
 
         def changed() -> None:
@@ -152,7 +152,7 @@ class WorkflowWork:
         await asyncio.to_thread(changed)
         return {}
 
-    async def _leave_queue(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _leave_queue(self, state: WorkflowState, _: RunTask) -> Value:
         def left() -> None:
             with suppress(NotFound):
                 self._queue.drop(state.id)
@@ -160,16 +160,16 @@ class WorkflowWork:
         await asyncio.to_thread(left)
         return {}
 
-    async def _design(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _design(self, state: WorkflowState, _: RunTask) -> Value:
         text = papers.design_document(state)
         title = papers.title(state)
         return {"path": await asyncio.to_thread(self._designs.save, _day(state.started_at), title, text)}
 
-    async def _finalize(self, _state: WorkflowState, _: CarryOut) -> Value:
+    async def _finalize(self, _state: WorkflowState, _: RunTask) -> Value:
         waiting = await asyncio.to_thread(self._queue.list)
         return {"waiting": [papers.title_of(entry) for entry in waiting]}
 
-    async def _next(self, _state: WorkflowState, _: CarryOut) -> Value:
+    async def _next(self, _state: WorkflowState, _: RunTask) -> Value:
         first = await asyncio.to_thread(first_waiting, self._queue)
         if first is None:
             return {}
@@ -179,7 +179,7 @@ class WorkflowWork:
 
     # -- a batch is a change -----------------------------------------------------------------
 
-    async def _plan(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _plan(self, state: WorkflowState, _: RunTask) -> Value:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
@@ -202,7 +202,7 @@ class WorkflowWork:
                 return folder
         raise AssertionError("counting ends only by returning")
 
-    async def _review(self, state: WorkflowState, effect: CarryOut) -> Value:
+    async def _review(self, state: WorkflowState, effect: RunTask) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
         if not self._is_reviewed(folder):
@@ -227,14 +227,14 @@ class WorkflowWork:
         over = state.last_action == "challenge" and state.run is None
         return over and last is not None and approval.changed_since(folder, last.record) is None
 
-    async def _revise(self, state: WorkflowState, effect: CarryOut) -> Value:
+    async def _revise(self, state: WorkflowState, effect: RunTask) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
         if folder.state().last_action != "reproposal":
             await self._changes.repropose(folder.id, state.wishes, self._company.tell)
         return {"cost_usd": _cost(folder, first)}
 
-    async def _execute(self, state: WorkflowState, effect: CarryOut) -> Value:
+    async def _execute(self, state: WorkflowState, effect: RunTask) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
         message, built = "", Built(Phase.COMPLETE)
@@ -261,7 +261,7 @@ class WorkflowWork:
             "cost_usd": _cost(folder, first),
         }
 
-    async def _roll_back(self, state: WorkflowState, _: CarryOut) -> Value:
+    async def _roll_back(self, state: WorkflowState, _: RunTask) -> Value:
         """The change's own files say what has been done and paid: they stay."""
         workspace = self._moot.workspace
         files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, workspace.own)
@@ -310,7 +310,7 @@ def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
     return ours
 
 
-def _calls_before(folder: ChangeFolder, effect: CarryOut) -> int:
+def _calls_before(folder: ChangeFolder, effect: RunTask) -> int:
     """How many calls had been made when this was first asked for: those since then are its cost, also those
     of a run that was killed."""
     asked = f"{effect.what} {effect.occasion}"

@@ -35,9 +35,9 @@ from moot.llm.embedded.small_model import (
 from moot.llm.embedded.weights import Weights, check
 from moot.llm.protocol import (
     Call,
-    Hear,
     Message,
     ModelSaid,
+    OnText,
     Stop,
     ToolAnswered,
     ToolCall,
@@ -66,7 +66,7 @@ class LocalProvider:
     async def prepare(self) -> None:
         """The weights are loaded with the first request: that may take long, and costs nothing."""
 
-    async def exchange(self, call: Call, hear: Hear) -> Turn:
+    async def exchange(self, call: Call, hear: OnText) -> Turn:
         if call.schema is not None:
             return await self._draft(call, call.schema.json_schema, hear)
         if self._weights.tiny:
@@ -92,7 +92,7 @@ class LocalProvider:
 
     # -- a typed draft ---------------------------------------------------------------------------
 
-    async def _draft(self, call: Call, schema: Json, hear: Hear) -> Turn:
+    async def _draft(self, call: Call, schema: Json, hear: OnText) -> Turn:
         """A draft means nothing before it is whole, so it is heard in one piece."""
         grammar = Grammar(schema, plain=self._weights.tiny, model=call.model)
         body: dict[str, Any] = {
@@ -120,7 +120,7 @@ class LocalProvider:
 
     # -- a few sentences from a tiny model -------------------------------------------------------
 
-    async def _speak(self, call: Call, hear: Hear) -> Turn:
+    async def _speak(self, call: Call, hear: OnText) -> Turn:
         """One sentence for each opener. Asked for more, weights this small lose the thread."""
         last = call.messages[-1] if call.messages else None
         beginning = last.text.rstrip() if isinstance(last, ModelSaid) else ""
@@ -170,7 +170,7 @@ class LocalProvider:
     # -- the engine ------------------------------------------------------------------------------
 
     async def _generate(
-        self, body: Json, hear: Hear, enough: Callable[[str], bool] = lambda _: False
+        self, body: Json, hear: OnText, enough: Callable[[str], bool] = lambda _: False
     ) -> _Answer:
         """Run one request in a thread of its own; the engine queues what exceeds its slots. Cancelling
         stops the generation and returns when the thread is gone, so the slot is free by then."""
