@@ -82,7 +82,7 @@ def member(persona: str) -> Member:
     return Member(persona, persona.capitalize(), "an advisor", "challenger")
 
 
-def presented(*personas: str, mode: Mode = "independent") -> DecisionPresented:
+def present(*personas: str, mode: Mode = "independent") -> DecisionPresented:
     return DecisionPresented("Should we ship?", tuple(member(each) for each in personas), mode, "local")
 
 
@@ -104,7 +104,7 @@ TICK = ConditionTicked("the tests pass")
 UNDRAFTED = BriefFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
 
 EVENTS: dict[type, BoardEvent] = {
-    DecisionPresented: presented("ada", "ben"),
+    DecisionPresented: present("ada", "ben"),
     QuestionsDrafted: QuestionsDrafted((QUESTION,), BILL),
     QuestionsFailed: QuestionsFailed("ProviderDown", "529"),
     QuestionAnswered: QuestionAnswered("q1", "Till May."),
@@ -130,7 +130,7 @@ def asked_of_models(state: BoardState) -> tuple[Effect, ...]:
     return tuple(effect for effect in BOARD.pending(state) if not isinstance(effect, AskPerson))
 
 
-OPENED: list[BoardEvent] = [presented("ada", "ben")]
+OPENED: list[BoardEvent] = [present("ada", "ben")]
 CONVENED: list[BoardEvent] = [*OPENED, BoardConvened()]
 ONE_SPOKE: list[BoardEvent] = [*CONVENED, spoke("ada")]
 BOTH_SPOKE: list[BoardEvent] = [*ONE_SPOKE, spoke("ben")]
@@ -149,7 +149,7 @@ ON_THE_WAY: dict[Step, list[BoardEvent]] = {
 }
 
 LEGAL: list[tuple[Step, list[BoardEvent], BoardEvent, Step]] = [
-    (Step.UNOPENED, [], presented("ada"), Step.QUESTIONS),
+    (Step.UNOPENED, [], present("ada"), Step.QUESTIONS),
     (Step.QUESTIONS, OPENED, EVENTS[QuestionsDrafted], Step.ANSWERS),
     (Step.QUESTIONS, OPENED, EVENTS[QuestionsFailed], Step.ANSWERS),
     (Step.QUESTIONS, OPENED, BoardConvened(), Step.ADVISORS),
@@ -274,7 +274,7 @@ def test_somebody_who_does_not_sit_on_the_board_is_not_taken(event: BoardEvent) 
 
 def test_a_whole_session() -> None:
     order = ("ada", "ben", "cleo", "dan", "eve", "fay", "gil", "hal")
-    state = BOARD.fold([presented(*order), QuestionsDrafted((QUESTION,), BILL)])
+    state = BOARD.fold([present(*order), QuestionsDrafted((QUESTION,), BILL)])
     assert (state.step, state.questions, asked_of_models(state)) == (Step.ANSWERS, (QUESTION,), ())
 
     answers = (Answer("How long can you wait?", "Till May."), Answer("Who pays?", "  "))
@@ -330,7 +330,7 @@ def test_a_whole_session() -> None:
 
 
 def test_a_session_remembers_how_it_was_opened() -> None:
-    state = BOARD.fold([presented("ada", "ben", mode="sequential")])
+    state = BOARD.fold([present("ada", "ben", mode="sequential")])
     assert (state.decision, state.mode, state.model) == ("Should we ship?", "sequential", "local")
     assert [advisor.member for advisor in state.advisors] == [member("ada"), member("ben")]
 
@@ -355,7 +355,7 @@ def test_questions_that_failed_hold_nobody_up() -> None:
 
 
 def test_in_sequence_one_is_asked_at_a_time_in_speaking_order() -> None:
-    state = BOARD.fold([presented("ada", "ben", "cleo", mode="sequential"), BoardConvened()])
+    state = BOARD.fold([present("ada", "ben", "cleo", mode="sequential"), BoardConvened()])
     assert BOARD.pending(state) == (AskPersona("ada", "board/advisor", "1"),)
     state = BOARD.advance(state, spoke("ada"))
     assert BOARD.pending(state) == (AskPersona("ben", "board/advisor", "1"),)
@@ -657,7 +657,7 @@ def test_a_board_on_which_nobody_spoke_has_no_brief_to_offer() -> None:
 
 
 def test_a_decision_has_words_and_a_limit() -> None:
-    opening = presented("ada")
+    opening = present("ada")
     longest = msgspec.structs.replace(opening, decision="é" * MAX_DECISION)
     assert BOARD.advance(BOARD.initial, longest).decision == "é" * 5_000
     for text in ("", " \n", "é" * (MAX_DECISION + 1), "\udcff"):
@@ -714,7 +714,7 @@ def test_more_or_longer_answers_are_not_taken(answers: tuple[Answer, ...], field
 
 @pytest.mark.parametrize("size", [1, MAX_MEMBERS])
 def test_one_to_twenty_advisors_can_sit_on_a_board(size: int) -> None:
-    state = BOARD.advance(BOARD.initial, presented(*(f"advisor-{number}" for number in range(size))))
+    state = BOARD.advance(BOARD.initial, present(*(f"advisor-{number}" for number in range(size))))
     assert len(state.advisors) == size
 
 
@@ -728,7 +728,7 @@ def test_one_to_twenty_advisors_can_sit_on_a_board(size: int) -> None:
 )
 def test_other_boards_are_not_opened(personas: tuple[str, ...], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem) as raised:
-        BOARD.advance(BOARD.initial, presented(*personas))
+        BOARD.advance(BOARD.initial, present(*personas))
     assert raised.value.field == "panel"
 
 
@@ -883,7 +883,7 @@ def test_a_failure_logged_without_a_wait_can_still_be_read() -> None:
 @settings(max_examples=50)
 @given(st.text("a é\n\ud83d\udcff", max_size=4), st.text("a é\n\ud83d\udcff", max_size=4))
 def test_whatever_a_person_writes_and_the_board_takes_can_be_logged(decision: str, answer: str) -> None:
-    opening = msgspec.structs.replace(presented("ada"), decision=decision)
+    opening = msgspec.structs.replace(present("ada"), decision=decision)
     convening = BoardConvened((Answer("?", answer),))
     try:
         BOARD.fold([opening, convening])
@@ -917,7 +917,7 @@ def test_a_stopped_board_asks_no_model_for_anything_until_the_person_goes_on(
 
 
 def test_who_does_not_speak_cannot_be_stopped_and_who_has_answered_is_not_asked_again() -> None:
-    state = BOARD.fold([presented("ada", "ben"), BoardConvened(), spoke("ada"), failed("ben")])
+    state = BOARD.fold([present("ada", "ben"), BoardConvened(), spoke("ada"), failed("ben")])
     with pytest.raises(NotNow, match="Ada does not speak at the moment: there is nothing to stop"):
         stop(state, "ada")
     with pytest.raises(NotNow, match="Ada has answered: there is nothing to ask again"):
@@ -925,9 +925,9 @@ def test_who_does_not_speak_cannot_be_stopped_and_who_has_answered_is_not_asked_
     with pytest.raises(InvalidInput, match="'zoe' is not an advisor"):
         stop(state, "zoe")
     with pytest.raises(NotNow, match="Nobody speaks"):
-        stop(BOARD.fold([presented("ada")]))
+        stop(BOARD.fold([present("ada")]))
     with pytest.raises(NotNow, match="Nobody speaks"):
-        stop(BOARD.fold([presented("ada")]), "ada")
+        stop(BOARD.fold([present("ada")]), "ada")
     with pytest.raises(NotNow, match="No advisor has failed"):
         ask_again(BOARD.fold(CONVENED))
     with pytest.raises(NotNow, match="has not had their say yet"):
@@ -939,7 +939,7 @@ def test_who_does_not_speak_cannot_be_stopped_and_who_has_answered_is_not_asked_
 
 def test_everybody_who_failed_is_asked_again_with_one_word() -> None:
     state = BOARD.fold(
-        [presented("ada", "ben", "cleo"), BoardConvened(), failed("ada"), failed("ben"), spoke("cleo")]
+        [present("ada", "ben", "cleo"), BoardConvened(), failed("ada"), failed("ben"), spoke("cleo")]
     )
     again = BOARD.advance(state, AdvisorRetried())
     assert [effect.persona for effect in asked_of_models(again) if isinstance(effect, AskPersona)] == [
@@ -948,7 +948,7 @@ def test_everybody_who_failed_is_asked_again_with_one_word() -> None:
     ]
     with pytest.raises(IllegalMove):
         BOARD.advance(again, AdvisorRetried())
-    nobody = BOARD.fold([presented("ada", "ben"), BoardConvened(), failed("ada"), failed("ben")])
+    nobody = BOARD.fold([present("ada", "ben"), BoardConvened(), failed("ada"), failed("ben")])
     assert Option("r all", "Ask all of them again") in asked(nobody).options
     assert meant(nobody, "r all") == AdvisorRetried()
 
@@ -1004,7 +1004,7 @@ Walk = list[tuple[BoardState, BoardEvent, BoardState]]
 
 
 def walk(mode: Mode, choices: list[int]) -> Iterator[tuple[BoardState, BoardEvent, BoardState]]:
-    event: BoardEvent = presented("ada", "ben", "cleo", mode=mode)
+    event: BoardEvent = present("ada", "ben", "cleo", mode=mode)
     state = BOARD.advance(BOARD.initial, event)
     yield BOARD.initial, event, state
     for choice in choices:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
 
-from moot.agents.coding import Order, Worked
+from moot.agents.coding import CodingResult, Order
 from moot.agents.protocol import Job, Outcome, Progress
 from moot.app import Moot, Options, opened
 from moot.changes.metered_agents import MeteredCoder, MeteredReviewer
@@ -626,9 +626,9 @@ class Program:
         self._start()
         return Outcome(None, job.model or "default", *self.tokens, self.cost_usd, 1, "It is fine.")
 
-    async def work(self, _order: Order, _: Progress) -> Worked:
+    async def work(self, _order: Order, _: Progress) -> CodingResult:
         self._start()
-        return Worked(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
+        return CodingResult(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
 
     def _start(self) -> None:
         self.started += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from moot.agents.coding import Order, Worked
+from moot.agents.coding import CodingResult, Order
 from moot.agents.protocol import Job, Outcome, Progress
 from moot.app import Moot, Options, opened
 from moot.changes import state_file
@@ -106,9 +106,9 @@ class FakeCoder:
     does: Callable[[Order], str]
     name: str = "fake"
 
-    async def work(self, order: Order, progress: Progress) -> Worked:
+    async def work(self, order: Order, progress: Progress) -> CodingResult:
         del progress
-        return Worked("fake-1", self.does(order), 7, 10, 5, 0.5)
+        return CodingResult("fake-1", self.does(order), 7, 10, 5, 0.5)
 
     def found(self, name: str, command: object, env: object, pass_env: object = ()) -> FakeCoder | None:
         """In place of `find_coder`."""

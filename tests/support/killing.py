@@ -11,6 +11,7 @@ import asyncio
 import gc
 import itertools
 import os
+import re
 import shutil
 import signal
 import sys
@@ -357,6 +358,14 @@ def killed(command: Command, step: int) -> bool:
         os._exit(ended)
 
 
+def files(place: Path) -> tuple[tuple[str, bytes], ...]:
+    """All that is there, but for the names that temporary files are given."""
+    found = ((path, path.read_bytes()) for path in sorted(place.rglob("*")) if path.is_file())
+    return tuple(
+        (re.sub(r"[0-9a-f]{8,}", "", path.relative_to(place).as_posix()), text) for path, text in found
+    )
+
+
 def run_again(command: Command) -> bool:
     """Whether there was anything left to do."""
     ids.next = 2000
@@ -378,6 +387,7 @@ def main(name: str, place: Path) -> int:
     shutil.copytree(prepared.place, place / "warm")
     asyncio.run(COMMANDS[name](place / "warm").run())
     gc.freeze()
+    left: set[tuple[tuple[str, bytes], ...]] = set()
     for step in itertools.count(1):
         assert threading.active_count() == 1
         here = place / str(step)
@@ -386,8 +396,12 @@ def main(name: str, place: Path) -> int:
         try:
             if not killed(command, step):
                 return step - 1
-            command.check_killed()
-            command.check_end(went_on=run_again(command))
+            # To sync, close or chmod a file leaves what the step before has left.
+            found = files(here)
+            if found not in left:
+                left.add(found)
+                command.check_killed()
+                command.check_end(went_on=run_again(command))
         except BaseException as error:
             error.add_note(f"killed at step {step} of {name}: {here}")
             raise

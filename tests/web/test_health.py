@@ -216,12 +216,12 @@ def test_what_cannot_be_provoked_from_outside(
 
 
 def test_the_engine_of_a_process_knows_whether_it_runs(tmp_path: Path) -> None:
-    from moot.board.service import opened_boards
+    from moot.board.service import open_boards
 
     async def main() -> None:
         options = Options(workspace=tmp_path, database=f"sqlite:///{tmp_path / 'x.sqlite3'}")
         async with opened(options, {}) as moot:
-            async with opened_boards(moot) as boards:
+            async with open_boards(moot) as boards:
                 assert boards.engine.running
             assert not boards.engine.running
 

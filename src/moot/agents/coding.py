@@ -29,7 +29,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class CodingResult:
     """An order that was carried out, as far as the program says."""
 
     model: str
@@ -45,7 +45,7 @@ class Coder(Protocol):
 
     name: str
 
-    async def work(self, order: Order, progress: Progress) -> Worked: ...
+    async def work(self, order: Order, progress: Progress) -> CodingResult: ...
 
 
 def find_coder(
@@ -74,13 +74,13 @@ class _Command:
         self._command = command
         self._env = env
 
-    async def work(self, order: Order, progress: Progress) -> Worked:
+    async def work(self, order: Order, progress: Progress) -> CodingResult:
         del progress
         ended = await _ran(self.name, self._command, order, self._env, lambda _: None)
         if ended.code:
             last = ended.last_words.rpartition("\n")[2]
             raise ReviewerCrashed(self._command[0], f"it ended with {ended.code}: {shown(last, 300)}")
-        return Worked(self._command[0], ended.last_words, ended.duration_ms)
+        return CodingResult(self._command[0], ended.last_words, ended.duration_ms)
 
 
 class _Codex:
@@ -90,7 +90,7 @@ class _Codex:
         self._program = program
         self._env = env
 
-    async def work(self, order: Order, progress: Progress) -> Worked:
+    async def work(self, order: Order, progress: Progress) -> CodingResult:
         said, problem, done, used = "", "", False, (0, 0)
 
         def hear(event: Event) -> None:
@@ -116,7 +116,7 @@ class _Codex:
         ended = await _ran(self.name, (self._program, *arguments), order, self._env, hear)
         if problem or not done:
             raise failure(self.name, problem or ended.last_words)
-        return Worked("codex", said, ended.duration_ms, *used)
+        return CodingResult("codex", said, ended.duration_ms, *used)
 
 
 class _Claude:
@@ -126,7 +126,7 @@ class _Claude:
         self._program = program
         self._env = env
 
-    async def work(self, order: Order, progress: Progress) -> Worked:
+    async def work(self, order: Order, progress: Progress) -> CodingResult:
         result: Event = {}
 
         def hear(event: Event) -> None:
@@ -150,7 +150,7 @@ class _Claude:
                 failed.cost_usd = float(told) if isinstance(told, int | float) else None
             raise failed
         usage, cost = part(result, "usage"), result.get("total_cost_usd")
-        return Worked(
+        return CodingResult(
             "claude",
             str(result.get("result", "")),
             ended.duration_ms,

@@ -22,7 +22,7 @@ from moot.analysis.items import ItemFolder
 from moot.analysis.state import AnalysisState
 from moot.analysis.steps import Condition, Step, conditions_met
 from moot.board import record as records
-from moot.board.service import called_board, heard_board, is_tiny
+from moot.board.service import create_board, is_tiny, run_board
 from moot.core.flow import Outcome, RunTask, TaskDone, TaskFailed
 from moot.errors import MootError
 from moot.personas.library import Panel, Persona
@@ -209,7 +209,7 @@ class Work:
         context = f"This question came up in the analysis of {state.title}, in {record.ref.title}.\n"
         context += record.summary
         try:
-            session = await called_board(self._moot, state.board_question, context[:5000], "board")
+            session = await create_board(self._moot, state.board_question, context[:5000], "board")
         except MootError as error:
             return TaskFailed(type(error).__name__, str(error))
         return TaskDone({"session": session})
@@ -217,7 +217,7 @@ class Work:
     async def _board(self, state: AnalysisState) -> Outcome:
         """Its brief becomes a file of the item, which the artifact names."""
         try:
-            board = await heard_board(self._moot, state.board_session, self._tell)
+            board = await run_board(self._moot, state.board_session, self._tell)
         except MootError as error:
             return TaskFailed(type(error).__name__, str(error))
         if board.brief is None:

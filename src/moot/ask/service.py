@@ -34,7 +34,7 @@ async def new_ask(
     return await moot.begin(ASK, question or found.name, opening, choice.name, part)
 
 
-async def resumed_ask(
+async def resume_ask(
     moot: Moot, session_id: str | None, person: Person, listener: Listener
 ) -> AskConversation:
     return await moot.take_up(ASK, session_id, Part(PROMPTS, person, listener))

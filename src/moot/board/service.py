@@ -96,11 +96,11 @@ class Boards:
         kept = Key(*key) if key else None
         if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
             return await self.live(before.id, client)
-        first = await presented(self._moot, decision, self.advisors(panel), mode)
+        first = await present(self._moot, decision, self.advisors(panel), mode)
         return await self.engine.convene([first, BoardConvened(answers)], client, owner, kept)
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
-        first = await presented(self._moot, decision, self.advisors(), "independent")
+        first = await present(self._moot, decision, self.advisors(), "independent")
         live = await self.engine.detached([first], client)
         try:
             return await live.questions()
@@ -217,7 +217,7 @@ class Boards:
         """The events that would have led to what a client says was said."""
         speakers = tuple(self._persona(one.persona) for one in said)
         events: list[BoardEvent] = [
-            await presented(self._moot, decision, speakers, "independent"),
+            await present(self._moot, decision, speakers, "independent"),
             BoardConvened(answers),
         ]
         events.extend(AdvisorSpoke(one.persona, one.text, _UNBILLED) for one in said)
@@ -252,9 +252,7 @@ def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
     return speaking_order(moot.library.members(found))
 
 
-async def presented(
-    moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode
-) -> DecisionPresented:
+async def present(moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode) -> DecisionPresented:
     choice = await moot.gateway.choice(Speaker("advisor"))
     return DecisionPresented(
         decision, tuple(_member(persona) for persona in speakers), mode, str(choice.name)
@@ -270,7 +268,7 @@ async def new_board(
     return await moot.begin(BOARD, first.decision, opening, parse(first.model), part)
 
 
-async def resumed_board(
+async def resume_board(
     moot: Moot, session_id: str | None, person: Asked, listener: Listener
 ) -> BoardConversation:
     return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener, _first_frame))
@@ -285,7 +283,7 @@ def _member(persona: Persona) -> Member:
 
 
 @asynccontextmanager
-async def opened_boards(moot: Moot, grace: float | None = None, work: Work = "all") -> AsyncIterator[Boards]:
+async def open_boards(moot: Moot, grace: float | None = None, work: Work = "all") -> AsyncIterator[Boards]:
     """The boards of one process. `grace` is the configuration's where it is not given."""
 
     def speak_for(model: str) -> tuple[Speak, bool]:
@@ -306,30 +304,30 @@ async def opened_boards(moot: Moot, grace: float | None = None, work: Work = "al
 # -- without anybody to ask ----------------------------------------------------------------------
 
 
-async def headless_board(
+async def hold_board(
     moot: Moot, decision: str, context: str, panel: str, tell: Callable[[str], None]
 ) -> tuple[str, BoardState]:
     """A board from its convening to its brief, stored like any other: its session's id, and its state.
     `tell` hears who has spoken."""
-    session_id = await called_board(moot, decision, context, panel)
-    return session_id, await heard_board(moot, session_id, tell)
+    session_id = await create_board(moot, decision, context, panel)
+    return session_id, await run_board(moot, session_id, tell)
 
 
-async def called_board(moot: Moot, decision: str, context: str, panel: str) -> str:
+async def create_board(moot: Moot, decision: str, context: str, panel: str) -> str:
     """A session in which nobody has been asked yet. Whoever notes its id can go on with it after a crash."""
-    async with opened_boards(moot, grace=0, work="own") as boards:
+    async with open_boards(moot, grace=0, work="own") as boards:
         live = await boards.convene(decision, known(context), panel, "independent")
         assert live.session is not None
         return live.session.id
 
 
-async def heard_board(
+async def run_board(
     moot: Moot, session_id: str, tell: Callable[[str], None], again: str | None = None
 ) -> BoardState:
     """From where it stands to its brief: nobody who has spoken is asked again, and a brief that failed is
     tried once more. With `again`, that one advisor, or all who did not answer where it is empty, are asked
     once more first, and the brief is brought up to date."""
-    async with opened_boards(moot, grace=0, work="own") as boards:
+    async with open_boards(moot, grace=0, work="own") as boards:
         live = await boards.live(session_id)
         if again is not None:
             await live.runner.put(ask_again(live.state, again))

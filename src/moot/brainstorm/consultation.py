@@ -16,7 +16,7 @@ import msgspec
 
 from moot.board import record
 from moot.board.flow import BOARD
-from moot.board.service import called_board, heard_board, is_tiny, known
+from moot.board.service import create_board, is_tiny, known, run_board
 from moot.core.flow import Outcome, RunTask, Spoken, TaskDone
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts
@@ -89,8 +89,8 @@ class Consulting:
         context = f"This came up in a brainstorm of: {matter.idea}\n\n{matter.material}"[:_CONTEXT_LIMIT]
         session = await self._convened(matter.question, context)
         if session is None:
-            session = await called_board(self._moot, matter.question, context, "board")
-        board = await heard_board(self._moot, session, self._company.tell)
+            session = await create_board(self._moot, matter.question, context, "board")
+        board = await run_board(self._moot, session, self._company.tell)
         if board.brief is None:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")

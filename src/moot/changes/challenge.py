@@ -73,7 +73,7 @@ class Challenged:
 
 
 @dataclass(frozen=True, slots=True)
-class Argued:
+class ChallengeResult:
     """A loop of challenges and revisions: the last challenge, how many there were, and why it stopped."""
 
     last: Challenged
@@ -275,7 +275,7 @@ class Challenging:
 
     # -- the loop ----------------------------------------------------------------------------
 
-    async def argue(self, change_id: str, engine: str, tell: Tell) -> Argued:
+    async def argue(self, change_id: str, engine: str, tell: Tell) -> ChallengeResult:
         """Challenges and revises in turn, until the change is approved or rejected, or as many rounds as
         are allowed have not brought the High issues down."""
         most = self._settings.workflow.max_rounds
@@ -284,10 +284,10 @@ class Challenging:
             last = await self.challenge(change_id, engine, tell)
             highs.append(last.counts[Severity.HIGH])
             if last.verdict is not Verdict.NEEDS_REVISION:
-                return Argued(last, len(highs), "")
+                return ChallengeResult(last, len(highs), "")
             if findings.stuck(highs, most):
                 why = f"{most} reviews in a row did not find fewer High issues ({_row(highs[-most:])})"
-                return Argued(last, len(highs), why)
+                return ChallengeResult(last, len(highs), why)
             tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
             await self._changes.repropose(change_id, "", tell)
 

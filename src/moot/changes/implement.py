@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """What came of it. `problem` says why it stopped; `handover` is for whoever does it instead."""
 
     phase: Phase
@@ -81,13 +81,13 @@ class Implementing:
     def _settings(self) -> Settings:
         return self._moot.config.both
 
-    async def implement(self, change_id: str, tell: Tell) -> Built:
+    async def implement(self, change_id: str, tell: Tell) -> BuildResult:
         folder = self._changes.folders.open(change_id)
         async with claimed_in_time(folder.path, "implemented", tell):
             with charging(self._changes.account(change_id)):
                 return await self._implemented(folder, tell)
 
-    async def _implemented(self, folder: ChangeFolder, tell: Tell) -> Built:
+    async def _implemented(self, folder: ChangeFolder, tell: Tell) -> BuildResult:
         self._changes.settle(folder, tell)
         phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
         self._check(folder)
@@ -96,11 +96,11 @@ class Implementing:
         if not _open(folder):
             return self._finished(folder)
         if self._next(folder) is None:
-            return Built(Phase(folder.state().phase), left=_open(folder))
+            return BuildResult(Phase(folder.state().phase), left=_open(folder))
         coder = await self._coder(tell)
         if coder is None:
             text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
-            return Built(Phase(folder.state().phase), left=_open(folder), handover=text)
+            return BuildResult(Phase(folder.state().phase), left=_open(folder), handover=text)
         if self._commit:
             await self._can_commit(folder)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
@@ -111,7 +111,7 @@ class Implementing:
         approval.check(folder)
         self._changes.check(folder)
 
-    async def _carried_out(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> Built:
+    async def _carried_out(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> BuildResult:
         done: list[str] = []
         while (number := self._next(folder)) is not None:
             task = _tasks(folder)[number - 1]
@@ -120,7 +120,7 @@ class Implementing:
             problem = await self._one(folder, coder, number, tell)
             if problem:
                 left = _open(folder)
-                return Built(Phase.IMPLEMENTING, tuple(done), left, problem, "", number, before)
+                return BuildResult(Phase.IMPLEMENTING, tuple(done), left, problem, "", number, before)
             self._check(folder)
             folder.write_tasks(tasks.tick(folder.tasks() or "", task.line))
             done.append(task.text)
@@ -129,7 +129,7 @@ class Implementing:
                 self._finished(folder)
             if self._commit:
                 await self._committed(f"{task.text}\n\nChange: {folder.id}")
-        return Built(Phase(folder.state().phase), tuple(done), _open(folder))
+        return BuildResult(Phase(folder.state().phase), tuple(done), _open(folder))
 
     def _next(self, folder: ChangeFolder) -> int | None:
         """The first open task that is not left out."""
@@ -248,10 +248,10 @@ class Implementing:
 
     # -- around it ---------------------------------------------------------------------------
 
-    def _finished(self, folder: ChangeFolder) -> Built:
+    def _finished(self, folder: ChangeFolder) -> BuildResult:
         phase = moved(moved(Phase(folder.state().phase), Move.IMPLEMENT), Move.FINISH)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
-        return Built(phase, tuple(task.text for task in _tasks(folder)))
+        return BuildResult(phase, tuple(task.text for task in _tasks(folder)))
 
     async def _coder(self, tell: Tell) -> Coder | None:
         settings = self._settings.implement

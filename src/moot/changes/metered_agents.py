@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from moot.agents.coding import Coder, Order, Worked
+from moot.agents.coding import Coder, CodingResult, Order
 from moot.agents.protocol import Job, Outcome, Progress, Reviewer
 from moot.errors import ProviderFailed
 from moot.llm.messages import Usage
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from moot.app import Moot
 
-T = TypeVar("T", Outcome, Worked)
+T = TypeVar("T", Outcome, CodingResult)
 
 _SAYS_ITS_COST = "claude"
 
@@ -45,7 +45,7 @@ class MeteredCoder:
         self._coder = coder
         self._moot = moot
 
-    async def work(self, order: Order, progress: Progress) -> Worked:
+    async def work(self, order: Order, progress: Progress) -> CodingResult:
         name = ModelName(self.name, "")
         return await _metered(self._moot, name, order.text, lambda: self._coder.work(order, progress))
 
@@ -77,7 +77,7 @@ async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], A
         await attempt.end(outcome, usage, nano_usd)
 
 
-def _usage(ended: Outcome | Worked, least: Usage) -> Usage:
+def _usage(ended: Outcome | CodingResult, least: Usage) -> Usage:
     if not (ended.tokens_in or ended.tokens_out):
         return Usage(least.input_tokens, tokens_of(ended.said), estimated=True)
     cached = ended.tokens_cached if isinstance(ended, Outcome) else 0

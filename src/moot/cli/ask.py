@@ -63,7 +63,7 @@ def ask(
         )
 
     async def command(moot: Moot) -> int:
-        from moot.ask.service import new_ask, resumed_ask
+        from moot.ask.service import new_ask, resume_ask
         from moot.cli.terminal import Narrator, TerminalPerson
 
         narrator = Narrator(lambda: moot.library, words_to_stdout=not as_json)
@@ -72,7 +72,7 @@ def ask(
                 conversation = await new_ask(moot, persona, question, person, narrator)
             else:
                 first = FirstSays(question, person) if question is not None else person
-                conversation = await resumed_ask(moot, resume, first, narrator)
+                conversation = await resume_ask(moot, resume, first, narrator)
                 recount(moot, conversation.state)
             narrator.introduce(conversation.model, tiny=conversation.tiny)
             return await _talk(conversation, narrator, as_json=as_json)

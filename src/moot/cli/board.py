@@ -76,7 +76,7 @@ def board(
             raise typer.BadParameter(f"must end in {', '.join(RECORD_ENDINGS)}", param_hint="--export")
 
     async def command(moot: Moot) -> int:
-        from moot.board.service import advisors, new_board, presented, resumed_board
+        from moot.board.service import advisors, new_board, present, resume_board
         from moot.cli import screen
         from moot.cli.board_screen import BoardNarrator
         from moot.cli.talking import answering
@@ -85,10 +85,10 @@ def board(
         narrator = BoardNarrator(lambda file: _export(session, Path(file)), words_to_stdout=not as_json)
         with answering(answers, TerminalPerson) as person:
             if decision is not None:
-                first = await presented(moot, decision, advisors(moot, panel), mode)
+                first = await present(moot, decision, advisors(moot, panel), mode)
                 begun = await new_board(moot, first, person, narrator, questions=questions)
             else:
-                begun = await resumed_board(moot, resume, person, narrator)
+                begun = await resume_board(moot, resume, person, narrator)
             head = begun.session
             session = BoardSession(head.id, head.created_at, begun.runner, narrator, begun.tiny, head.name)
             narrator.follow(begun.model, lambda: begun.runner.state, tiny=begun.tiny)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from moot.app import Moot
     from moot.cli.brainstorm_screen import BrainstormNarrator
-    from moot.cli.talking import Talked
+    from moot.cli.talking import ConversationResult
     from moot.errors import MootError
     from moot.workflow.service import Workflow
 
@@ -62,7 +62,7 @@ async def carry_on(
     from moot.cli import screen
     from moot.cli.brainstorm_screen import BrainstormNarrator
     from moot.cli.menu_person import MenuPerson
-    from moot.cli.talking import Talked, answering
+    from moot.cli.talking import ConversationResult, answering
     from moot.core.flow import AskPerson
     from moot.core.runner import UserQuit
     from moot.workflow.service import Workflows
@@ -76,7 +76,7 @@ async def carry_on(
             try:
                 idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
             except UserQuit as left:
-                return Talked(interrupted=left.interrupted).exit_code(failed=False)
+                return ConversationResult(interrupted=left.interrupted).exit_code(failed=False)
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
         async with opening as workflow:
             narrator.follow(lambda: workflow.state)
@@ -107,7 +107,9 @@ async def _talk(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bo
     return talked.exit_code(failed=state.failure is not None)
 
 
-async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, talked: Talked) -> Talked:
+async def _not_answered(
+    workflow: Workflow, narrator: BrainstormNarrator, talked: ConversationResult
+) -> ConversationResult:
     """Ctrl-C while a comment was being answered: the flow offers to send it again or to withdraw it, now, and
     after leaving here."""
     import asyncio

@@ -35,7 +35,7 @@ def answering(answers: Path | None, terminal: Callable[[], Person]) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class Talked:
+class ConversationResult:
     """How a conversation came to rest: everything so far is kept, whatever it says here."""
 
     interrupted: bool = False
@@ -51,20 +51,20 @@ class Talked:
         return failures.FAILED if failed else failures.DONE
 
 
-async def talk(runner: Runner[Any, Any], tidy: Callable[[], None]) -> Talked:
+async def talk(runner: Runner[Any, Any], tidy: Callable[[], None]) -> ConversationResult:
     """`tidy` leaves the screen as it should be when words stop in the middle."""
     try:
         await runner.run()
     except asyncio.CancelledError as cancelled:
-        return Talked(interrupted=True, must_end=SIGTERM in cancelled.args)
+        return ConversationResult(interrupted=True, must_end=SIGTERM in cancelled.args)
     except (AnswersExhausted, InvalidInput) as unanswered:
         tidy()
         report(unanswered)
-        return Talked(error=unanswered)
+        return ConversationResult(error=unanswered)
     except SessionMoved as moved:
         tidy()
         screen.say(failures.sentence(f"{moved}; what it wrote there stays"))
-        return Talked(error=moved)
+        return ConversationResult(error=moved)
     finally:
         tidy()
-    return Talked(interrupted=runner.left is not None and runner.left.interrupted)
+    return ConversationResult(interrupted=runner.left is not None and runner.left.interrupted)

@@ -22,7 +22,7 @@ def worker(
     async def command(moot: Moot) -> int:
         import asyncio
 
-        from moot.board.service import opened_boards
+        from moot.board.service import open_boards
         from moot.cli import screen
         from moot.errors import InvalidInput
         from moot.telemetry import logs
@@ -31,7 +31,7 @@ def worker(
         logs.set_up(chosen)
         if not moot.shared_database:
             raise InvalidInput("--database", NEEDS_POSTGRESQL)
-        async with moot.telemetry(), opened_boards(moot):
+        async with moot.telemetry(), open_boards(moot):
             ready = "moot works"
             if chosen == "json":
                 logs.note(ready)

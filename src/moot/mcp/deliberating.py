@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from moot.ask.flow import MAX_QUESTION
 from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION
-from moot.board.service import headless_board, heard_board, is_tiny, opened_boards
+from moot.board.service import hold_board, is_tiny, open_boards, run_board
 from moot.board.wire import BriefBody
 from moot.changes.review_tools import without_paths
 from moot.core.runner import UserQuit
@@ -101,7 +101,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         include_views: Views = False,
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
-            board = await to_its_end(headless_board(moot, decision, context, panel, progress.tell))
+            board = await to_its_end(hold_board(moot, decision, context, panel, progress.tell))
         return heard(*board, views=include_views)
 
     def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
@@ -112,12 +112,12 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         return out(session_id, state, views=views)
 
     async def get_board(session_id: SessionId, include_views: Views = False) -> BoardOut:
-        async with opened_boards(moot, grace=0, work="none") as boards:
+        async with open_boards(moot, grace=0, work="none") as boards:
             session = await boards.session(session_id)
             return heard(session.id, await boards.state(session), views=include_views)
 
     async def stop_board(session_id: SessionId, persona: OneAdvisor = "") -> BoardOut:
-        async with opened_boards(moot, grace=0, work="none") as boards:
+        async with open_boards(moot, grace=0, work="none") as boards:
             await boards.stop(session_id, persona)
             return out(session_id, await boards.state(await boards.session(session_id)), views=False)
 
@@ -125,18 +125,18 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         session_id: SessionId, call: Context[Any, Any], include_views: Views = False
     ) -> BoardOut:
         async with Progress(call) as progress:
-            state = await to_its_end(heard_board(moot, session_id, progress.tell))
+            state = await to_its_end(run_board(moot, session_id, progress.tell))
         return heard(session_id, state, views=include_views)
 
     async def ask_again(
         session_id: SessionId, call: Context[Any, Any], persona: OneAdvisor = "", include_views: Views = False
     ) -> BoardOut:
         async with Progress(call) as progress:
-            state = await to_its_end(heard_board(moot, session_id, progress.tell, persona))
+            state = await to_its_end(run_board(moot, session_id, progress.tell, persona))
         return heard(session_id, state, views=include_views)
 
     async def tick_condition(session_id: SessionId, condition: Condition, ticked: bool = True) -> BoardOut:
-        async with opened_boards(moot, grace=0, work="none") as boards:
+        async with open_boards(moot, grace=0, work="none") as boards:
             await boards.tick(session_id, condition, ticked=ticked)
             return out(session_id, await boards.state(await boards.session(session_id)), views=False)
 

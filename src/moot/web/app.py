@@ -13,7 +13,7 @@ from moot import __version__
 from moot.app import Moot
 from moot.board import record
 from moot.board.frames import usage
-from moot.board.service import Boards, Said, opened_boards
+from moot.board.service import Boards, Said, open_boards
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
 from moot.server import ActiveSession, Heard, NotReplied, Replied, Word, Work
 from moot.server.http import MAX_BODY
@@ -46,7 +46,7 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opened_boards(moot, grace, work) as boards:
+        async with open_boards(moot, grace, work) as boards:
             app.state.boards = boards
             yield
 

@@ -19,7 +19,7 @@ from moot.brainstorm.consultation import Company, Consultation, Consulting, Matt
 from moot.changes import approval, review_block, tasks
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
-from moot.changes.implement import Built, Implementing, Retry
+from moot.changes.implement import BuildResult, Implementing, Retry
 from moot.changes.phases import Phase
 from moot.changes.review_block import Severity
 from moot.changes.service import Changes
@@ -237,7 +237,7 @@ class WorkflowWork:
     async def _execute(self, state: WorkflowState, effect: RunTask) -> Value:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, effect)
-        message, built = "", Built(Phase.COMPLETE)
+        message, built = "", BuildResult(Phase.COMPLETE)
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
             implementing = Implementing(self._changes, retry=retry)
