@@ -72,7 +72,7 @@ check: install page  ## Lint, formatting, types, layers.
 
 test: install page browser clients  ## All tests.
 # Hundreds of processes are started: without compiled files each would compile moot anew.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 format: install  ## Put the code into shape.
 	$(BIN)/ruff check --fix .

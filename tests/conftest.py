@@ -34,6 +34,7 @@ _FOREIGN_NAMES = (
     "VISUAL",
     "PAGER",
 )
+_SLOW = ("browser", "clients", "server", "changes", "chaos", "cli", "processes", "surfaces", "web", "llm")
 _HOME = Path(tempfile.mkdtemp(prefix="moot-tests-"))
 _GUARD = str(Path(netguard.__file__).parent)
 _GUARD_LINE = (
@@ -74,6 +75,16 @@ _settle_environment()
 _guard_children_of_children()
 # A shell that runs tests in the background has Ctrl-C ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that at the end nobody waits for the last file of another worker."""
+
+    def place(item: pytest.Item) -> int:
+        folder = item.nodeid.split("/")[1]
+        return _SLOW.index(folder) if folder in _SLOW else len(_SLOW)
+
+    items.sort(key=place)
 
 
 def pytest_unconfigure() -> None:
