@@ -13,7 +13,7 @@ from unittest import mock
 
 from docs.typescript import wire_types
 
-from moot.analysis import flow
+from moot.analysis import flow as analysis
 from moot.ask import flow as ask
 from moot.board import flow as board
 from moot.brainstorm import flow as brainstorm
@@ -85,7 +85,7 @@ COMMANDS = (
 FLOWS: Mapping[str, Mapping[Any, Any]] = {
     "ask": ask.TRANSITIONS,
     "board": board.TRANSITIONS,
-    "analysis": flow.TRANSITIONS,
+    "analysis": analysis.TRANSITIONS,
     "roundtable": roundtable.TRANSITIONS,
     "change": phases.TRANSITIONS,
     "brainstorm": brainstorm.TRANSITIONS,

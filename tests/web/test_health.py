@@ -167,7 +167,7 @@ def test_many_who_ask_at_once_are_one_write() -> None:
 class _Hanging:
     """Boards whose database does not answer."""
 
-    class engine:  # noqa: N801
+    class hub:  # noqa: N801
         running = True
 
     async def check_store(self) -> None:
@@ -175,7 +175,7 @@ class _Hanging:
 
 
 class _Stopped(_Hanging):
-    class engine:  # noqa: N801
+    class hub:  # noqa: N801
         running = False
 
 
@@ -222,8 +222,8 @@ def test_the_engine_of_a_process_knows_whether_it_runs(tmp_path: Path) -> None:
         options = Options(workspace=tmp_path, database=f"sqlite:///{tmp_path / 'x.sqlite3'}")
         async with opened(options, {}) as moot:
             async with open_boards(moot) as boards:
-                assert boards.engine.running
-            assert not boards.engine.running
+                assert boards.hub.running
+            assert not boards.hub.running
 
     asyncio.run(main())
 

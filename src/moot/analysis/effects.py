@@ -44,7 +44,7 @@ from moot.core.flow import (
     TaskDone,
     TaskFailed,
 )
-from moot.roundtable import effects
+from moot.roundtable import effects as roundtable_effects
 
 OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
@@ -71,7 +71,7 @@ def pending(state: AnalysisState) -> tuple[Effect, ...]:
         return (menu.ask_about_failure(state),)
     if state.step is Step.ROUNDTABLE:
         assert state.roundtable is not None
-        return effects.pending(state.roundtable)
+        return roundtable_effects.pending(state.roundtable)
     effect = _asked_for(state, str(state.happened))
     return () if effect is None else (effect,)
 
@@ -103,7 +103,7 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
         assert state.roundtable is not None
-        return effects.record(state.roundtable, effect, outcome)
+        return roundtable_effects.record(state.roundtable, effect, outcome)
     at = state.current.ref.id if state.current else ""
     match effect, outcome:
         case AskPerson(), PersonAnswered(text):

@@ -50,13 +50,13 @@ from moot.analysis.state import (
 )
 from moot.core.flow import Event, Flow
 from moot.errors import IllegalMove, InvalidInput
-from moot.roundtable import flow
+from moot.roundtable import flow as roundtable_flow
 from moot.roundtable.events import RoundtableEvent
 from moot.roundtable.state import RoundtableState
 from moot.roundtable.state import Step as RoundtableStep
 from moot.text.depth import depth_once_read
 
-_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in flow.TRANSITIONS)
+_ROUNDTABLE_EVENTS: tuple[type[Event], ...] = tuple(kind for _, kind in roundtable_flow.TRANSITIONS)
 
 _WHERE_MODELS_ARE_ASKED = (
     Step.OPENING,
@@ -298,7 +298,7 @@ def _chosen(state: AnalysisState, key: str) -> AnalysisState:
 def _in_roundtable(state: AnalysisState, event: RoundtableEvent) -> AnalysisState:
     assert state.roundtable is not None
     assert state.current is not None
-    table = flow.advance(state.roundtable, event)
+    table = roundtable_flow.advance(state.roundtable, event)
     if table.step is not RoundtableStep.CLOSED:
         return replace(state, roundtable=table)
     state = replace(state, step=Step.MENU, roundtable=None, bills=(*state.bills, *table.bills))

@@ -68,15 +68,15 @@ class Said:
 
 
 class Boards:
-    def __init__(self, moot: Moot, engine: Hub, person: Person | None = None) -> None:
+    def __init__(self, moot: Moot, hub: Hub, person: Person | None = None) -> None:
         self._moot = moot
-        self.engine = engine
+        self.hub = hub
         self._person = person
 
     def as_seen_by(self, person: Person | None) -> Boards:
         """The same boards for one person, who has their own sessions and those that are nobody's. None is
         whoever is at this machine, and has all."""
-        return Boards(self._moot, self.engine, person)
+        return Boards(self._moot, self.hub, person)
 
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
         return advisors(self._moot, panel)
@@ -97,11 +97,11 @@ class Boards:
         if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
             return await self.live(before.id, client)
         first = await present(self._moot, decision, self.advisors(panel), mode)
-        return await self.engine.convene([first, BoardConvened(answers)], client, owner, kept)
+        return await self.hub.convene([first, BoardConvened(answers)], client, owner, kept)
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await present(self._moot, decision, self.advisors(), "independent")
-        live = await self.engine.detached([first], client)
+        live = await self.hub.detached([first], client)
         try:
             return await live.questions()
         finally:
@@ -113,9 +113,9 @@ class Boards:
         session = await self.session(session_id)
         # An unreadable one is named as such before anything else is tried with it.
         await self.state(session)
-        live = await self.engine.live(session, client)
+        live = await self.hub.live(session, client)
         if not looks:
-            await self.engine.admit(client, live)
+            await self.hub.admit(client, live)
         return live
 
     async def detached_challenge(
@@ -124,13 +124,13 @@ class Boards:
         events = await self._retold(decision, answers, (said,))
         # Nobody asks for a brief here.
         events.append(BriefFailed("NotAskedFor", ""))
-        return await self.engine.detached(events, client)
+        return await self.hub.detached(events, client)
 
     async def detached_brief(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...], client: str = ""
     ) -> ActiveSession:
         events = await self._retold(decision, answers, said)
-        return await self.engine.detached(events, client)
+        return await self.hub.detached(events, client)
 
     async def retry(self, session_id: str, persona: str | None, client: str = "") -> None:
         """Without a persona: everybody who did not answer."""
@@ -142,7 +142,7 @@ class Boards:
     async def stop(self, session_id: str, persona: str | None) -> None:
         """One advisor, who is then as one who did not answer, or their reply; or everybody, until somebody
         goes on."""
-        live = await self.engine.live(await self.session(session_id))
+        live = await self.hub.live(await self.session(session_id))
         for event in stop(live.state, persona or ""):
             try:
                 await live.runner.put(event)
@@ -153,7 +153,7 @@ class Boards:
 
     async def tick(self, session_id: str, condition: str, *, ticked: bool) -> None:
         """Whether a condition of the brief is met; nothing is asked of a model."""
-        live = await self.engine.live(await self.session(session_id))
+        live = await self.hub.live(await self.session(session_id))
         await live.runner.put(ConditionTicked(condition, ticked))
 
     async def go_on(self, session_id: str, client: str = "") -> None:
@@ -208,7 +208,7 @@ class Boards:
 
     async def delete(self, session_id: str) -> None:
         session = await self.session(session_id)
-        await self.engine.forget(session.id)
+        await self.hub.forget(session.id)
         await self._moot.delete_session(session)
 
     async def _retold(
@@ -293,12 +293,12 @@ async def open_boards(moot: Moot, grace: float | None = None, work: Work = "all"
 
     user = moot.config.user
     settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
-    engine = Hub(await moot.store(), speak_for, settings, user.limits, work)
-    await engine.start()
+    hub = Hub(await moot.store(), speak_for, settings, user.limits, work)
+    await hub.start()
     try:
-        yield Boards(moot, engine)
+        yield Boards(moot, hub)
     finally:
-        await engine.close()
+        await hub.close()
 
 
 # -- without anybody to ask ----------------------------------------------------------------------
@@ -337,7 +337,7 @@ async def run_board(
             await live.runner.put(event)
         while True:
             known = live.log_seq
-            async for frames in boards.engine.stream(live, after=live.seq, go_on=True):
+            async for frames in boards.hub.stream(live, after=live.seq, go_on=True):
                 for frame in frames:
                     _tell(msgspec.json.decode(frame.body), live, tell)
             # Another process may have driven it, and may have stopped before its end.

@@ -16,7 +16,7 @@ from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVI
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import Drafted, DraftReply, Spoken
 from moot.errors import InvalidInput
-from moot.workflow import flow
+from moot.workflow import flow as workflow_flow
 from moot.workflow.state import WorkflowState
 
 _LEVEL: Any = Literal["straightforward", "exploration", "complex"]
@@ -107,7 +107,7 @@ def reassessed(state: WorkflowState, *, small: bool) -> type[BaseModel]:
         "assessment": (_text(_SMALL_LINE if small else 1500), ...),
         "batches": (_list(_part(small=small), limits), ...),
     }
-    return _checked("Reassessment", state, flow.REASSESS, fields)
+    return _checked("Reassessment", state, workflow_flow.REASSESS, fields)
 
 
 # -- their parts ---------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def _checked(name: str, state: WorkflowState, prompt: str, fields: dict[str, Any
     def fits(given: BaseModel) -> BaseModel:
         value = given.model_dump(by_alias=True, exclude_none=True, mode="json")
         try:
-            event = flow.record(state, DraftReply(prompt, ""), Drafted(value, _NOTHING_SPOKEN))
-            flow.advance(state, event)
+            event = workflow_flow.record(state, DraftReply(prompt, ""), Drafted(value, _NOTHING_SPOKEN))
+            workflow_flow.advance(state, event)
         except InvalidInput as refused:
             raise ValueError(str(refused)) from None
         return given

@@ -19,7 +19,7 @@ VERDICT_COUNTS = 3
 """The exit code of a verdict that --fail-on names."""
 
 
-class Hub(StrEnum):
+class Engine(StrEnum):
     AUTO = "auto"
     CODEX = "codex"
     CLAUDE = "claude"
@@ -34,8 +34,8 @@ class FailOn(StrEnum):
 def challenge(
     change_id: ChangeArgument,
     engine: Annotated[
-        Hub, typer.Option(help="Who reviews; auto takes the first that is there, in this order.")
-    ] = Hub.AUTO,
+        Engine, typer.Option(help="Who reviews; auto takes the first that is there, in this order.")
+    ] = Engine.AUTO,
     revise: Annotated[
         bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")
     ] = False,

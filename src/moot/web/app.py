@@ -200,7 +200,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
 
 async def _frames(boards: Boards, live: ActiveSession, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
     try:
-        async for batch in boards.engine.stream(live, after, go_on=go_on):
+        async for batch in boards.hub.stream(live, after, go_on=go_on):
             yield numbered(batch)
             del batch  # It would be kept until the next one comes, which may be long.
     except StoreFailed as failed:
@@ -247,7 +247,7 @@ def _session_routes(app: FastAPI) -> None:
             limit + 1, after, everywhere=workspace == "all", search=strip_controls(search)
         )
         found, more = found[:limit], len(found) > limit
-        driven = await boards.engine.driven([session.id for session in found])
+        driven = await boards.hub.driven([session.id for session in found])
         for session in found:
             with contextlib.suppress(FileDamaged):
                 state = await boards.state(session)
@@ -262,7 +262,7 @@ def _session_routes(app: FastAPI) -> None:
         body = payloads.session(
             found,
             state,
-            live=bool(await boards.engine.driven([session_id])),
+            live=bool(await boards.hub.driven([session_id])),
             tiny=boards.tiny(state.model),
             last_event_id=await boards.settled_frames(found, state),
         )

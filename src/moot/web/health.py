@@ -54,7 +54,7 @@ class _Check:
 
 
 async def _problem(boards: Boards | None, check: _Check) -> str:
-    if boards is None or not boards.engine.running:
+    if boards is None or not boards.hub.running:
         return "The engine that drives sessions is not running."
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):

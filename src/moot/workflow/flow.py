@@ -53,7 +53,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from moot.brainstorm import checks, flow
+from moot.brainstorm import checks
+from moot.brainstorm import flow as brainstorm_flow
 from moot.brainstorm.events import BrainstormEvent, Consulted, GoneBack, Part, RequestWithdrawn, ScoutReported
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
@@ -126,7 +127,7 @@ from moot.workflow.state import Phase, Stage, WorkflowState
 
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
-SCOUT = flow.SCOUT
+SCOUT = brainstorm_flow.SCOUT
 CHECK, STASH, BRANCH, QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
     f"workflow/{what}"
     for what in (
@@ -284,7 +285,7 @@ def _cost(event: WorkflowEvent) -> float:
 def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
     if state.failure is not None and state.phase is not Phase.BRAINSTORM:
         raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
-    talk = flow.advance(state.brainstorm, event)
+    talk = brainstorm_flow.advance(state.brainstorm, event)
     state = replace(state, brainstorm=talk, failure=None)
     if not talk.finished:
         return state
@@ -374,7 +375,7 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
         return (RunTask(_WORK[stage], occasion),)
     if stage is Stage.REASSESSING:
         return (DraftReply(REASSESS, occasion),)
-    if stage is Stage.BRAINSTORMING and (wanted := flow.pending(state.brainstorm, occasion)):
+    if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, occasion)):
         return wanted
     asked = menu.ask(state, occasion)
     return () if asked is None else (asked,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moot.brainstorm import menu
+from moot.brainstorm import menu as brainstorm_menu
 from moot.brainstorm import text as words
 from moot.brainstorm.events import GoneBack, RequestWithdrawn
 from moot.brainstorm.state import Situation
@@ -47,7 +47,7 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
     """Nothing, while it is somebody else's turn, or nobody's."""
     match state.stage:
         case Stage.BRAINSTORMING:
-            asked = menu.ask(state.brainstorm, occasion)
+            asked = brainstorm_menu.ask(state.brainstorm, occasion)
             return None if asked is None else replace(asked, options=(*asked.options, STOP))
         case Stage.AT_UNCOMMITTED:
             return AskPerson("uncommitted", _at_uncommitted(state), occasion, options(state))
@@ -171,7 +171,7 @@ def answered(state: WorkflowState, text: str) -> WorkflowEvent:
     if stage is not Stage.FINISHED and text.casefold() in ("x", "stop"):
         return Stopped()
     if stage is Stage.BRAINSTORMING:
-        return menu.answered(state.brainstorm, text, (STOP,))
+        return brainstorm_menu.answered(state.brainstorm, text, (STOP,))
     if stage in (Stage.ADJUSTING, Stage.COMMENTING):
         return _written(stage, text)
     key, rest = menus.chosen(options(state), text)
