@@ -59,10 +59,11 @@ def test_a_tick_that_was_not_kept_is_taken_back_and_said(
     board: Board, server: Server, stub: StubServer
 ) -> None:
     board.open_brief(a_session(server, stub))
+    box = board.page.get_by_role("checkbox", name="Rents do not fall.")
+    expect(box).to_be_visible()
     board.page.route("**/conditions", lambda route: route.abort())
     # Never answered, so that what the server has kept cannot take the tick back in the page's place.
     board.page.route("**/sessions/*", lambda _: None)
-    box = board.page.get_by_role("checkbox", name="Rents do not fall.")
     box.click()
     expect(board.page.get_by_role("alert")).to_contain_text("The tick was not kept: moot is not answering.")
     expect(box).not_to_be_checked()

@@ -52,10 +52,9 @@ def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
         Behaviour(text="I have appended my review.", usage=Spent(5000, 50)),
     )
     outcome, progress = reviewed(desk, desk.job())
-    assert progress == [
-        "reads proposal.md",
-        "reads specs/login.md",
-        "reads tasks.md",
+    # A client may run the calls of one reply at once, in any order.
+    assert sorted(progress[:3]) == ["reads proposal.md", "reads specs/login.md", "reads tasks.md"]
+    assert progress[3:] == [
         "lists specs",
         "appends its review",
         "is asked to correct its review",
