@@ -13,9 +13,10 @@ from moot.changes import review_block
 from moot.changes.folder import ChangeFolder
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.support.change import HIGH, PROPOSAL, Change, until
+from tests.support.change import HIGH, PROPOSAL, Change
 from tests.support.killing import COMMANDS
 from tests.support.ready import Popen
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,9 +12,10 @@ import pytest
 from moot.changes import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.support.change import HIGH, MEDIUM, PROPOSAL, Change, until
+from tests.support.change import HIGH, MEDIUM, PROPOSAL, Change
 from tests.support.fake_agents import Fake, Run, lines
 from tests.support.ready import Popen
+from tests.support.waiting import until
 
 NAMES = ("moot", "agentd")
 THREAD = "01a1df63-31f2-70b0-ab0f-4691ec633013"

@@ -15,9 +15,10 @@ import pytest
 from moot.changes import review_block
 from moot.repo.listing import MOST_FILES
 from tests.stub.server import StubServer
-from tests.support.change import HIGH, PROPOSAL, TASKS, Change, until
+from tests.support.change import HIGH, PROPOSAL, TASKS, Change
 from tests.support.fake_agents import is_running
 from tests.support.ready import Popen
+from tests.support.waiting import until
 
 WORKS = """
 import re

@@ -13,8 +13,9 @@ import pytest
 from moot.changes import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.support.change import DRAFT, HIGH, PROPOSAL, SPEC, TASKS, Change, until
+from tests.support.change import DRAFT, HIGH, PROPOSAL, SPEC, TASKS, Change
 from tests.support.ready import Popen
+from tests.support.waiting import until
 
 IDEA = "Let people sign_in with a passkey; see app.py. The STRIPE_KEY stays."
 

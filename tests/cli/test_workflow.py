@@ -28,13 +28,14 @@ from moot.processes import git_settings
 from moot.workflow.files import SnapshotLog
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.support.change import DRAFT, until
+from tests.support.change import DRAFT
 from tests.support.changes import STAMP
 from tests.support.command import MOOT
 from tests.support.fake_agents import is_running
 from tests.support.ready import Popen
 from tests.support.shop import BATCHES, IDEA, SPLITS, STRAIGHT, Brain, Shop
 from tests.support.terminal import ENTER, at_terminal
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from moot.files import lock as claim
 from moot.files.layout import Workspace
 from moot.files.lock import claimed, claimed_in_time
 from moot.processes import inherited
-from tests.support.change import until
 from tests.support.fake_agents import is_running
+from tests.support.waiting import until
 
 HELD = [".claim.children.moot-lock", ".claim.json", ".claim.moot-lock"]
 HOLDER = """

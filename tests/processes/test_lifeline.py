@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from moot.agents.process import run
-from tests.support.change import until
 from tests.support.fake_agents import Fake, Run, is_running
+from tests.support.waiting import until
 
 _STARTER = """
 import asyncio, sys

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.support.cluster import Several, new_database
 from tests.support.command import environment, moot
 from tests.support.postgres import running_postgresql
 from tests.support.server import DECISION, Server, a_board
+from tests.support.waiting import until
 
 SESSION = {"decision": DECISION}
 ENDLESS = Behaviour(text="word " * 2000, pace=50)
@@ -63,13 +64,6 @@ def servers(apart: tuple[Server, Server], stub: StubServer) -> tuple[Server, Ser
     stub.reset()
     a_board(stub)
     return apart
-
-
-def until(condition: Callable[[], Any], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
 
 
 def challenged(session_id: str, persona: str = "the-strategist") -> dict[str, Any]:

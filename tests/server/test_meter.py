@@ -8,7 +8,6 @@ import random
 import signal
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.support.change import write_change
 from tests.support.cluster import Postgres
 from tests.support.command import Ended, environment, moot
 from tests.support.server import BRIEF, DECISION, QUESTIONS, Server, serving
+from tests.support.waiting import until
 
 INPUT_NANO, OUTPUT_NANO = 3_000, 15_000
 """Of one token, in billionths of a dollar."""
@@ -80,13 +80,6 @@ def booked(folder: Path) -> list[sqlite3.Row]:
 
 def total(rows: list[sqlite3.Row]) -> int:
     return sum(row["nano_usd"] or 0 for row in rows)
-
-
-def until(there: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline, "it did not get there"
-        time.sleep(0.02)
 
 
 def settled(folder: Path, stub: StubServer) -> list[sqlite3.Row]:

@@ -29,6 +29,7 @@ from tests.support.mcp_client import over_stdio
 from tests.support.postgres import running_postgresql
 from tests.support.ready import Popen
 from tests.support.server import DECISION, Server, a_board, serving
+from tests.support.waiting import until
 
 SESSION = {"decision": DECISION}
 REPLIES = 9
@@ -74,13 +75,6 @@ class Processes:
 @pytest.fixture
 def processes(tmp_path: Path, stub: StubServer) -> Processes:
     return Processes(tmp_path, stub)
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
 
 
 def events_of(server: Server, session_id: str) -> list[dict[str, Any]]:

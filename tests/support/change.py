@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +77,6 @@ def write_change(folder: Path, phase: str | None = None) -> None:
     if phase is not None:
         state = f"change_id: {folder.name}\nphase: {phase}\nreviews: []\n"
         (folder / "STATE.yaml").write_text(state, encoding="utf-8")
-
-
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, "it never became true"
-        time.sleep(0.02)
 
 
 class Change:

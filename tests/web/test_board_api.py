@@ -15,6 +15,7 @@ import pytest
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
 from tests.support.server import BRIEF, DECISION, Server, a_board, serving
+from tests.support.waiting import until
 
 EIGHT = [
     "the-devil-s-advocate",
@@ -86,10 +87,7 @@ def paused(server: Server, at: str) -> bool:
 
 def wait_until_paused(server: Server, at: str) -> None:
     """Its streams are closed before its lease is given back."""
-    deadline = time.monotonic() + 30
-    while not paused(server, at):
-        assert time.monotonic() < deadline, "it is still under way"
-        time.sleep(0.02)
+    until(lambda: paused(server, at))
 
 
 def advisors_asked(stub: StubServer) -> list[str]:
@@ -230,8 +228,8 @@ def test_the_list_says_which_sessions_are_live(server: Server, stub: StubServer)
         with server.streaming("POST", "/api/board/challenge", json=challenged(sessionId=resting)) as reply:
             next(reply)
             assert live(resting), "somebody replies"
-    stub.wait(lambda s: s.open_streams == 0)
-    assert (live(speaking), live(resting)) == (False, False)
+    until(lambda: not live(speaking) and not live(resting))
+    assert stub.open_streams == 0
     body = server.get(f"/api/board/sessions/{speaking}").json()["session"]
     assert body["live"], "it goes on as soon as somebody listens"
 
