@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from moot.llm.prices import Pricing
     from moot.llm.registry import Gateway
     from moot.personas.library import Library, Persona
+    from moot.server.format import Format
     from moot.server.lease import LeasedSession
     from moot.store.ledger import Line
     from moot.store.people import People
@@ -89,9 +90,8 @@ class Part:
     prompts: Prompts
     person: Person
     listener: Listener
-    start: Callable[[str, Any, bool], Mapping[str, Any]] | None = None
-    """For a format whose words others may watch: what they are told first, made of the session's id, its
-    state, and whether its model is tiny."""
+    format: Format[Any, Any] | None = None
+    """For a format whose words others may watch."""
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ class Moot:
     ) -> Conversation[S, E]:
         from moot.server.lease import LeasedSession
 
-        tiny, start = self.gateway.named(model).small, part.start
+        tiny = self.gateway.named(model).small
         leased = LeasedSession(
             await self.store(),
             session.id,
@@ -399,7 +399,8 @@ class Moot:
             speak=await self.speaking(model, part.prompts, session.id),
             person=part.person,
             listener=part.listener,
-            start=(lambda state: dict(start(session.id, state, tiny))) if start else None,
+            format=part.format,
+            tiny=tiny,
         )
         self._leased.add(leased)
         await leased.resume()

@@ -316,8 +316,8 @@ def test_a_whole_session() -> None:
     assert BOARD.pending(state) == (AskPersona("dan", "board/challenge", "2"),)
     state = BOARD.advance(state, replied("dan", "Really."))
     assert state.advisor("dan").exchanges == (
-        Exchange("Why?", "Because.", BILL),
-        Exchange("Really?", "Really.", BILL),
+        Exchange("Why?", "Because.", BILL, 1),
+        Exchange("Really?", "Really.", BILL, 2),
     )
 
     state = BOARD.advance(state, BriefRequested())
@@ -394,7 +394,10 @@ def test_a_new_challenge_drops_the_one_that_waits_for_its_reply(persona: str) ->
     settled = BOARD.fold([*REVIEWED, WHY, replied("ada")])
     state = BOARD.advance(settled, ChallengeMade("ada", "dropped"))
     state = BOARD.advance(state, ChallengeMade(persona, "kept"))
-    assert state.advisor(persona).exchanges == (*settled.advisor(persona).exchanges, Exchange("kept"))
+    assert state.advisor(persona).exchanges == (
+        *settled.advisor(persona).exchanges,
+        Exchange("kept", number=3),
+    )
     assert sum(advisor.challenged for advisor in state.advisors) == 1
     assert BOARD.pending(state) == (AskPersona(persona, "board/challenge", "3"),)
 
@@ -669,7 +672,7 @@ def test_a_decision_has_words_and_a_limit() -> None:
 def test_a_challenge_has_words_and_a_limit() -> None:
     state = state_at(Step.REVIEW)
     longest = BOARD.advance(state, ChallengeMade("ada", "é" * MAX_CHALLENGE))
-    assert longest.advisor("ada").exchanges == (Exchange("é" * 2_000),)
+    assert longest.advisor("ada").exchanges == (Exchange("é" * 2_000, number=1),)
     for text in ("", " \n", "é" * (MAX_CHALLENGE + 1), "\udcff"):
         with pytest.raises(InvalidInput) as raised:
             BOARD.advance(longest, ChallengeMade("ada", text))

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from moot.board.events import BoardConvened, BoardEvent, DecisionPresented, Member
+from moot.board.frames import FORMAT
+from moot.board.service import ActiveBoard
 from moot.board.state import Step
 from moot.config import Limits, ServerSettings
 from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
 from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached
-from moot.server import ActiveSession, Hub
+from moot.server import Hub
 from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, FrameBuffer
 from moot.server.sharing import Sharing
 from moot.store.database import sqlite_url
@@ -49,7 +51,7 @@ class Models:
         async with self._asked:
             await self._asked.wait_for(lambda: len(self.asked) >= times)
 
-    def speak_for(self, _: str) -> tuple[Speak, bool]:
+    def speak_for(self, _format: str, _model: str) -> tuple[Speak, bool]:
         return self.speak, False
 
     async def speak(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:
@@ -74,7 +76,7 @@ async def running(
     place: Path, models: Models, limits: Limits | None = None, **settings: Any
 ) -> AsyncIterator[Hub]:
     async with open_store(sqlite_url(place / "moot.sqlite3")) as store:
-        engine = Hub(store, models.speak_for, ServerSettings(**settings), limits)
+        engine = Hub(store, [FORMAT], models.speak_for, ServerSettings(**settings), limits)
         await engine.start()
         try:
             yield engine
@@ -82,7 +84,7 @@ async def running(
             await engine.close()
 
 
-async def told(engine: Hub, live: ActiveSession, after: int = 0) -> list[dict[str, Any]]:
+async def told(engine: Hub, live: ActiveBoard, after: int = 0) -> list[dict[str, Any]]:
     return [
         {"id": frame.seq, **json.loads(frame.body)}
         async for batch in engine.stream(live, after, go_on=True)
@@ -101,7 +103,7 @@ def test_listening_begins_nothing_also_not_what_a_crash_has_cut_off(tmp_path: Pa
     async def main() -> None:
         models = Models()
         async with running(tmp_path, models) as engine:
-            live = await engine.convene(opening())
+            live = await engine.begin(FORMAT, opening())
             assert live.session is not None
             # Somebody wanted it driven, and whoever did has gone without a word.
             await Sharing(engine.store).want(live.session.id, "")
@@ -133,11 +135,11 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
         models = Models()
         models.may_speak.clear()
         async with running(tmp_path, models, limits) as engine:
-            lives = [await engine.convene(opening(), "one") for _ in range(2)]
+            lives = [await engine.begin(FORMAT, opening(), "one") for _ in range(2)]
             listening = [asyncio.create_task(told(engine, live)) for live in lives]
             await models.until_asked(6)
             with pytest.raises(LimitReached, match=words) as refused:
-                await engine.convene(opening(), "one")
+                await engine.begin(FORMAT, opening(), "one")
             assert refused.value.retry_after
             assert len(await engine.store.sessions()) == 2, "nothing is stored of it"
             await engine.admit("one", lives[0])
@@ -145,7 +147,7 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
                 await engine.admit("another")
             models.may_speak.set()
             await asyncio.gather(*listening)
-            assert (await told(engine, await engine.convene(opening(), "one")))[-1]["type"] == (
+            assert (await told(engine, await engine.begin(FORMAT, opening(), "one")))[-1]["type"] == (
                 "session_complete"
             )
 
@@ -158,7 +160,8 @@ def test_calls_to_a_provider_wait_for_each_other(tmp_path: Path) -> None:
         models.may_speak.clear()
         async with running(tmp_path, models, Limits(model_calls={"openai": 2})) as engine:
             boards = [
-                asyncio.create_task(told(engine, await engine.convene(opening(), "one"))) for _ in range(3)
+                asyncio.create_task(told(engine, await engine.begin(FORMAT, opening(), "one")))
+                for _ in range(3)
             ]
             await models.until_asked(2)
             models.may_speak.set()
@@ -231,7 +234,7 @@ def test_what_was_told_long_ago_is_cleared_away_and_told_anew_from_the_log(tmp_p
     async def main() -> None:
         models = Models()
         async with running(tmp_path, models) as engine:
-            live = await engine.convene(opening())
+            live = await engine.begin(FORMAT, opening())
             first = await told(engine, live)
             assert live.session is not None
             await engine.tidy_up()

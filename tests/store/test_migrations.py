@@ -159,10 +159,12 @@ def test_sessions_of_an_old_database_are_listed_exported_and_told_whole(
 ) -> None:
     a_board(stub)
     told = frames(old)
+    whole = next(id_ for id_, events in told.items() if events[-1]["type"] == "session_complete")
+    log = f"SELECT seq, body FROM events WHERE session = '{whole}' ORDER BY seq"
+    before = rows(old, log)
     with serving_old(tmp_path, stub, old) as server:
         listed = {one["id"]: one for one in server.get("/api/board/sessions").json()["sessions"]}
         assert listed.keys() == told.keys()
-        whole = next(id_ for id_, events in told.items() if events[-1]["type"] == "session_complete")
         exported = server.get(f"/api/board/sessions/{whole}/export?format=md").text
         assert "Should we rewrite our billing service this quarter?" in exported
         assert "The Coach says: Not yet, because of the lease." in exported
@@ -170,8 +172,8 @@ def test_sessions_of_an_old_database_are_listed_exported_and_told_whole(
         idle = {"id": None, "type": "idle"}
         for after in range(len(told[whole]) + 1):
             assert resumed(server, whole, after) == [*told[whole][after:], idle]
-        asked = [request for request in stub.requests if "billing" in str(request.body)]
-        assert not asked, "nobody was asked again"
+    # Of the other one, which was cut off, somebody may be: a worker that finds it goes on with it.
+    assert rows(old, log) == before, "nobody was asked again"
 
 
 def test_a_session_that_was_cut_off_under_the_old_schema_goes_on(

@@ -93,11 +93,20 @@ def challenges(server: Server, stub: StubServer, sessions: Events) -> Events:
     return told
 
 
+@pytest.fixture(scope="module")
+def told_of_sessions(server: Server, sessions: Events, challenges: Events) -> Events:
+    """All that listeners are told, challenges included."""
+    assert challenges
+    path = f"/api/board/sessions/{sessions[0]['sessionId']}/events"
+    with server.streaming("GET", path) as events:
+        return [*sessions, *events]
+
+
 @pytest.mark.parametrize("union", ["SessionEvent", "ChallengeEvent"])
 def test_every_event_is_as_described_and_every_description_is_of_an_event(
     union: str, request: pytest.FixtureRequest
 ) -> None:
-    told: Events = request.getfixturevalue("sessions" if union == "SessionEvent" else "challenges")
+    told: Events = request.getfixturevalue("told_of_sessions" if union == "SessionEvent" else "challenges")
     described: dict[str, str] = SCHEMAS[union]["discriminator"]["mapping"]
     whole = jsonschema_rs.validator_for(
         {"$ref": f"#/components/schemas/{union}", "components": {"schemas": SCHEMAS}}

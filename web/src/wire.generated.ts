@@ -39,13 +39,42 @@ export interface BriefStart {
 
 export type ChallengeEvent = ChallengeReplyToken | ChallengeReplyComplete | StreamError;
 
+/** `challenge` is its number in the session. It takes the place of one that still waits for its reply. */
+export interface ChallengeMade {
+  readonly type: "challenge_made";
+  readonly personaId: string;
+  readonly challenge: number;
+  readonly text: string;
+}
+
 export interface ChallengeReplyComplete {
   readonly type: "challenge_reply_complete";
+  readonly personaId: string;
+  readonly challenge: number;
   readonly usage: UsageOut;
+}
+
+/** The challenge is as if it had not been made. `kind` is the name of what went wrong; it is empty where whoever made the challenge has left. */
+export interface ChallengeReplyError {
+  readonly type: "challenge_reply_error";
+  readonly personaId: string;
+  readonly challenge: number;
+  readonly kind: string;
+  readonly message: string;
+  readonly retryAfter: number | null;
+}
+
+/** A second one for the same challenge means that the reply begins again: what was said before is void. */
+export interface ChallengeReplyStart {
+  readonly type: "challenge_reply_start";
+  readonly personaId: string;
+  readonly challenge: number;
 }
 
 export interface ChallengeReplyToken {
   readonly type: "challenge_reply_token";
+  readonly personaId: string;
+  readonly challenge: number;
   readonly token: string;
 }
 
@@ -240,7 +269,7 @@ export interface SessionComplete {
   readonly type: "session_complete";
 }
 
-export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | Idle | StreamError;
+export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | ChallengeMade | ChallengeReplyStart | ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | Idle | StreamError;
 
 export interface SessionOut {
   readonly session: SessionBody;

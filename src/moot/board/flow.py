@@ -190,8 +190,9 @@ def _at_the_table(
             # A new challenge takes the floor: one that still waits for its reply is as if never made.
             cleared = state.without_open_exchange()
             advisor = cleared.advisor(event.persona)
-            made = replace(advisor, exchanges=(*advisor.exchanges, Exchange(text)))
-            return replace(cleared.with_advisor(made), challenges_made=state.challenges_made + 1)
+            number = state.challenges_made + 1
+            made = replace(advisor, exchanges=(*advisor.exchanges, Exchange(text, number=number)))
+            return replace(cleared.with_advisor(made), challenges_made=number)
         case ChallengeReplied(_, text, spoken) if advisor.challenged:
             replied = replace(advisor.exchanges[-1], reply=text, spoken=spoken)
             done = replace(advisor, exchanges=(*advisor.replied, replied))

@@ -6,16 +6,23 @@ second `persona_start` for the same persona means that it begins again; what it 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from moot.board.events import AdvisorFailed, AdvisorSpoke, BoardEvent, BriefDrafted, BriefFailed, Member
-from moot.board.flow import ADVISOR, BRIEF
+from moot.board.events import (
+    AdvisorFailed,
+    AdvisorSpoke,
+    BoardEvent,
+    BriefDrafted,
+    BriefFailed,
+    ChallengeMade,
+    ChallengeReplied,
+    ChallengeWithdrawn,
+    Member,
+)
+from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE
 from moot.board.state import BoardState, Step
 from moot.core.flow import AskPersona, ModelEffect, Spoken
-
-Payload = dict[str, Any]
+from moot.server.format import Format, Outbox, Payload
 
 
 def usage(spoken: Spoken) -> Payload:
@@ -28,65 +35,61 @@ def usage(spoken: Spoken) -> Payload:
     }
 
 
-class Outbox:
-    """Collects what there is to tell until it is taken."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Payload] = []
-        self._open: dict[str, Payload] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    def take(self) -> list[bytes]:
-        waiting, self._waiting = self._waiting, []
-        self._open.clear()
-        return [msgspec.json.encode(payload) for payload in waiting]
-
-    def tell(self, type_: str, **fields: Any) -> None:
-        self._waiting.append({"type": type_, **fields})
-
+class BoardOutbox(Outbox[BoardState, BoardEvent]):
     def began(self, effect: ModelEffect, state: BoardState) -> None:
-        if isinstance(effect, AskPersona) and effect.prompt == ADVISOR:
-            member = state.advisor(effect.persona).member
-            self._open.pop(member.id, None)
-            self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
-        elif effect.prompt == BRIEF:
-            self.tell("brief_start")
+        self.close(_voice(effect))
+        match effect:
+            case AskPersona(persona, prompt) if prompt == ADVISOR:
+                member = state.advisor(persona).member
+                self.tell("persona_start", personaId=persona, personaName=member.shown, role=member.role)
+            case AskPersona(persona, prompt, number) if prompt == CHALLENGE:
+                self.tell("challenge_reply_start", personaId=persona, challenge=int(number))
+            case _ if effect.prompt == BRIEF:
+                self.tell("brief_start")
 
     def said(self, effect: ModelEffect, text: str) -> None:
-        if not isinstance(effect, AskPersona) or effect.prompt != ADVISOR:
+        if not isinstance(effect, AskPersona):
             return
-        joined = self._open.get(effect.persona)
-        if joined is not None:
-            joined["token"] += text
-            return
-        self.tell("persona_token", personaId=effect.persona, token=text)
-        self._open[effect.persona] = self._waiting[-1]
+        key, persona = _voice(effect), effect.persona
+        if effect.prompt == CHALLENGE:
+            number = int(effect.occasion)
+            self.tell_word(key, "challenge_reply_token", text, personaId=persona, challenge=number)
+        else:
+            self.tell_word(key, "persona_token", text, personaId=persona)
 
     def tell_whole(self, member: Member, text: str, spoken: Spoken) -> None:
         """What an advisor said out of hearing."""
-        self._open.pop(member.id, None)
+        self.close((ADVISOR, member.id))
         self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
         self.tell("persona_token", personaId=member.id, token=text)
         self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
 
-    def happened_elsewhere(self, event: BoardEvent, before: Step, after: BoardState) -> None:
+    def tell_whole_reply(self, persona: str, number: int, text: str, spoken: Spoken) -> None:
+        self.close((CHALLENGE, persona))
+        self.tell("challenge_reply_start", personaId=persona, challenge=number)
+        self.tell("challenge_reply_token", personaId=persona, challenge=number, token=text)
+        self.tell("challenge_reply_complete", personaId=persona, challenge=number, usage=usage(spoken))
+
+    def happened_elsewhere(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         """Another process has added it to the log: what led to it was not told from here."""
         if isinstance(event, AdvisorSpoke):
             self.tell_whole(after.advisor(event.persona).member, event.text, event.spoken)
             self._ended(before, after)
+        elif isinstance(event, ChallengeReplied):
+            self.tell_whole_reply(event.persona, after.challenges_made, event.text, event.spoken)
         else:
             self.happened(event, before, after)
 
-    def happened(self, event: BoardEvent, before: Step, after: BoardState) -> None:
+    def happened(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         match event:
             case AdvisorSpoke(persona, _, spoken):
-                self._open.pop(persona, None)
+                self.close((ADVISOR, persona))
                 self.tell("persona_complete", personaId=persona, usage=usage(spoken))
             case AdvisorFailed(persona, kind, message):
-                self._open.pop(persona, None)
+                self.close((ADVISOR, persona))
                 self.tell("persona_error", personaId=persona, message=message, kind=kind)
+            case ChallengeMade() | ChallengeReplied() | ChallengeWithdrawn():
+                self._in_a_challenge(event, after.challenges_made)
             case BriefDrafted(brief):
                 self.tell("brief_complete", brief=msgspec.to_builtins(brief))
             case BriefFailed(_, message):
@@ -95,23 +98,46 @@ class Outbox:
                 return
         self._ended(before, after)
 
-    def _ended(self, before: Step, after: BoardState) -> None:
-        if before in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
+    def _in_a_challenge(
+        self, event: ChallengeMade | ChallengeReplied | ChallengeWithdrawn, number: int
+    ) -> None:
+        whose = {"personaId": event.persona, "challenge": number}
+        self.close((CHALLENGE, event.persona))
+        match event:
+            case ChallengeMade(_, text):
+                self.tell("challenge_made", **whose, text=text)
+            case ChallengeReplied(_, _, spoken):
+                self.tell("challenge_reply_complete", **whose, usage=usage(spoken))
+            case ChallengeWithdrawn(_, kind, message, retry_after):
+                self.tell(
+                    "challenge_reply_error",
+                    **whose,
+                    kind=kind,
+                    message=message or "The challenge was withdrawn.",
+                    retryAfter=retry_after,
+                )
+
+    def _ended(self, before: BoardState, after: BoardState) -> None:
+        if before.step in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
             self.tell("session_complete")
 
 
-def session_start(session_id: str, state: BoardState, *, tiny: bool) -> Payload:
+def _voice(effect: ModelEffect) -> tuple[str, str]:
+    return effect.prompt, effect.persona if isinstance(effect, AskPersona) else ""
+
+
+def session_start(session_id: str, state: BoardState, tiny: bool) -> Payload:
     count = len(state.advisors)
     return {"sessionId": session_id, "personaCount": count, "model": state.model, "tiny": tiny}
 
 
-def missing(state: BoardState, told: list[Payload], start: Payload) -> Outbox:
+def missing(state: BoardState, told: list[Payload], start: Payload) -> BoardOutbox:
     """What is in the log of a session but has not been told, because it is new, or the process ended that
     would have, or what was told has been cleared away: told now, so that whoever takes the stream up misses
     nothing."""
     complete = {frame["personaId"] for frame in told if frame["type"] == "persona_complete"}
     failed = {frame["personaId"] for frame in told if frame["type"] == "persona_error"}
-    outbox = Outbox()
+    outbox = BoardOutbox()
     if not told:
         outbox.tell("session_start", **start)
     for advisor in state.advisors:
@@ -121,6 +147,7 @@ def missing(state: BoardState, told: list[Payload], start: Payload) -> Outbox:
         elif advisor.failure is not None and member.id not in failed:
             failure = advisor.failure
             outbox.tell("persona_error", personaId=member.id, message=failure.message, kind=failure.kind)
+    _tell_challenges(outbox, state, told)
     types = {frame["type"] for frame in told}
     if state.brief is not None and "brief_complete" not in types:
         outbox.tell("brief_start")
@@ -128,3 +155,30 @@ def missing(state: BoardState, told: list[Payload], start: Payload) -> Outbox:
     if state.step is Step.REVIEW and "session_complete" not in types:
         outbox.tell("session_complete")
     return outbox
+
+
+def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Payload]) -> None:
+    made, complete = (
+        {frame["challenge"] for frame in told if frame["type"] == type_}
+        for type_ in ("challenge_made", "challenge_reply_complete")
+    )
+    exchanges = ((one, advisor.member.id) for advisor in state.advisors for one in advisor.exchanges)
+    for exchange, persona in sorted(exchanges, key=lambda one: one[0].number):
+        number, reply, spoken = exchange.number, exchange.reply, exchange.spoken
+        if told and reply is not None and number not in made:
+            # Of a version that had no frames for challenges: whoever listened has it from elsewhere.
+            continue
+        if number not in made:
+            outbox.tell("challenge_made", personaId=persona, challenge=number, text=exchange.challenge)
+        if reply is not None and spoken is not None and number not in complete:
+            outbox.tell_whole_reply(persona, number, reply, spoken)
+
+
+FORMAT: Format[BoardState, BoardEvent] = Format(
+    BOARD,
+    outbox=BoardOutbox,
+    start=session_start,
+    missing=missing,
+    title=lambda state: state.decision,
+    model=lambda state: state.model,
+)

@@ -5,7 +5,7 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import msgspec
 
 from moot.app import Part
 from moot.board import prompts
+from moot.board.challenge_reply import BROKEN_OFF, ChallengeReply
 from moot.board.events import (
     MAX_ANSWER,
     AdvisorSpoke,
@@ -24,20 +25,21 @@ from moot.board.events import (
     BriefRequested,
     ChallengeMade,
     ChallengeReplied,
+    ChallengeWithdrawn,
     ConditionTicked,
     DecisionPresented,
     Member,
     Mode,
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
-from moot.board.frames import Payload, session_start
+from moot.board.frames import FORMAT
 from moot.board.state import BoardState, Step
 from moot.core.flow import Spoken
 from moot.core.model_effects import Prompts, speaking
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, speaking_order
-from moot.server import ActiveSession, Hub, Work
+from moot.server import ActiveSession, Hub, Payload, Work
 from moot.store.sessions import Key
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from moot.store.sessions import Place, Session
 
     BoardConversation: TypeAlias = Conversation[BoardState, BoardEvent]
+
+ActiveBoard = ActiveSession[BoardState, BoardEvent]
 
 PROMPTS = Prompts(
     speeches={ADVISOR: prompts.view, CHALLENGE: prompts.reply},
@@ -89,7 +93,7 @@ class Boards:
         mode: Mode,
         client: str = "",
         key: tuple[str, str] | None = None,
-    ) -> ActiveSession:
+    ) -> ActiveBoard:
         """A new session. With a key, which is a name and what was asked for under it, that came before: the
         session that it came with."""
         owner = self._person.owns_as if self._person else ""
@@ -97,17 +101,19 @@ class Boards:
         if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
             return await self.live(before.id, client)
         first = await present(self._moot, decision, self.advisors(panel), mode)
-        return await self.hub.convene([first, BoardConvened(answers)], client, owner, kept)
+        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], client, owner, kept)
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await present(self._moot, decision, self.advisors(), "independent")
-        live = await self.hub.detached([first], client)
+        opening: list[BoardEvent] = [first]
+        live = await self.hub.detached(FORMAT, opening, client)
         try:
-            return await live.questions()
+            async with live.listening(go_on=True):
+                return await live.until(lambda state: state.step is not Step.QUESTIONS)
         finally:
             await live.rest()
 
-    async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> ActiveSession:
+    async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> ActiveBoard:
         """A stored session; found by its whole id only. Where it would go on, it must be one that may; who
         only looks begins nothing."""
         session = await self.session(session_id)
@@ -120,17 +126,46 @@ class Boards:
 
     async def detached_challenge(
         self, decision: str, answers: tuple[Answer, ...], said: Said, client: str = ""
-    ) -> ActiveSession:
+    ) -> ActiveBoard:
         events = await self._retold(decision, answers, (said,))
         # Nobody asks for a brief here.
         events.append(BriefFailed("NotAskedFor", ""))
-        return await self.hub.detached(events, client)
+        return await self.hub.detached(FORMAT, events, client)
 
     async def detached_brief(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...], client: str = ""
-    ) -> ActiveSession:
+    ) -> ActiveBoard:
         events = await self._retold(decision, answers, said)
-        return await self.hub.detached(events, client)
+        return await self.hub.detached(FORMAT, events, client)
+
+    async def challenge(self, live: ActiveBoard, persona: str, text: str) -> AsyncGenerator[Payload]:
+        """The frames of the reply, as it comes; the last says that it is complete, or why it is not. Leaving
+        it before its end withdraws the challenge."""
+        async with live.listening():
+            after = live.seq
+            await live.runner.put(ChallengeMade(persona, text))
+            reply = ChallengeReply(live.state.challenges_made)
+            try:
+                await live.want()
+                async for frames in self.hub.stream(live, after, go_on=False):
+                    for frame in frames:
+                        if told := reply.read(msgspec.json.decode(frame.body)):
+                            yield told
+                        if reply.ended:
+                            return
+                yield reply.fail(BROKEN_OFF)
+            finally:
+                if live.state.challenges_made == reply.number and live.state.advisor(persona).challenged:
+                    live.put_later(ChallengeWithdrawn(persona))
+
+    async def brief(self, live: ActiveBoard) -> BoardState:
+        """The state once there is a brief that is up to date, or one has failed."""
+        async with live.listening():
+            if live.state.step is Step.REVIEW:
+                await live.runner.put(BriefRequested())
+            if live.state.step is Step.BRIEF:
+                await live.want()
+            return await live.until(lambda state: state.step is not Step.BRIEF)
 
     async def retry(self, session_id: str, persona: str | None, client: str = "") -> None:
         """Without a persona: everybody who did not answer."""
@@ -264,18 +299,14 @@ async def new_board(
 ) -> BoardConversation:
     """A new session with somebody who can be asked; without questions, the board is convened at once."""
     opening: list[BoardEvent] = [first] if questions else [first, BoardConvened()]
-    part = Part(PROMPTS, person, listener, _first_frame)
+    part = Part(PROMPTS, person, listener, FORMAT)
     return await moot.begin(BOARD, first.decision, opening, parse(first.model), part)
 
 
 async def resume_board(
     moot: Moot, session_id: str | None, person: Asked, listener: Listener
 ) -> BoardConversation:
-    return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener, _first_frame))
-
-
-def _first_frame(session_id: str, state: BoardState, tiny: bool) -> Payload:
-    return session_start(session_id, state, tiny=tiny)
+    return await moot.take_up(BOARD, session_id, Part(PROMPTS, person, listener, FORMAT))
 
 
 def _member(persona: Persona) -> Member:
@@ -286,14 +317,14 @@ def _member(persona: Persona) -> Member:
 async def open_boards(moot: Moot, grace: float | None = None, work: Work = "all") -> AsyncIterator[Boards]:
     """The boards of one process. `grace` is the configuration's where it is not given."""
 
-    def speak_for(model: str) -> tuple[Speak, bool]:
+    def speak_for(_format: str, model: str) -> tuple[Speak, bool]:
         name = parse(model)
         small = moot.gateway.named(name).small
         return speaking(lambda: moot.library, moot.gateway, name, PROMPTS), small
 
     user = moot.config.user
     settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
-    hub = Hub(await moot.store(), speak_for, settings, user.limits, work)
+    hub = Hub(await moot.store(), [FORMAT], speak_for, settings, user.limits, work)
     await hub.start()
     try:
         yield Boards(moot, hub)
@@ -351,7 +382,7 @@ async def run_board(
                 return live.state
 
 
-def _tell(frame: dict[str, Any], live: ActiveSession, tell: Callable[[str], None]) -> None:
+def _tell(frame: dict[str, Any], live: ActiveBoard, tell: Callable[[str], None]) -> None:
     match frame:
         case {"type": "persona_complete", "personaId": persona}:
             tell(f"{live.state.advisor(persona).member.shown} has spoken")

@@ -39,6 +39,8 @@ class Exchange:
     challenge: str
     reply: str | None = None
     spoken: Spoken | None = None
+    number: int = 0
+    """Which of the session's challenges it is."""
 
 
 @dataclass(frozen=True, slots=True)

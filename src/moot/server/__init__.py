@@ -4,7 +4,7 @@ Refuses to know any format and any wire.
 """
 
 from moot.server.active_session import ActiveSession
-from moot.server.challenge_reply import Heard, NotReplied, Replied, Word
+from moot.server.format import Format, Outbox, Payload
 from moot.server.hub import Hub, Work
 
-__all__ = ["ActiveSession", "Heard", "Hub", "NotReplied", "Replied", "Word", "Work"]
+__all__ = ["ActiveSession", "Format", "Hub", "Outbox", "Payload", "Work"]

@@ -7,40 +7,37 @@ or elsewhere is for the engine to settle: here there is only `want`.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from moot.board.events import BoardEvent, BriefRequested, ChallengeMade, ChallengeReplied, ChallengeWithdrawn
-from moot.board.flow import BOARD, CHALLENGE
-from moot.board.frames import Outbox, Payload, missing
-from moot.board.state import BoardState, Step
-from moot.core.flow import AskPersona, Event, ModelEffect
+from moot.core.flow import Event, ModelEffect
 from moot.core.runner import Log, Runner, Speak, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.challenge_reply import REPLACED, ChallengeReply, Heard, NotReplied, Word
+from moot.server.format import Format, Outbox, Payload
 from moot.server.frame_buffer import FrameBuffer
-from moot.store.frames import SaidWord
-from moot.store.sessions import Session, Store
+from moot.store.sessions import Frame, Session, Store
 from moot.telemetry import driving
+
+S = TypeVar("S")
+E = TypeVar("E", bound=Event)
 
 RETRY_SECONDS = 0.5
 
 
-class MemoryLog:
+class MemoryLog(Generic[E]):
     """For a conversation that nobody wants kept."""
 
-    def __init__(self, events: Iterable[BoardEvent]) -> None:
+    def __init__(self, events: Iterable[E]) -> None:
         self._events = list(events)
 
-    async def read(self) -> list[BoardEvent]:
+    async def read(self) -> list[E]:
         return list(self._events)
 
-    async def append(self, event: BoardEvent) -> None:
+    async def append(self, event: E) -> None:
         self._events.append(event)
 
 
@@ -53,35 +50,32 @@ class Host(Protocol):
 
     grace: float
     """For how many seconds one to which nobody listens goes on."""
-    server: str
-    """The name of this process, where others could drive them too."""
 
-    def wake(self, live: ActiveSession) -> None:
+    def wake(self, live: ActiveSession[Any, Any]) -> None:
         """It has something to tell."""
 
-    async def want(self, live: ActiveSession) -> None:
+    async def want(self, live: ActiveSession[Any, Any]) -> None:
         """Has it driven, here or elsewhere."""
 
-    async def listeners_changed(self, live: ActiveSession) -> None:
+    async def listeners_changed(self, live: ActiveSession[Any, Any]) -> None:
         """Somebody listens here now, or nobody does any more."""
 
-    async def reply_heard(self, live: ActiveSession, number: int) -> None:
-        """Who made its so-many-th challenge needs no more words of the reply."""
 
-
-class ActiveSession:
+class ActiveSession(Generic[S, E]):
     def __init__(
         self,
         host: Host,
-        log: Log[BoardEvent],
+        format_: Format[S, E],
+        log: Log[E],
         speak: Speak,
         session: Session | None,
     ) -> None:
         # With thirty attributes, an object takes a kilobyte more.
         self.session = session
+        self.format = format_
         self.client = ""
         """On whose account it is driven."""
-        self.outbox = Outbox()
+        self.outbox = format_.outbox()
         self.feed = FrameBuffer()
         self.seq = 0
         """The number of the newest frame, written or about to be."""
@@ -100,12 +94,7 @@ class ActiveSession:
         """Changes whenever it is asked for to be driven."""
         self.lost = False
         """Another process has driven it on, so that what this one has to tell does not count."""
-        self.words: list[SaidWord] = []
-        """For somebody elsewhere who waits for a reply."""
-        self.words_said = False
-        """Whether there were any since this was last driven to its end."""
         self.listeners = 0
-        self.floors: list[ChallengeReply] = []
         self.noted_quiet = False
         self._stopped = False
         self._host = host
@@ -114,15 +103,19 @@ class ActiveSession:
         self._driving: asyncio.Task[None] | None = None
         self._watchers: list[asyncio.Future[None]] = []
         self._farewells: set[asyncio.Future[None]] = set()
-        self._step = Step.UNOPENED
-        self._pieces = itertools.count(1)
+        self._before = format_.flow.initial
         # By a weak reference: what refers to itself stays in memory for long, and there are many sessions.
-        self.runner: Runner[BoardState, BoardEvent] = Runner(
-            BOARD, log, speak=speak, person=None, listener=weakref.proxy(self), away=_wait_for_the_store
+        self.runner: Runner[S, E] = Runner(
+            format_.flow,
+            log,
+            speak=speak,
+            person=None,
+            listener=weakref.proxy(self),
+            away=_wait_for_the_store,
         )
 
     @property
-    def state(self) -> BoardState:
+    def state(self) -> S:
         return self.runner.state
 
     @property
@@ -140,7 +133,7 @@ class ActiveSession:
 
     @property
     def forgotten(self) -> bool:
-        return self.quiet and self.listeners == 0 and not self.floors and not self._watchers
+        return self.quiet and self.listeners == 0 and not self._watchers
 
     @property
     def log_seq(self) -> int:
@@ -155,7 +148,7 @@ class ActiveSession:
             self._log.driving = held
 
     async def resume(self) -> None:
-        self._step = (await self.runner.resume()).step
+        self._before = await self.runner.resume()
 
     async def take_over(self, store: Store, start: Payload) -> None:
         """Makes this process the one that drives: what is in the log and was not told is told now."""
@@ -165,9 +158,16 @@ class ActiveSession:
         told = await store.frames(self.session.id)
         self.feed.skip_to(await store.last_frame(self.session.id))
         self.seq = self.feed.newest
-        self._step = self.state.step
-        self.outbox = missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
+        self._before = self.state
+        self.outbox = self._missing(told, start)
         self.wake()
+
+    def is_untold(self, told: Iterable[Frame]) -> bool:
+        """Whether something is in the log that has not been told."""
+        return bool(self._missing(told, {}))
+
+    def _missing(self, told: Iterable[Frame], start: Payload) -> Outbox[S, E]:
+        return self.format.missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
 
     def wake(self) -> None:
         self._host.wake(self)
@@ -178,56 +178,20 @@ class ActiveSession:
         self.outbox.began(effect, self.state)
         self.wake()
 
-    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
-        if isinstance(effect, AskPersona) and effect.prompt == CHALLENGE:
-            self._replying(int(effect.occasion), f"{self._host.server}-{attempt}", text)
-            return
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
         self.outbox.said(effect, text)
         self.wake()
-
-    def _replying(self, challenge: int, attempt: str, text: str) -> None:
-        for floor in self.floors:
-            if floor.number == challenge:
-                floor.word(attempt, text)
-                return
-        if self._host.server and self.session is not None:
-            self.words.append(SaidWord(self.session.id, challenge, attempt, next(self._pieces), text))
-            self.words_said = True
-            self.wake()
 
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         """A retry shows only as a little more thinking."""
 
     def happened(self, event: Event) -> None:
-        self._hear_out(event)
         self.let_watchers_look()
-        before, self._step = self._step, self.state.step
+        before, self._before = self._before, self.state
         if self.here:
             tell = self.outbox.happened_elsewhere if self.runner.catching_up else self.outbox.happened
             tell(event, before, self.state)  # type: ignore[arg-type]
             self.wake()
-
-    def _hear_out(self, event: Event) -> None:
-        """What an event means for those who wait for a reply."""
-        number = self.state.challenges_made
-        if isinstance(event, ChallengeReplied | ChallengeWithdrawn):
-            # The event says it all: what has not been written yet would only be left lying about.
-            self.words.clear()
-        if isinstance(event, ChallengeMade):
-            for floor in self.floors:
-                if floor.number == 0 and not self.runner.catching_up:
-                    floor.number = number
-                elif floor.number:
-                    floor.failed(NotReplied("", REPLACED))
-            return
-        for floor in self.floors:
-            if floor.number != number:
-                continue
-            match event:
-                case ChallengeReplied(_, text, spoken):
-                    floor.replied(text, spoken)
-                case ChallengeWithdrawn(_, kind, message, retry_after):
-                    floor.failed(NotReplied(kind, message, retry_after))
 
     # -- driving -----------------------------------------------------------------------------
 
@@ -256,6 +220,7 @@ class ActiveSession:
             self._driving = None
         if driving.cancelled() and self.listeners and not self._stopped and not self.held:
             self.drive()
+        self.let_watchers_look()
 
     async def _drive(self) -> None:
         try:
@@ -282,7 +247,7 @@ class ActiveSession:
 
     @property
     def _all_written(self) -> bool:
-        return not self.outbox and not self.words and self.feed.newest == self.seq
+        return not self.outbox and self.feed.newest == self.seq
 
     def let_watchers_look(self) -> None:
         watchers, self._watchers = self._watchers, []
@@ -307,7 +272,7 @@ class ActiveSession:
 
     def _void(self) -> None:
         self.lost = True
-        self.outbox, self.words = Outbox(), []
+        self.outbox = self.format.outbox()
         self.seq = self.feed.newest
 
     # -- who listens -------------------------------------------------------------------------
@@ -374,41 +339,14 @@ class ActiveSession:
 
     # -- what a person does ------------------------------------------------------------------
 
-    async def challenge(self, persona: str, text: str) -> AsyncIterator[Heard]:
-        """The reply, as it comes. Leaving it before its end withdraws the challenge."""
-        floor = ChallengeReply()
-        async with self.listening():
-            self.floors.append(floor)
-            try:
-                await self.runner.put(ChallengeMade(persona, text))
-                await self.want()
-                ended = False
-                while not ended:
-                    heard = await floor.next()
-                    ended = not isinstance(heard, Word)
-                    yield heard
-            finally:
-                self.floors.remove(floor)
-                if floor.number == self.state.challenges_made and self.state.advisor(persona).challenged:
-                    self._say_farewell(self.runner.put(ChallengeWithdrawn(persona)))
-                self._say_farewell(self._host.reply_heard(self, floor.number))
-
-    async def brief(self) -> BoardState:
-        """The state once there is a brief that is up to date, or one has failed."""
-        async with self.listening():
-            if self.state.step is Step.REVIEW:
-                await self.runner.put(BriefRequested())
-            if self.state.step is Step.BRIEF:
-                await self.want()
-            while self.state.step is Step.BRIEF and self.under_way:
-                changed = asyncio.get_running_loop().create_future()
-                self._watchers.append(changed)
-                await changed
+    async def until(self, done: Callable[[S], bool]) -> S:
+        """The state once this is so, or once nothing is under way."""
+        while not done(self.state) and self.under_way:
+            changed = asyncio.get_running_loop().create_future()
+            self._watchers.append(changed)
+            await changed
         return self.state
 
-    async def questions(self) -> BoardState:
-        """The state once the probing questions have been drafted, or could not be."""
-        async with self.listening(go_on=True):
-            if self._driving is not None:
-                await self._driving
-        return self.state
+    def put_later(self, event: E) -> None:
+        """For somebody who has left: where it is not possible any more, nobody is there to be told."""
+        self._say_farewell(self.runner.put(event))

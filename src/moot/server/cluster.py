@@ -32,6 +32,8 @@ BEAT_SECONDS = 1.0
 
 T = TypeVar("T")
 
+AnySession = ActiveSession[Any, Any]
+
 
 class Cluster:
     def __init__(self, engine: Hub, sharing: Sharing, work: Work) -> None:
@@ -81,7 +83,7 @@ class Cluster:
 
     # -- a session here ----------------------------------------------------------------------
 
-    async def watch(self, live: ActiveSession, *, new: bool) -> None:
+    async def watch(self, live: AnySession, *, new: bool) -> None:
         """A session that was just read: it is told from the database until it is driven here. Nobody has told
         anything yet of a new one."""
         assert live.session is not None
@@ -95,20 +97,16 @@ class Cluster:
         told = await store.frames(id_)
         live.feed.skip_to(await store.last_frame(id_))
         live.seq = live.feed.newest
-        live.untold = self._engine.untold(live, told)
+        live.untold = live.is_untold(told)
         await self._see([live], settled=True)
 
-    async def look_again(self, live: ActiveSession) -> None:
+    async def look_again(self, live: AnySession) -> None:
         """A session that nobody here listened to may have moved on."""
         if not live.here:
             await live.runner.catch_up()
             await self._see([live], settled=True)
 
-    async def reply_heard(self, live: ActiveSession, number: int) -> None:
-        if live.session is not None and not live.here:
-            await self.sharing.forget_words(live.session.id, number)
-
-    async def want(self, live: ActiveSession) -> None:
+    async def want(self, live: AnySession) -> None:
         assert live.session is not None
         live.wants += 1
         live.noted_quiet = False
@@ -121,14 +119,14 @@ class Cluster:
         finally:
             live.wants += 1
 
-    async def listeners_changed(self, live: ActiveSession) -> None:
+    async def listeners_changed(self, live: AnySession) -> None:
         assert live.session is not None
         if live.listeners:
             await self.sharing.listens([live.session.id])
         else:
             await self.sharing.listens_no_more(live.session.id)
 
-    async def lost(self, live: ActiveSession) -> None:
+    async def lost(self, live: AnySession) -> None:
         live.here = False
         live.driven_elsewhere = True
         self._look_at_all()
@@ -167,14 +165,14 @@ class Cluster:
             live.let_watchers_look()
             self._engine.settled(live)
 
-    async def _to_drive(self, session_id: str) -> ActiveSession:
+    async def _to_drive(self, session_id: str) -> AnySession:
         """As it is in memory, if it is: whoever drives it takes over what the database has before anything
         else."""
         return self._engine.found(session_id) or await self._engine.live(
             await self._engine.store.session(session_id)
         )
 
-    async def _drive_to_its_end(self, live: ActiveSession, session_id: str) -> None:
+    async def _drive_to_its_end(self, live: AnySession, session_id: str) -> None:
         start = self._engine.start_of(live)
         wanted = await self._patiently(lambda: self.sharing.take(session_id))
         if wanted is None:
@@ -191,16 +189,12 @@ class Cluster:
             if live.lost:
                 await self.lost(live)
                 return
-            if live.words_said:
-                live.words_said = False
-                number = live.state.challenges_made
-                await self._patiently(partial(self.sharing.forget_words, session_id, number))
             if await self._patiently(partial(self.sharing.driven_to_its_end, session_id, wanted)):
                 return
             wanted = await self._patiently(lambda: self.sharing.still_wanted(session_id))
             await self._patiently(live.runner.catch_up)
 
-    async def check_lease(self, live: ActiveSession) -> None:
+    async def check_lease(self, live: AnySession) -> None:
         """Before a model is asked: a process that was frozen for longer than its lease must not go on as if
         nothing had happened. Raises SessionMoved where another drives the session by now."""
         if live.leased and time.monotonic() - self._renewed_at > LEASE_SECONDS:
@@ -264,16 +258,15 @@ class Cluster:
         for id_ in heard.get("gone", ()):
             await self._engine.forget(id_)
 
-        def lives(kind: str) -> list[ActiveSession]:
+        def lives(kind: str) -> list[AnySession]:
             return [live for id_ in heard.get(kind, ()) if (live := self._engine.lives.get(id_)) is not None]
 
         everyone = list(self._engine.lives.values()) if at_all else []
-        await self._hear_words(everyone or [*lives("words"), *lives("events")])
         await self._catch_up(lives("events"))
         await self._count_listeners(lives("listeners"))
         await self._see(everyone or lives("frames"))
 
-    async def _catch_up(self, lives: Iterable[ActiveSession]) -> None:
+    async def _catch_up(self, lives: Iterable[AnySession]) -> None:
         for live in lives:
             try:
                 await live.runner.catch_up()
@@ -284,26 +277,7 @@ class Cluster:
                 continue
             self._engine.settled(live)
 
-    async def _hear_words(self, lives: Iterable[ActiveSession]) -> None:
-        """What is said elsewhere in reply to challenges that were made here."""
-        floors = {
-            (live.session.id, floor.number): floor
-            for live in lives
-            if live.session is not None and not live.driving
-            for floor in live.floors
-            if floor.number and not floor.ended
-        }
-        if not floors:
-            return
-        said: dict[tuple[str, int], dict[str, list[str]]] = {}
-        for word in await self.sharing.words(floors):
-            attempts = said.setdefault((word.session, word.challenge), {})
-            attempts.setdefault(word.attempt, []).append(word.text)
-        for key, attempts in said.items():
-            for attempt, texts in attempts.items():
-                floors[key].words(attempt, texts)
-
-    async def _see(self, lives: Iterable[ActiveSession], *, settled: bool = False) -> None:
+    async def _see(self, lives: Iterable[AnySession], *, settled: bool = False) -> None:
         """New frames of sessions that are not driven here, and whether there will be more. Those that nobody
         cares for count only if `settled` ones are meant."""
         seen_by = {
@@ -334,7 +308,7 @@ class Cluster:
                 live.let_watchers_look()
             self._engine.settled(live)
 
-    async def _count_listeners(self, lives: Iterable[ActiveSession]) -> None:
+    async def _count_listeners(self, lives: Iterable[AnySession]) -> None:
         here = {live.session.id: live for live in lives if live.session is not None and live.here}
         if not here:
             return
@@ -387,7 +361,7 @@ class Cluster:
             if kind := self._feel(lives[id_], pulse, settled=settled):
                 heard.setdefault(kind, set()).add(id_)
 
-    def _feel(self, live: ActiveSession, pulse: Pulse, *, settled: bool) -> str | None:
+    def _feel(self, live: AnySession, pulse: Pulse, *, settled: bool) -> str | None:
         """What has changed in a session, if anything has."""
         if pulse.newest_event == 0:
             return "gone"

@@ -13,25 +13,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-import msgspec
-
-from moot.board.events import BoardEvent
-from moot.board.flow import BOARD
-from moot.board.frames import Payload, missing, session_start
 from moot.config import Limits, ServerSettings
-from moot.core.flow import ModelEffect, Outcome, failure
+from moot.core.flow import Event, ModelEffect, Outcome, failure
 from moot.core.limits import ConcurrencyLimits
 from moot.core.model_effects import on_account
 from moot.core.runner import Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.active_session import RETRY_SECONDS, ActiveSession, MemoryLog
 from moot.server.cluster import Cluster
+from moot.server.format import Format, Payload
 from moot.server.sharing import Sharing
-from moot.store.frames import SaidWord
 from moot.store.sessions import Frame, Key, Session, Store
 
 FRAME_SECONDS = 0.008, 0.05
@@ -54,10 +49,15 @@ _MOST_REMEMBERED = 10_000
 Work = Literal["all", "none", "own"]
 """Which sessions this process drives, where several could: any, none, or those that it has opened."""
 
-SpeakFor = Callable[[str], tuple[Speak, bool]]
-"""Makes a session's performer from its model's name, and says whether that is tiny."""
+SpeakFor = Callable[[str, str], tuple[Speak, bool]]
+"""Makes a session's performer from its format's name and its model's, and says whether that is tiny."""
 
-_Due = tuple[ActiveSession, list[Frame], list[SaidWord]]
+S = TypeVar("S")
+E = TypeVar("E", bound=Event)
+
+AnySession = ActiveSession[Any, Any]
+
+_Due = tuple[AnySession, list[Frame]]
 
 
 def _gathering(writing: float) -> float:
@@ -70,6 +70,7 @@ class Hub:
     def __init__(
         self,
         store: Store,
+        formats: Iterable[Format[Any, Any]],
         speak_for: SpeakFor,
         settings: ServerSettings | None = None,
         limits: Limits | None = None,
@@ -78,11 +79,12 @@ class Hub:
         self.store = store
         self.settings = settings or ServerSettings()
         self.grace = self.settings.grace_seconds
-        self.lives: dict[str, ActiveSession] = {}
+        self.lives: dict[str, AnySession] = {}
+        self._formats = {one.flow.name: one for one in formats}
         self._speak_for = speak_for
-        self._detached: set[ActiveSession] = set()
+        self._detached: set[AnySession] = set()
         self._opening: dict[str, asyncio.Lock] = {}
-        self._dirty: dict[ActiveSession, None] = {}
+        self._dirty: dict[AnySession, None] = {}
         self._something = asyncio.Event()
         self._tasks: list[asyncio.Task[Any]] = []
         self._closing = False
@@ -114,18 +116,24 @@ class Hub:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def convene(
-        self, opening: list[BoardEvent], client: str = "", owner: str = "", key: Key | None = None
-    ) -> ActiveSession:
+    async def begin(
+        self,
+        format_: Format[S, E],
+        opening: list[E],
+        client: str = "",
+        owner: str = "",
+        key: Key | None = None,
+    ) -> ActiveSession[S, E]:
         """A new, stored session; with a key that came before, the one that it came with."""
-        state = BOARD.fold(opening)
+        flow = format_.flow
+        state = flow.fold(opening)
         await self.admit(client)
-        self._speak_for(state.model)
-        bodies = [BOARD.encode(event) for event in opening]
-        session = await self.store.create(BOARD.name, state.decision, bodies, owner=owner, key=key)
+        self._speak_for(flow.name, format_.model(state))
+        bodies = [flow.encode(event) for event in opening]
+        session = await self.store.create(flow.name, format_.title(state), bodies, owner=owner, key=key)
         return await self.live(session, client, new=key is None)
 
-    async def live(self, session: Session, client: str = "", *, new: bool = False) -> ActiveSession:
+    async def live(self, session: Session, client: str = "", *, new: bool = False) -> AnySession:
         """A stored session, as its log has it."""
         lock = self._opening.setdefault(session.id, asyncio.Lock())
         try:
@@ -141,34 +149,35 @@ class Hub:
             live.client = client
         return live
 
-    async def _opened(self, session: Session, *, new: bool) -> ActiveSession:
-        live = ActiveSession(
-            self, StoredLog(self.store, session.id, BOARD), self._speaking(session.id), session
-        )
+    async def _opened(self, session: Session, *, new: bool) -> AnySession:
+        format_ = self._formats[session.format]
+        log = StoredLog(self.store, session.id, format_.flow)
+        live = ActiveSession(self, format_, log, self._speaking(format_, session.id), session)
         await live.resume()
         await self._cluster.watch(live, new=new)
         self.lives[session.id] = live
         return live
 
-    async def detached(self, events: list[BoardEvent], client: str = "") -> ActiveSession:
+    async def detached(self, format_: Format[S, E], events: list[E], client: str = "") -> ActiveSession[S, E]:
         """A conversation that is not stored: the same flow, a log in memory."""
         await self.admit(client)
         account = f"unstored-{secrets.token_hex(6)}"
-        live = ActiveSession(self, MemoryLog(events), self._speaking(account), None)
+        live = ActiveSession(self, format_, MemoryLog(events), self._speaking(format_, account), None)
         live.client = client
         await live.resume()
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self, session_id: str) -> Speak:
+    def _speaking(self, format_: Format[Any, Any], session_id: str) -> Speak:
         """A performer on a session's account, made when it is first needed: many who look at a session never
         drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
-                account = on_account(session_id, self._speak_for(state.model)[0])
-                made.append(self.caps.around(account, state.model))
+                model = format_.model(state)
+                account = on_account(session_id, self._speak_for(format_.flow.name, model)[0])
+                made.append(self.caps.around(account, model))
             if (live := self.lives.get(session_id)) is not None:
                 await self._cluster.check_lease(live)
             if (loop := self._count(session_id, effect)) is not None:
@@ -191,18 +200,14 @@ class Hub:
             del self._asked[next(iter(self._asked))]
         return None
 
-    def start_of(self, live: ActiveSession) -> Payload:
+    def start_of(self, live: AnySession) -> Payload:
         assert live.session is not None
-        tiny = False
+        format_, tiny = live.format, False
         with contextlib.suppress(MootError):
-            tiny = self._speak_for(live.state.model)[1]
-        return session_start(live.session.id, live.state, tiny=tiny)
+            tiny = self._speak_for(format_.flow.name, format_.model(live.state))[1]
+        return format_.start(live.session.id, live.state, tiny)
 
-    def untold(self, live: ActiveSession, told: Sequence[Frame]) -> bool:
-        """Whether something is in the log that has not been told."""
-        return bool(missing(live.state, [msgspec.json.decode(frame.body) for frame in told], {}))
-
-    async def admit(self, client: str, live: ActiveSession | None = None) -> None:
+    async def admit(self, client: str, live: AnySession | None = None) -> None:
         """Raises LimitReached where one more session would be one too many. One that is under way already
         is not one more."""
         if live is not None and (live.under_way or not live.runner.pending()):
@@ -216,7 +221,7 @@ class Hub:
         """Those of them that somebody drives."""
         return await self._cluster.sharing.driven(sessions)
 
-    def found(self, session_id: str) -> ActiveSession | None:
+    def found(self, session_id: str) -> AnySession | None:
         """A session that is in memory already."""
         return self.lives.get(session_id)
 
@@ -226,38 +231,33 @@ class Hub:
             live.driven_elsewhere = False
             await live.let_go()
 
-    async def stream(self, live: ActiveSession, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
+    async def stream(self, live: AnySession, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
         """All frames of a session above `after`, then those to come, until nothing is under way. Without
         `go_on`, one that rests is left resting."""
-        assert live.session is not None
+        id_ = live.session.id if live.session is not None else ""
         async with live.listening(go_on=go_on):
-            async for batch in live.feed.after(after, self.store, live.session.id, lambda: live.quiet):
+            async for batch in live.feed.after(after, self.store, id_, lambda: live.quiet):
                 yield batch
                 del batch  # It would be kept until the next one comes, which may be long.
 
     # -- what sessions ask for ---------------------------------------------------------------
 
-    async def want(self, live: ActiveSession) -> None:
+    async def want(self, live: AnySession) -> None:
         if live.session is not None:
             await self._cluster.want(live)
         else:
             live.drive()
 
-    async def listeners_changed(self, live: ActiveSession) -> None:
+    async def listeners_changed(self, live: AnySession) -> None:
         if live.session is not None:
             await self._cluster.listeners_changed(live)
 
-    async def reply_heard(self, live: ActiveSession, number: int) -> None:
-        if live.session is not None:
-            await self._cluster.reply_heard(live, number)
-
     # -- writing -----------------------------------------------------------------------------
 
-    def wake(self, live: ActiveSession) -> None:
-        """It has something to tell. What is not stored is told by who has asked for it."""
-        if live.session is not None:
-            self._dirty[live] = None
-            self._something.set()
+    def wake(self, live: AnySession) -> None:
+        """It has something to tell."""
+        self._dirty[live] = None
+        self._something.set()
 
     async def _write(self) -> None:
         """One transaction for what all sessions tell; after a silence, at once. Then words are gathered for a
@@ -277,38 +277,33 @@ class Hub:
         dirty, self._dirty = self._dirty, {}
         due: list[_Due] = []
         for live in dirty:
-            assert live.session is not None
-            frames = [
-                Frame(live.session.id, seq, body)
-                for seq, body in enumerate(live.outbox.take(), start=live.seq + 1)
-            ]
+            id_ = live.session.id if live.session is not None else ""
+            frames = [Frame(id_, seq, body) for seq, body in enumerate(live.outbox.take(), live.seq + 1)]
             live.seq += len(frames)
-            words, live.words = live.words, []
-            if frames or words:
-                due.append((live, frames, words))
-        heard = {live for live, _, _ in due if live.heard_elsewhere}
+            if frames and live.session is not None:
+                due.append((live, frames))
+            else:
+                live.feed.tell(frames)
+        heard = {live for live, _ in due if live.heard_elsewhere}
         written = await self._written(due)
-        for live, frames, _ in written:
+        for live, frames in written:
             live.feed.tell(frames)
         # Somebody came to listen while it was being written.
-        late = [
-            frames[0].session
-            for live, frames, _ in written
-            if frames and live.heard_elsewhere and live not in heard
-        ]
+        late = [frames[0].session for live, frames in written if live.heard_elsewhere and live not in heard]
         if late:
             await self._cluster.tell_of_frames(late)
         for live in dirty:
             self.settled(live)
 
-    def settled(self, live: ActiveSession) -> None:
+    def settled(self, live: AnySession) -> None:
         """If nothing goes on in a session any more, its listeners are told, and it need not stay."""
         if live.quiet and not live.noted_quiet:
             live.noted_quiet = True
             loop = asyncio.get_running_loop()
             live.feed.look_again()
             loop.call_later(DROP_SECONDS, lambda: live.feed.drop() if live.quiet else None)
-            loop.call_later(KEEP_SECONDS, self._drop, live)
+            if live.session is not None:
+                loop.call_later(KEEP_SECONDS, self._drop, live)
 
     async def _written(self, due: list[_Due]) -> list[_Due]:
         """What could be written. A database that is away is waited for: nothing is told unwritten."""
@@ -317,9 +312,8 @@ class Hub:
         while True:
             try:
                 await self.store.append_frames(
-                    [frame for _, frames, _ in due for frame in frames],
-                    [word for _, _, words in due for word in words],
-                    {frames[0].session for live, frames, _ in due if frames and live.heard_elsewhere},
+                    [frame for _, frames in due for frame in frames],
+                    {frames[0].session for live, frames in due if live.heard_elsewhere},
                 )
             except SessionMoved:
                 if len(due) > 1:
@@ -330,7 +324,7 @@ class Hub:
                 return []
             except MootError:
                 if self._closing:
-                    for live, _, _ in due:
+                    for live, _ in due:
                         await live.let_go()
                     return []
                 await asyncio.sleep(RETRY_SECONDS)
@@ -350,13 +344,13 @@ class Hub:
                 await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def _let_go(self, live: ActiveSession) -> None:
+    async def _let_go(self, live: AnySession) -> None:
         """Another process drives this session now."""
         assert live.session is not None
         await live.let_go()
         await self._cluster.lost(live)
 
-    def _drop(self, live: ActiveSession) -> None:
+    def _drop(self, live: AnySession) -> None:
         assert live.session is not None
         if live.forgotten and self.lives.get(live.session.id) is live:
             del self.lives[live.session.id]

@@ -13,15 +13,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from moot.board.frames import Outbox, Payload, missing
 from moot.core.flow import AskPersona, DraftReply, Event, Flow, ModelEffect, Outcome, failure
 from moot.core.runner import Listener, Person, Runner, Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
+from moot.server.format import Format, Outbox
 from moot.server.sharing import LEASE_SECONDS, Sharing
 from moot.store.sessions import Frame, Store
 
@@ -36,7 +35,7 @@ MOST_ASKED = 3
 
 
 class LeasedSession(Generic[S, E]):
-    """`start` makes the first frame of a session whose words others may watch."""
+    """With a `format`, others may watch what is said."""
 
     def __init__(
         self,
@@ -47,14 +46,16 @@ class LeasedSession(Generic[S, E]):
         speak: Speak,
         person: Person,
         listener: Listener,
-        start: Callable[[S], Payload] | None = None,
+        format: Format[S, E] | None = None,  # noqa: A002
+        tiny: bool = False,
     ) -> None:
         self._store = store
         self._sharing = Sharing(store)
         self._id = session_id
         self._speak = speak
         self._listener = listener
-        self._start = start
+        self._format = format
+        self._tiny = tiny
         self._log = StoredLog(store, session_id, flow)
         self.runner: Runner[S, E] = Runner(flow, self._log, speak=self._ask, person=person, listener=self)
         self._turn = asyncio.Lock()
@@ -63,15 +64,15 @@ class LeasedSession(Generic[S, E]):
         self._renewed_at = 0.0
         self._renewing: asyncio.Task[None] | None = None
         self._asking: set[asyncio.Future[Outcome]] = set()
-        self._step: Any = None
-        self._outbox: Outbox | None = None
+        self._before = flow.initial
+        self._outbox: Outbox[S, E] | None = None
         self._seq = 0
         self._writing = asyncio.Lock()
         self._flushing: asyncio.Task[None] | None = None
         self._settling: asyncio.Task[None] | None = None
 
     async def resume(self) -> None:
-        self._step = getattr(await self.runner.resume(), "step", None)
+        self._before = await self.runner.resume()
 
     async def close(self) -> None:
         """Gives back what is held. Where models are still to be asked, another may go on at once."""
@@ -96,12 +97,11 @@ class LeasedSession(Generic[S, E]):
         self._listener.waits(effect, seconds, why)
 
     def happened(self, event: Event) -> None:
-        state: Any = self.runner.state
-        before, self._step = self._step, getattr(state, "step", None)
+        before, self._before = self._before, self.runner.state
         if self._outbox is not None:
             elsewhere = self.runner.catching_up
             tell = self._outbox.happened_elsewhere if elsewhere else self._outbox.happened
-            tell(event, before, state)  # type: ignore[arg-type]
+            tell(event, before, self.runner.state)  # type: ignore[arg-type]
             self._flush_soon()
         self._listener.happened(event)
         if self._is_leased and not self._has_questions_for_models():
@@ -165,10 +165,11 @@ class LeasedSession(Generic[S, E]):
         self._log.driving = True
         await self._sharing.announce()
         await self.runner.catch_up()
-        if self._start is not None:
+        if (format_ := self._format) is not None:
             told = [msgspec.json.decode(frame.body) for frame in await self._store.frames(self._id)]
             self._seq = await self._store.last_frame(self._id)
-            self._outbox = missing(self.runner.state, told, self._start(self.runner.state))  # type: ignore[arg-type]
+            state = self.runner.state
+            self._outbox = format_.missing(state, told, format_.start(self._id, state, self._tiny))
             self._flush_soon()
         self._renewing = asyncio.ensure_future(self._keep_renewing())
 

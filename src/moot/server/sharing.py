@@ -14,10 +14,8 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 from moot.errors import StoreFailed
-from moot.store.frames import SaidWord
 from moot.store.postgres import CHANNEL, CONNECTING, notes, told
 from moot.store.sessions import Frame, Store, frames_of
 
@@ -270,23 +268,6 @@ class Sharing:
                 seen.frames.extend(frames_of(row.session, row.seq, row.body))
         return found
 
-    async def words(self, waiting: Iterable[tuple[str, int]]) -> list[SaidWord]:
-        """Everything said so far to these sessions' challenges, in order."""
-        rows = await self._store.sql(
-            "SELECT v.session, v.challenge, v.attempt, v.seq, v.text"
-            f" FROM {self._w} JOIN words v ON v.session = w.session AND v.challenge = w.number"
-            " ORDER BY v.session, v.challenge, v.attempt, v.seq",
-            given=json.dumps(list(waiting)),
-        )
-        return [SaidWord(*row) for row in rows]
-
-    async def forget_words(self, session: str, challenge: int) -> None:
-        await self._store.sql(
-            "DELETE FROM words WHERE session = :session AND challenge <= :challenge",
-            session=session,
-            challenge=challenge,
-        )
-
     # -- who listens -------------------------------------------------------------------------
 
     async def listens(self, sessions: Sequence[str], *, tell: bool = True) -> None:
@@ -375,4 +356,3 @@ class Sharing:
         """What processes that are no more have left behind."""
         for table in ("listeners", "slots", "servers"):
             await self._store.sql(f"DELETE FROM {table} WHERE until < {self._clock} - 60")
-        await self._store.clear_words(datetime.now(UTC) - timedelta(hours=1))

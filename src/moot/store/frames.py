@@ -10,9 +10,9 @@ import asyncio
 import functools
 import itertools
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
@@ -28,17 +28,6 @@ Run = tuple[str, int, bytes]
 """A row: consecutive frames of a session under the number of the first, a line each."""
 
 
-class SaidWord(NamedTuple):
-    """A piece of a reply to a session's so-many-th challenge, for whoever waits for it elsewhere. Pieces of
-    different attempts are never to be joined."""
-
-    session: str
-    challenge: int
-    attempt: str
-    seq: int
-    text: str
-
-
 ROWS_AT_ONCE = 10_000
 """SQLite takes 32,766 values in a statement."""
 
@@ -52,7 +41,7 @@ class NotWritten(Exception):
 
 
 class FrameWriter(Protocol):
-    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:
+    async def write(self, runs: list[Run], heard: Collection[str]) -> None:
         """All or nothing. To the sessions `heard` somebody listens elsewhere, who is told."""
 
     async def close(self) -> None: ...
@@ -89,11 +78,11 @@ class SqliteFrameWriter:
         self._thread = ThreadPoolExecutor(1, "moot-frames")
         self._connection: PoolProxiedConnection | None = None
 
-    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:  # noqa: ARG002
+    async def write(self, runs: list[Run], heard: Collection[str]) -> None:  # noqa: ARG002
         """Who listens elsewhere sees by the file's version that there is something new."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs, words)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
 
-    def _write(self, runs: list[Run], words: Sequence[SaidWord]) -> None:
+    def _write(self, runs: list[Run]) -> None:
         try:
             if self._connection is None:
                 self._connection = self._engine.raw_connection()
@@ -101,9 +90,6 @@ class SqliteFrameWriter:
             with cast("sqlite3.Connection", self._connection.driver_connection) as connection:
                 for some in slices(runs):
                     connection.execute(inserting(len(some)), tuple(itertools.chain(*some)))
-                connection.executemany(
-                    "INSERT INTO words (session, challenge, attempt, seq, text) VALUES (?, ?, ?, ?, ?)", words
-                )
         except sqlite3.IntegrityError as error:
             raise NumberTaken from error
         except sqlite3.Error as error:
@@ -129,9 +115,7 @@ class PostgresFrameWriter:
 
     _STATEMENT = (
         "WITH told AS (INSERT INTO frames (session, seq, body)"
-        " SELECT * FROM unnest(%b::text[], %b::int[], %b::bytea[])),"
-        " said AS (INSERT INTO words (session, challenge, attempt, seq, text)"
-        " SELECT * FROM unnest(%b::text[], %b::int[], %b::text[], %b::int[], %b::text[]))"
+        " SELECT * FROM unnest(%b::text[], %b::int[], %b::bytea[]))"
         f" SELECT pg_notify('{CHANNEL}', note) FROM unnest(%b::text[]) AS note"
     )
 
@@ -140,20 +124,18 @@ class PostgresFrameWriter:
         self._server = server
         self._connection: psycopg.AsyncConnection[Any] | None = None
 
-    async def write(self, runs: list[Run], words: Sequence[SaidWord], heard: Collection[str]) -> None:
+    async def write(self, runs: list[Run], heard: Collection[str]) -> None:
         # Loaded here, because most who import this module use SQLite.
         import psycopg
 
         told = notes(self._server, "frames", (run[0] for run in runs if run[0] in heard))
-        said = notes(self._server, "words", (word.session for word in words))
-        frame_columns = [list(column) for column in zip(*runs, strict=True)] or [[], [], []]
-        word_columns = [list(column) for column in zip(*words, strict=True)] or [[], [], [], [], []]
+        columns = [list(column) for column in zip(*runs, strict=True)] or [[], [], []]
         try:
             if self._connection is None:
                 self._connection = await psycopg.AsyncConnection.connect(
                     self._conninfo, autocommit=True, **CONNECTING
                 )
-            await self._connection.execute(self._STATEMENT, (*frame_columns, *word_columns, [*told, *said]))
+            await self._connection.execute(self._STATEMENT, (*columns, [*told]))
         except psycopg.IntegrityError as error:
             raise NumberTaken from error
         except psycopg.Error as error:

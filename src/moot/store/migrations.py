@@ -45,7 +45,17 @@ def _names_and_pins(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE sessions ADD COLUMN pinned BOOLEAN NOT NULL DEFAULT false"))
 
 
-STEPS: tuple[Step, ...] = (_frames_written_together, _workspaces_owners_and_leases, _names_and_pins)
+def _replies_are_frames(connection: Connection) -> None:
+    """Replies to challenges are frames like all other words, so that they need no table of their own."""
+    connection.execute(text("DROP TABLE IF EXISTS words"))
+
+
+STEPS: tuple[Step, ...] = (
+    _frames_written_together,
+    _workspaces_owners_and_leases,
+    _names_and_pins,
+    _replies_are_frames,
+)
 """The first leads from version 1 to version 2, and so on."""
 
 NEWEST = 1 + len(STEPS)

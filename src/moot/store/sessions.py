@@ -36,7 +36,6 @@ from moot.store.frames import (
     NumberTaken,
     PostgresFrameWriter,
     Run,
-    SaidWord,
     SqliteFrameWriter,
     inserting,
     slices,
@@ -255,9 +254,7 @@ class Store(Database):
         async with self._reading() as connection:
             return [Logged(*row) for row in await connection.execute(query)]
 
-    async def append_frames(
-        self, frames: Sequence[Frame], words: Sequence[SaidWord] = (), heard: Collection[str] = ()
-    ) -> None:
+    async def append_frames(self, frames: Sequence[Frame], heard: Collection[str] = ()) -> None:
         """Frames of any number of sessions, each session's in order and without a gap, in one transaction. Of
         those `heard` elsewhere, other processes are told."""
         runs = _runs(frames)
@@ -270,9 +267,9 @@ class Store(Database):
             else:
                 async with self._turn:
                     with self._explained():
-                        await self._frame_writer.write(runs, words, heard)
+                        await self._frame_writer.write(runs, heard)
         except (IntegrityError, NumberTaken) as error:
-            raise SessionMoved(frames[0].session if frames else words[0].session) from error
+            raise SessionMoved(frames[0].session) from error
 
     async def frames(self, session_id: str, after: int = 0, rows: int | None = None) -> list[Frame]:
         """In order, those with a number above `after`; with `rows`, not all at once."""
@@ -323,12 +320,6 @@ class Store(Database):
                 await connection.execute(delete(tables.frames).where(tables.frames.c.session == session_id))
                 await connection.execute(insert(tables.frames).values(session=session_id, seq=last, body=b""))
         return len(due)
-
-    async def clear_words(self, before: datetime) -> None:
-        """Clears away replies to challenges of sessions that nobody has touched since."""
-        old = select(tables.sessions.c.id).where(tables.sessions.c.updated_at < before)
-        async with self._writing() as connection:
-            await connection.execute(delete(tables.words).where(tables.words.c.session.in_(old)))
 
     async def sessions(
         self,
@@ -408,7 +399,6 @@ class Store(Database):
             for table in (
                 tables.events,
                 tables.frames,
-                tables.words,
                 tables.driving,
                 tables.listeners,
                 tables.keys,

@@ -74,17 +74,6 @@ frames = Table(
 """What listeners of a session are told, word for word, so that one who was away can be told the rest. Frames
 that were written together are one row, under the number of the first, a line each."""
 
-words = Table(
-    "words",
-    metadata,
-    Column("session", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("challenge", Integer, primary_key=True),
-    Column("attempt", String(64), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("text", String, nullable=False),
-)
-"""Replies to challenges as they are said, where who waits for one is not in the process that has it."""
-
 driving = Table(
     "driving",
     metadata,

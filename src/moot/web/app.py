@@ -12,10 +12,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from moot import __version__
 from moot.app import Moot
 from moot.board import record
-from moot.board.frames import usage
-from moot.board.service import Boards, Said, open_boards
+from moot.board.service import ActiveBoard, Boards, Said, open_boards
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
-from moot.server import ActiveSession, Heard, NotReplied, Replied, Word, Work
+from moot.server import Payload, Work
 from moot.server.http import MAX_BODY
 from moot.text.characters import strip_controls
 from moot.text.small_model import BETTER_MODEL
@@ -160,15 +159,15 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_challenge(asked.decision, answers, said, client)
         await _note(request, "challenged", asked.session_id)
-        heard = live.challenge(asked.persona_id, asked.challenge_text)
+        reply = boards.challenge(live, asked.persona_id, asked.challenge_text)
         async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(heard.aclose)  # type: ignore[attr-defined]
+            stack.push_async_callback(reply.aclose)
             # A reply that fails before its first word is an ordinary answer with a status.
-            first = await anext(heard)
-            if isinstance(first, NotReplied):
-                raise Refused(first.kind, first.message, first.retry_after)
+            first = await anext(reply)
+            if first["type"] == "challenge_reply_error":
+                raise Refused(first["kind"], first["message"], first["retryAfter"])
             kept = stack.pop_all()
-        return EventStream(_reply(first, heard, kept))
+        return EventStream(_reply(first, reply, kept))
 
     @app.post("/api/board/brief", responses=problems(403, 404, 409, 413, 429))
     async def brief(request: Request, asked: wire.BriefRequest) -> wire.BriefOut:
@@ -186,7 +185,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_brief(asked.decision, answers, said, client)
         await _note(request, "asked for a brief", asked.session_id)
-        state = await while_there(request.receive, live.brief())
+        state = await while_there(request.receive, boards.brief(live))
         body = payloads.brief_body(state)
         if state.brief_failure is not None:
             failure = state.brief_failure
@@ -198,7 +197,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         return wire.BriefOut(brief=body)
 
 
-async def _frames(boards: Boards, live: ActiveSession, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
+async def _frames(boards: Boards, live: ActiveBoard, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
     try:
         async for batch in boards.hub.stream(live, after, go_on=go_on):
             yield numbered(batch)
@@ -209,22 +208,13 @@ async def _frames(boards: Boards, live: ActiveSession, after: int, *, go_on: boo
 
 
 async def _reply(
-    first: Heard, heard: AsyncIterator[Heard], kept: contextlib.AsyncExitStack
+    first: Payload, reply: AsyncGenerator[Payload], kept: contextlib.AsyncExitStack
 ) -> AsyncGenerator[bytes]:
     async with kept:
-        yield _reply_event(first)
-        async for one in heard:
-            yield _reply_event(one)
-
-
-def _reply_event(heard: Heard) -> bytes:
-    match heard:
-        case Word(text):
-            return event({"type": "challenge_reply_token", "token": text})
-        case Replied(spoken):
-            return event({"type": "challenge_reply_complete", "usage": usage(spoken)})
-        case NotReplied(_, message):
-            return event({"type": "error", "message": message})
+        yield event(first)
+        async for frame in reply:
+            failed = frame["type"] == "challenge_reply_error"
+            yield event({"type": "error", "message": frame["message"]} if failed else frame)
 
 
 # -- sessions ------------------------------------------------------------------------------------

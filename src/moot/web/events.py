@@ -83,14 +83,47 @@ class StreamError(Payload):
     message: str
 
 
+class ChallengeMade(Payload):
+    """`challenge` is its number in the session. It takes the place of one that still waits for its reply."""
+
+    type: Literal["challenge_made"]
+    persona_id: str
+    challenge: int
+    text: str
+
+
+class ChallengeReplyStart(Payload):
+    """A second one for the same challenge means that the reply begins again: what was said before is void."""
+
+    type: Literal["challenge_reply_start"]
+    persona_id: str
+    challenge: int
+
+
 class ChallengeReplyToken(Payload):
     type: Literal["challenge_reply_token"]
+    persona_id: str
+    challenge: int
     token: str
 
 
 class ChallengeReplyComplete(Payload):
     type: Literal["challenge_reply_complete"]
+    persona_id: str
+    challenge: int
     usage: UsageOut
+
+
+class ChallengeReplyError(Payload):
+    """The challenge is as if it had not been made. `kind` is the name of what went wrong; it is empty where
+    whoever made the challenge has left."""
+
+    type: Literal["challenge_reply_error"]
+    persona_id: str
+    challenge: int
+    kind: str
+    message: str
+    retry_after: float | None
 
 
 SessionEvent = Annotated[
@@ -103,6 +136,11 @@ SessionEvent = Annotated[
     | BriefComplete
     | BriefError
     | SessionComplete
+    | ChallengeMade
+    | ChallengeReplyStart
+    | ChallengeReplyToken
+    | ChallengeReplyComplete
+    | ChallengeReplyError
     | Idle
     | StreamError,
     Field(discriminator="type"),

@@ -1,0 +1,79 @@
+"""What the server has to know of a format to serve its sessions live: its flow, and what listeners are told.
+
+Refuses to know any format: each says it of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from moot.core.flow import Event, Flow, ModelEffect
+
+S = TypeVar("S")
+E = TypeVar("E", bound=Event)
+
+Payload = dict[str, Any]
+"""A frame, before it is JSON."""
+
+
+class Outbox(Generic[S, E]):
+    """Collects what there is to tell until it is taken. Words that arrive close together go out together."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Payload] = []
+        self._open: dict[Hashable, Payload] = {}
+        """What somebody is saying, as far as it was not taken yet."""
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def take(self) -> list[bytes]:
+        waiting, self._waiting = self._waiting, []
+        self._open.clear()
+        return [msgspec.json.encode(payload) for payload in waiting]
+
+    def tell(self, type_: str, **fields: Any) -> None:
+        self._waiting.append({"type": type_, **fields})
+
+    def tell_word(self, key: Hashable, type_: str, token: str, **fields: Any) -> None:
+        """Joined to the word before it under the same key, until `close` or until it is taken."""
+        if (joined := self._open.get(key)) is not None:
+            joined["token"] += token
+            return
+        self.tell(type_, **fields, token=token)
+        self._open[key] = self._waiting[-1]
+
+    def close(self, key: Hashable) -> None:
+        self._open.pop(key, None)
+
+    # -- what a format says of it ------------------------------------------------------------
+
+    def began(self, effect: ModelEffect, state: S) -> None:
+        """A model has been asked."""
+        raise NotImplementedError
+
+    def said(self, effect: ModelEffect, text: str) -> None:
+        raise NotImplementedError
+
+    def happened(self, event: E, before: S, after: S) -> None:
+        raise NotImplementedError
+
+    def happened_elsewhere(self, event: E, before: S, after: S) -> None:
+        """Another process has added it to the log: what led to it was not told from here."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Format(Generic[S, E]):
+    flow: Flow[S, E]
+    outbox: Callable[[], Outbox[S, E]]
+    start: Callable[[str, S, bool], Payload]
+    """The first frame of a session, made of its id, its state, and whether its model is tiny."""
+    missing: Callable[[S, list[Payload], Payload], Outbox[S, E]]
+    """What is in the log but is not among the frames that were told, given the first frame."""
+    title: Callable[[S], str]
+    model: Callable[[S], str]
