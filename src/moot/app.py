@@ -414,13 +414,7 @@ class Moot:
         """A performer of the model effects of one session, on whose account they are."""
         from moot.core.model_effects import on_account, speaking
 
-        speak = on_account(session, speaking(lambda: self.library, self.gateway, model, prompts))
-        limits = self.config.user.limits
-        if not limits.model_calls:
-            return speak
-        from moot.core.limits import ConcurrencyLimits
-
-        return ConcurrencyLimits(limits, None).around(speak, str(model))
+        return on_account(session, speaking(lambda: self.library, self.gateway, model, prompts))
 
     async def spending(self) -> dict[str, list[Line]]:
         """What models have cost: by day, and of today by session and by model."""

@@ -153,9 +153,9 @@ class ServerSettings(_Section):
 
 
 class Limits(_Section):
-    """How much may happen at once, and cost. `model_calls` is how many calls to a provider may be under way,
-    over all servers. The limits in dollars and tokens hold for each session and each day (UTC), over all
-    servers and commands on one database. Without a number there is no limit."""
+    """How much may happen at once, and cost. `model_calls` is how many calls to a provider may be under
+    way. The limits in dollars and tokens hold for each session and each day (UTC). All but `sessions` hold
+    over all servers and commands on one database. Without a number there is no limit."""
 
     sessions: int | None = Field(default=None, ge=1)
     sessions_per_client: int | None = Field(default=None, ge=1)

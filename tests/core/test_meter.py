@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -443,6 +445,94 @@ def test_a_database_that_is_away_costs_nothing_but_keeps_no_limit(tmp_path: Path
         assert await booked(store) == NANO, "it is booked as soon as the database is back"
 
     with_store(sqlite_url(tmp_path / "moot.db"), main)
+
+
+# -- at once ---------------------------------------------------------------------------------------
+
+
+def test_requests_to_a_provider_wait_for_each_other_over_all_processes(database: str) -> None:
+    async def main(store: Store) -> None:
+        limits = Limits(model_calls={"openai": 2})
+        async with open_store(database) as second, metering(store, limits) as by:
+            async with metering(second, limits) as other:
+                ours, theirs = Waiting(), Waiting()
+                talks = [asyncio.create_task(model(ours, by).stream(ASKED)) for _ in range(2)]
+                await ours.until_asked(2)
+                talks.append(asyncio.create_task(model(theirs, other).stream(ASKED)))
+                elsewhere = Waiting()
+                elsewhere.may_end.set()
+                free = Model(ModelName("anthropic", "m"), elsewhere, pricing=A_DOLLAR_A_MILLION, meter=other)
+                await free.stream(ASKED)
+                assert theirs.asked == 0, "two are under way"
+                ours.may_end.set()
+                theirs.may_end.set()
+                await asyncio.gather(*talks)
+                assert theirs.asked == 1
+
+    with_store(database, main)
+
+
+def test_who_has_waited_longest_is_next_and_a_killed_process_holds_nothing(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "LEASE_SECONDS", 0.1)
+    monkeypatch.setattr(meter, "LEASE_SECONDS", 0.1)
+
+    async def main(store: Store) -> None:
+        left_behind = {
+            "id": "killed",
+            "day": ledger.today(),
+            "session": "",
+            "model": "openai:m",
+            "began_at": datetime.now(UTC),
+            "lease_until": time.time() + 0.1,
+            "outcome": "",
+            **ledger.tokens(Usage()),
+            "nano_usd": None,
+            "reserved_tokens": 0,
+            "reserved_nano_usd": 0,
+        }
+        async with store.transaction() as connection:
+            await connection.execute(insert(attempts).values(left_behind))
+        order: list[int] = []
+
+        async def ask(number: int, by: Meter) -> None:
+            provider = Waiting()
+            provider.may_end.set()
+            await model(provider, by).stream(ASKED)
+            order.append(number)
+
+        async with metering(store, Limits(model_calls={"openai": 1})) as by:
+            await asyncio.gather(*(ask(number, by) for number in range(5)))
+        assert order == list(range(5))
+
+    with_store(database, main)
+
+
+def test_calls_are_not_held_up_by_a_database_that_is_away() -> None:
+    async def main() -> None:
+        async def opened() -> Store:
+            raise ConfigInvalid("database", "it is away")
+
+        provider = Waiting()
+        provider.may_end.set()
+        by = Meter(opened, Limits(model_calls={"openai": 1}), lambda _: A_DOLLAR_A_MILLION)
+        assert (await model(provider, by).stream(ASKED)).text == "Yes."
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        ("openai:gpt-5.6", "openai"),
+        ("ollama:qwen3:4b", "ollama"),
+        ("http://127.0.0.1:9/v1#m", "http://127.0.0.1:9/v1"),
+        ("codex", "codex"),
+    ],
+)
+def test_a_model_s_name_says_whose_it_is(name: str, provider: str) -> None:
+    assert meter.provider_of(name) == provider
 
 
 # -- prices ----------------------------------------------------------------------------------------

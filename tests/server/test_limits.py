@@ -42,7 +42,6 @@ class Models:
     def __init__(self, usd: float = 0.0) -> None:
         self.usd = usd
         self.asked: list[str] = []
-        self.at_once = self.most_at_once = 0
         self.may_speak = asyncio.Event()
         self.may_speak.set()
         self._asked = asyncio.Condition()
@@ -56,14 +55,9 @@ class Models:
 
     async def speak(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:
         self.asked.append(effect.persona if isinstance(effect, AskPersona) else effect.prompt)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
         async with self._asked:
             self._asked.notify_all()
-        try:
-            await self.may_speak.wait()
-        finally:
-            self.at_once -= 1
+        await self.may_speak.wait()
         bill = Spoken("openai:m", 1, 1, self.usd, 1)
         if isinstance(effect, AskPersona):
             speech.said("Yes.")
@@ -150,24 +144,6 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
             assert (await told(engine, await engine.begin(FORMAT, opening(), "one")))[-1]["type"] == (
                 "session_complete"
             )
-
-    run(main())
-
-
-def test_calls_to_a_provider_wait_for_each_other(tmp_path: Path) -> None:
-    async def main() -> None:
-        models = Models()
-        models.may_speak.clear()
-        async with running(tmp_path, models, Limits(model_calls={"openai": 2})) as engine:
-            boards = [
-                asyncio.create_task(told(engine, await engine.begin(FORMAT, opening(), "one")))
-                for _ in range(3)
-            ]
-            await models.until_asked(2)
-            models.may_speak.set()
-            assert all(one[-1]["type"] == "session_complete" for one in await asyncio.gather(*boards))
-        assert models.most_at_once == 2
-        assert len(models.asked) == 12
 
     run(main())
 

@@ -7,7 +7,8 @@ request is one row.
 
 What was begun is never cut off. A request begins as long as what was spent, and what those under way may
 still cost, is below the limit; while only the latter stands in the way, it waits for them to end. So a limit
-is passed by what one reply costs, at most.
+is passed by what one reply costs, at most. Where only so many requests to a provider may be under way, over
+all processes, the next waits, too.
 
 Knows no provider and no flow. What a request costs is told by whoever sends it.
 """
@@ -19,6 +20,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -58,6 +60,7 @@ class Meter:
         self._ending: set[asyncio.Task[int | None]] = set()
         self._heart: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
+        self._turns: dict[str, asyncio.Lock] = {}
         self._swept = 0.0
 
     async def begin(
@@ -65,10 +68,15 @@ class Meter:
     ) -> _Attempt:
         attempt = _Attempt(self, model, pricing, least, used)
         try:
-            if self._limits.cap_spending:
+            provider = provider_of(model)
+            calls = self._limits.model_calls.get(provider)
+            if self._limits.cap_spending or calls is not None:
                 await pricing.load()
                 attempt.reserve(most)
-                await self._reserve(attempt)
+                # One after the other, so that who has waited longest is next.
+                turn = nullcontext() if calls is None else self._turns.setdefault(provider, asyncio.Lock())
+                async with turn:
+                    await self._reserve(attempt, provider, calls)
             else:
                 await self._put([attempt])
         except asyncio.CancelledError:
@@ -94,12 +102,12 @@ class Meter:
 
     # -- limits ------------------------------------------------------------------------------
 
-    async def _reserve(self, attempt: _Attempt) -> None:
-        def may_begin(day: Spent, session: Spent) -> bool:
+    async def _reserve(self, attempt: _Attempt, provider: str, calls: int | None) -> None:
+        def may_begin(day: Spent, session: Spent, under_way: int) -> bool:
             if not attempt.session:
                 session = Spent()
             self._refuse_if_spent(day, session)
-            return _has_room(self._limits, day, session)
+            return (calls is None or under_way < calls) and _has_room(self._limits, day, session)
 
         while True:
             # Asked for before looking, so that what ends meanwhile is not missed.
@@ -107,11 +115,14 @@ class Meter:
             try:
                 await self._sweep()
                 ledger = await self._open()
-                if await _to_the_end(ledger.reserve(attempt.row(), may_begin)):
-                    return
+                if await _to_the_end(ledger.reserve(attempt.row(), provider, may_begin)):
+                    return None
             except LimitReached:
                 raise
             except MootError as failed:
+                if not self._limits.cap_spending:
+                    # Nothing can be counted over all processes until the database is back.
+                    return await self._put([attempt])
                 raise LimitReached(
                     f"what was spent so far cannot be read, so that [limits] cannot be kept: {failed}",
                     TRY_AGAIN_SECONDS,
@@ -298,6 +309,11 @@ async def _to_the_end(doing: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         await asyncio.gather(task, return_exceptions=True)
         raise
+
+
+def provider_of(model: str) -> str:
+    """A server is known by its address, a program by its name alone."""
+    return model.rpartition("#")[0] if "://" in model else model.partition(":")[0]
 
 
 def _has_room(limits: Limits, day: Spent, session: Spent) -> bool:

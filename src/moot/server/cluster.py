@@ -223,9 +223,6 @@ class Cluster:
 
     def _hear(self, kind: str, sessions: list[str]) -> None:
         lives = self._engine.lives
-        if kind == "slots":
-            self._engine.caps.freed()
-            return
         for id_ in sessions:
             if id_ in lives:
                 self._worth_a_look(kind, id_)
@@ -342,8 +339,6 @@ class Cluster:
             await self.sharing.listens(attended, tell=False)
         if lives:
             self._look_at_all()
-        if self._engine.store.shared and self._engine.caps.taken:
-            await self.sharing.renew_slots(self._engine.caps.taken)
         if self._is_settled() and self._works:
             await self._jobs.sweep()
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from moot.config import Limits, ServerSettings
 from moot.core.flow import Event, ModelEffect, Outcome, failure
-from moot.core.limits import ConcurrencyLimits
+from moot.core.limits import admit
 from moot.core.model_effects import on_account
 from moot.core.runner import Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
@@ -91,7 +91,7 @@ class Hub:
         self._asked: dict[tuple[str, ModelEffect], int] = {}
         sharing = Sharing(store)
         self.server = store.server
-        self.caps = ConcurrencyLimits(limits or Limits(), sharing if store.shared else None)
+        self._limits = limits or Limits()
         self._cluster = Cluster(self, sharing, work)
 
     async def start(self) -> None:
@@ -176,8 +176,7 @@ class Hub:
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
                 model = format_.model(state)
-                account = on_account(session_id, self._speak_for(format_.flow.name, model)[0])
-                made.append(self.caps.around(account, model))
+                made.append(on_account(session_id, self._speak_for(format_.flow.name, model)[0]))
             if (live := self.lives.get(session_id)) is not None:
                 await self._cluster.check_lease(live)
             if (loop := self._count(session_id, effect)) is not None:
@@ -215,7 +214,7 @@ class Hub:
         everybody, own = await self._cluster.sharing.under_way(client)
         detached = [one for one in self._detached if one.driving]
         own += sum(one.client == client for one in detached)
-        self.caps.admit(everybody + len(detached), own)
+        admit(self._limits, everybody + len(detached), own)
 
     async def driven(self, sessions: Sequence[str]) -> set[str]:
         """Those of them that somebody drives."""

@@ -306,53 +306,9 @@ class Sharing:
     async def heard_elsewhere(self, sessions: Sequence[str]) -> set[str]:
         return {id_ for id_, pulse in (await self.pulses(sessions)).items() if pulse.heard_elsewhere}
 
-    # -- calls under way ---------------------------------------------------------------------
-
-    async def take_slot(self, provider: str, most: int) -> bool:
-        """One of so many calls that all processes together may have under way, if there is one left. Who
-        asks at the same time waits for the other's row."""
-        async with self._store.alone(f"slots {provider}") as sql:
-            [row] = await sql(
-                "SELECT coalesce(sum(taken), 0) AS taken FROM slots"
-                f" WHERE provider = :provider AND until > {self._clock}",
-                provider=provider,
-            )
-            if row.taken >= most:
-                return False
-            await sql(
-                "INSERT INTO slots (provider, server, taken, until)"
-                f" VALUES (:provider, :server, 1, {self._clock} + :lease)"
-                " ON CONFLICT (provider, server) DO UPDATE SET until = excluded.until,"
-                f" taken = CASE WHEN slots.until > {self._clock} THEN slots.taken + 1 ELSE 1 END",
-                provider=provider,
-                server=self.server,
-                lease=LEASE_SECONDS,
-            )
-            return True
-
-    async def give_back_slot(self, provider: str) -> None:
-        await self._store.sql(
-            "UPDATE slots SET taken = taken - 1"
-            " WHERE provider = :provider AND server = :server AND taken > 0",
-            provider=provider,
-            server=self.server,
-        )
-        await self._tell("slots", [provider])
-
-    async def renew_slots(self, taken: Mapping[str, int]) -> None:
-        """As many as are really taken here: what the database missed while it was away is made good."""
-        await self._store.sql(
-            "INSERT INTO slots (provider, server, taken, until)"
-            f" SELECT w.session, :server, w.number, {self._clock} + :lease FROM {self._w} WHERE true"
-            " ON CONFLICT (provider, server) DO UPDATE SET until = excluded.until, taken = excluded.taken",
-            server=self.server,
-            lease=LEASE_SECONDS,
-            given=_given(taken),
-        )
-
     # -- tidying up --------------------------------------------------------------------------
 
     async def clear_away_the_dead(self) -> None:
         """What processes that are no more have left behind."""
-        for table in ("listeners", "slots", "servers"):
+        for table in ("listeners", "servers"):
             await self._store.sql(f"DELETE FROM {table} WHERE until < {self._clock} - 60")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import case, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from moot.llm.messages import Usage
@@ -90,17 +90,25 @@ class Ledger:
         async with self._store.transaction() as connection:
             await connection.execute(self._put, rows)
 
-    async def reserve(self, row: Row, may_begin: Callable[[Spent, Spent], bool]) -> bool:
-        """Writes a row if `may_begin`, told what the day and the session have cost, says so. Of all processes
-        only one does this at a time: what it was told holds until the row is there."""
+    async def reserve(self, row: Row, provider: str, may_begin: Callable[[Spent, Spent, int], bool]) -> bool:
+        """Writes a row if `may_begin`, told what the day and the session have cost and how many requests to
+        the provider are under way, says so. Of all processes only one does this at a time: what it was
+        told holds until the row is there."""
         async with self._store.transaction(alone="attempts") as connection:
             day = await self._spent(connection, attempts.c.day == row["day"])
             session = await self._spent(connection, attempts.c.session == row["session"])
             old = await connection.scalar(select(spending.c.usd).where(spending.c.day == row["day"]))
-            if not may_begin(_with(day, round((old or 0.0) * NANO)), session):
+            under_way = await self._under_way(connection, provider)
+            if not may_begin(_with(day, round((old or 0.0) * NANO)), session, under_way):
                 return False
             await connection.execute(insert(attempts).values(row))
             return True
+
+    @staticmethod
+    async def _under_way(connection: Any, provider: str) -> int:
+        mine = (attempts.c.model.startswith(provider + mark, autoescape=True) for mark in (":", "#"))
+        query = select(func.count()).select_from(attempts).where(attempts.c.lease_until > time.time())
+        return int(await connection.scalar(query.where(or_(attempts.c.model == provider, *mine))))
 
     @staticmethod
     async def _spent(connection: Any, which: Any) -> Spent:

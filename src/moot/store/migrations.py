@@ -45,16 +45,18 @@ def _names_and_pins(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE sessions ADD COLUMN pinned BOOLEAN NOT NULL DEFAULT false"))
 
 
-def _replies_are_frames(connection: Connection) -> None:
-    """Replies to challenges are frames like all other words, so that they need no table of their own."""
-    connection.execute(text("DROP TABLE IF EXISTS words"))
+def _two_tables_less(connection: Connection) -> None:
+    """Replies to challenges are frames like all other words, and calls to a provider are counted where they
+    are booked."""
+    for table in ("words", "slots"):
+        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
 
 
 STEPS: tuple[Step, ...] = (
     _frames_written_together,
     _workspaces_owners_and_leases,
     _names_and_pins,
-    _replies_are_frames,
+    _two_tables_less,
 )
 """The first leads from version 1 to version 2, and so on."""
 

@@ -104,16 +104,6 @@ servers = Table(
 )
 """Which processes use a SQLite file: one that is alone need not ask whether others have changed it."""
 
-slots = Table(
-    "slots",
-    metadata,
-    Column("provider", String(200), primary_key=True),
-    Column("server", String(32), primary_key=True),
-    Column("taken", Integer, nullable=False),
-    Column("until", Float, nullable=False),
-)
-"""How many calls to a provider each process has under way."""
-
 spending = Table(
     "spending",
     metadata,
