@@ -14,7 +14,7 @@ from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _talk
 from moot.cli.brainstorm_screen import BrainstormNarrator
 from moot.core.flow import AskPerson
-from moot.core.runner import Runner, UserQuit
+from moot.core.runner import Participants, Runner, UserQuit
 from moot.workflow.events import Restored
 from moot.workflow.files import SnapshotLog
 from moot.workflow.flow import WORKFLOW
@@ -501,7 +501,7 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
             await asyncio.Event().wait()
 
         narrator = BrainstormNarrator(nothing, words_to_stdout=False, asks=True)
-        runner: Any = Runner(WORKFLOW, log(), speak=speak, person=person, listener=narrator)
+        runner: Any = Runner(WORKFLOW, log(), Participants(speak, narrator, person))
         await runner.resume()
         running = asyncio.create_task(_talk(Workflow(runner, "m", False, True), narrator, as_json=False))
         await asyncio.wait_for(working.wait(), 30)

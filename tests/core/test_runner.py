@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+import moot
 from moot.core.flow import (
     AskPerson,
     AskPersona,
@@ -22,7 +25,7 @@ from moot.core.flow import (
     PersonaSpoke,
     Spoken,
 )
-from moot.core.runner import Runner, Speech, StoredLog, UserQuit
+from moot.core.runner import Participants, Runner, Speech, StoredLog, UserQuit
 from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
 from moot.store.database import sqlite_url
 from moot.store.sessions import open_store
@@ -151,7 +154,7 @@ def runner_for(
 ) -> tuple[Runner[PanelState, PanelEvent], ListLog, Heard]:
     log = log or ListLog()
     heard = Heard(log)
-    return Runner(flow, log, speak=speak, person=person or Answers(), listener=heard), log, heard
+    return Runner(flow, log, Participants(speak, heard, person or Answers())), log, heard
 
 
 def test_independent_personas_speak_at_the_same_time() -> None:
@@ -408,7 +411,7 @@ def test_without_a_person_events_come_from_outside_and_are_taken_up_at_once() ->
 
     async def main() -> PanelState:
         log = ListLog()
-        runner = Runner(panel(asks_person=True), log, speak=speak, person=None, listener=Heard(log))
+        runner = Runner(panel(asks_person=True), log, Participants(speak, Heard(log)))
         task = asyncio.create_task(runner.run())
         await speaking.wait()
         await runner.put(CalledOff("ann"))
@@ -434,7 +437,7 @@ def test_what_is_complete_when_the_run_is_cancelled_is_still_logged() -> None:
             task.cancel()
             return PersonaSpoke("bob", BILL)
 
-        runner = Runner(panel(), log, speak=speak, person=None, listener=Heard(log))
+        runner = Runner(panel(), log, Participants(speak, Heard(log)))
         task = asyncio.create_task(runner.run())
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -457,7 +460,7 @@ def test_an_event_that_is_being_written_is_written_even_if_the_run_is_cancelled(
             return PersonaSpoke("ann", BILL)
 
         log = SlowLog()
-        runner = Runner(panel(waiting=("ann",)), log, speak=speak, person=None, listener=Heard(log))
+        runner = Runner(panel(waiting=("ann",)), log, Participants(speak, Heard(log)))
         task = asyncio.create_task(runner.run())
         await writing.wait()
         task.cancel()
@@ -486,7 +489,7 @@ def test_an_outcome_that_meets_an_event_from_outside_is_dropped_not_folded_in() 
             return PersonaSpoke(_who(effect), BILL)
 
         log = SlowLog()
-        runner = Runner(panel(waiting=("ann",)), log, speak=speak, person=None, listener=Heard(log))
+        runner = Runner(panel(waiting=("ann",)), log, Participants(speak, Heard(log)))
         run = asyncio.create_task(runner.run())
         calling_off = asyncio.create_task(runner.put(CalledOff("ann")))
         await writing.wait()
@@ -556,7 +559,7 @@ def shared_runner(
     log: SharedList, speak: Speaker, **more: Any
 ) -> tuple[Runner[PanelState, PanelEvent], Told]:
     told = Told()
-    runner = Runner(panel(), log, speak=speak, person=None, listener=told, **more)
+    runner = Runner(panel(), log, Participants(speak, told, **more))
     told.runner = runner
     return runner, told
 
@@ -701,3 +704,14 @@ def test_a_run_that_waits_for_its_log_can_be_cancelled() -> None:
 
     asyncio.run(asyncio.wait_for(main(), 5))
     assert log.events == []
+
+
+def test_sessions_are_opened_in_one_place_only() -> None:
+    source = Path(moot.__file__).parent
+    makers = {
+        str(file.relative_to(source))
+        for file in source.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Runner"
+    }
+    assert makers == {"core/runner.py"}

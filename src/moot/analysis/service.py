@@ -24,7 +24,7 @@ from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import AnalysisState, Step
 from moot.analysis.tasks import Work, refs_here, voices_of
 from moot.core.model_effects import Prompts, on_account
-from moot.core.runner import Runner
+from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
 from moot.files import lock
 from moot.files.paths import valid_id
@@ -148,8 +148,8 @@ class Analyses:
         account = self._moot.account(f"analysis {item.slug}")
         speak = await self._moot.speaking(name, self._prompts(), account)
         carry_out = on_account(account, work.carry_out)
-        runner = Runner(ANALYSIS, log, speak=speak, person=person, listener=listener, work=carry_out)
-        await runner.resume()
+        participants = Participants(speak, listener, person, carry_out)
+        runner = await open_session(ANALYSIS, log, participants, account)
         tiny = self._moot.gateway.named(name).small
         notes = (*current_steps(self._moot).warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
         return Analysis(item, runner, str(name), tiny, bool(logged), notes)

@@ -20,7 +20,7 @@ from moot.board.service import create_board, is_tiny, known, run_board
 from moot.core.flow import Outcome, RunTask, Spoken, TaskDone
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts
-from moot.core.runner import Runner, UserQuit
+from moot.core.runner import Participants, UserQuit, open_session
 from moot.errors import MootError, ReplyEmpty
 from moot.files.paths import Root
 from moot.llm.names import ModelName
@@ -127,15 +127,11 @@ class Consulting:
                 case _:
                     return TaskDone({})
 
-        runner: Runner[RoundtableState, RoundtableEvent] = Runner(
-            ROUNDTABLE,
-            log,
-            speak=await self._moot.speaking(self._model, _PROMPTS, self._moot.account("workflow")),
-            person=self._company.person,
-            listener=self._company.at_table(lambda: runner.state),
-            work=work,
-        )
-        await runner.resume()
+        account = self._moot.account("workflow")
+        speak = await self._moot.speaking(self._model, _PROMPTS, account)
+        listener = self._company.at_table(lambda: runner.state)
+        participants = Participants(speak, listener, self._company.person, work)
+        runner = await open_session(ROUNDTABLE, log, participants, account)
         table = await runner.run()
         if runner.left is not None:
             raise UserQuit(interrupted=runner.left.interrupted)

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.store.sessions import Store
+from moot.telemetry import driving
 from moot.text.characters import strip_controls
 
 S = TypeVar("S")
@@ -159,9 +160,28 @@ async def no_work(effect: RunTask, _state: Any) -> Outcome:
     raise AssertionError(f"nobody carries out {effect.what}")
 
 
+@dataclass(frozen=True)
+class Participants:
+    """Who takes part in a session: models, whoever is told, the person, and the program's own hands."""
+
+    speak: Speak
+    listener: Listener
+    person: Person | None = None
+    work: Work = no_work
+    away: Away | None = None
+
+
+async def open_session(flow: Flow[S, E], log: Log[E], participants: Participants, name: str) -> Runner[S, E]:
+    """The one way to run a session of any format, on any surface: from where its log ends. `name` is what
+    it is reported by."""
+    runner = Runner(flow, log, participants, name)
+    await runner.resume()
+    return runner
+
+
 class Runner(Generic[S, E]):
-    """Drives one session. `run` ends when the flow asks for nothing more or the person leaves; cancelling it
-    closes every stream. Either way, everything that was complete is in the log.
+    """Drives one session; made by `open_session`. `run` ends when the flow asks for nothing more or the
+    person leaves; cancelling it closes every stream. Either way, everything that was complete is in the log.
 
     Without a `person`, what the flow asks of one is left open: events that come from outside, by `put`, take
     the place of answers, and `run` ends when nothing but the person is waited for.
@@ -169,28 +189,19 @@ class Runner(Generic[S, E]):
     With `away`, a log that cannot be written is waited for: what a model has said to its end has been paid
     for. Without, that ends the run."""
 
-    def __init__(
-        self,
-        flow: Flow[S, E],
-        log: Log[E],
-        *,
-        speak: Speak,
-        person: Person | None,
-        listener: Listener,
-        work: Work = no_work,
-        away: Away | None = None,
-    ) -> None:
+    def __init__(self, flow: Flow[S, E], log: Log[E], participants: Participants, name: str = "") -> None:
         self.state = flow.initial
         self.left: UserQuit | None = None
         self.catching_up = False
         """While this is so, what the listener is told has happened was added to the log by others."""
         self._flow = flow
         self._log = log
-        self._speak = speak
-        self._work = work
-        self._away = away
-        self._person = person
-        self._listener = listener
+        self._name = name
+        self._speak = participants.speak
+        self._work = participants.work
+        self._away = participants.away
+        self._person = participants.person
+        self._listener = participants.listener
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
         self._attempts = itertools.count(1)
         self._putting = asyncio.Lock()
@@ -251,6 +262,10 @@ class Runner(Generic[S, E]):
         self._listener.happened(event)
 
     async def run(self) -> S:
+        with driving(self._name):
+            return await self._run()
+
+    async def _run(self) -> S:
         try:
             while wanted := self.pending():
                 self._moved = asyncio.get_running_loop().create_future()

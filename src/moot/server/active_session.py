@@ -15,12 +15,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from moot.core.flow import Event, ModelEffect
-from moot.core.runner import Log, Runner, Speak, StoredLog
+from moot.core.runner import Log, Participants, Runner, Speak, StoredLog, open_session
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.format import Format, Outbox, Payload
 from moot.server.frame_buffer import FrameBuffer
 from moot.store.sessions import Frame, Session, Store
-from moot.telemetry import driving
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -104,15 +103,8 @@ class ActiveSession(Generic[S, E]):
         self._watchers: list[asyncio.Future[None]] = []
         self._farewells: set[asyncio.Future[None]] = set()
         self._before = format_.flow.initial
-        # By a weak reference: what refers to itself stays in memory for long, and there are many sessions.
-        self.runner: Runner[S, E] = Runner(
-            format_.flow,
-            log,
-            speak=speak,
-            person=None,
-            listener=weakref.proxy(self),
-            away=_wait_for_the_store,
-        )
+        self._speak = speak
+        self.runner: Runner[S, E]
 
     @property
     def state(self) -> S:
@@ -148,7 +140,12 @@ class ActiveSession(Generic[S, E]):
             self._log.driving = held
 
     async def resume(self) -> None:
-        self._before = await self.runner.resume()
+        # By a weak reference: what refers to itself stays in memory for long, and there are many sessions.
+        listener = weakref.proxy(self)
+        participants = Participants(self._speak, listener, away=_wait_for_the_store)
+        name = self.session.id if self.session else ""
+        self.runner = await open_session(self.format.flow, self._log, participants, name)
+        self._before = self.state
 
     async def take_over(self, store: Store, start: Payload) -> None:
         """Makes this process the one that drives: what is in the log and was not told is told now."""
@@ -225,9 +222,8 @@ class ActiveSession(Generic[S, E]):
     async def _drive(self) -> None:
         try:
             # Asked again at the end: what came in while the runner was putting its things away.
-            with driving(self.session.id if self.session else ""):
-                while self.runner.pending():
-                    await self.runner.run()
+            while self.runner.pending():
+                await self.runner.run()
         except SessionMoved as moved:
             if self.held:
                 self._void()

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from moot.core.flow import AskPersona, DraftReply, Event, Flow, ModelEffect, Outcome, failure
-from moot.core.runner import Listener, Person, Runner, Speak, Speech, StoredLog
+from moot.core.runner import Listener, Participants, Person, Runner, Speak, Speech, StoredLog, open_session
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.format import Format, Outbox
 from moot.server.sharing import LEASE_SECONDS, Sharing
@@ -57,7 +57,9 @@ class LeasedSession(Generic[S, E]):
         self._format = format
         self._tiny = tiny
         self._log = StoredLog(store, session_id, flow)
-        self.runner: Runner[S, E] = Runner(flow, self._log, speak=self._ask, person=person, listener=self)
+        self._flow = flow
+        self._person = person
+        self.runner: Runner[S, E]
         self._turn = asyncio.Lock()
         self._wanted = 0
         self._is_leased = False
@@ -72,7 +74,9 @@ class LeasedSession(Generic[S, E]):
         self._settling: asyncio.Task[None] | None = None
 
     async def resume(self) -> None:
-        self._before = await self.runner.resume()
+        participants = Participants(self._ask, self, self._person)
+        self.runner = await open_session(self._flow, self._log, participants, self._id)
+        self._before = self.runner.state
 
     async def close(self) -> None:
         """Gives back what is held. Where models are still to be asked, another may go on at once."""

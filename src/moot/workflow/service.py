@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from moot.brainstorm.consultation import Company
 from moot.brainstorm.prompts import DRAFTS
 from moot.core.model_effects import Prompts, on_account
-from moot.core.runner import Runner
+from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
 from moot.files import timestamps
 from moot.files.lock import claimed, enter_in_time
@@ -125,15 +125,11 @@ class Workflows:
         name = await self._model(state.config)
         work = WorkflowWork(self._moot, company, name)
         account = self._moot.account(f"workflow {state.id}")
-        runner: Runner[WorkflowState, WorkflowEvent] = Runner(
-            WORKFLOW,
-            self._log(),
-            speak=await self._moot.speaking(name, Prompts({}, DRAFTS), account),
-            person=company.person,
-            listener=company.listener,
-            work=on_account(account, work.carry_out),
-        )
-        there = await runner.resume()
+        speak = await self._moot.speaking(name, Prompts({}, DRAFTS), account)
+        carry_out = on_account(account, work.carry_out)
+        participants = Participants(speak, company.listener, company.person, carry_out)
+        runner = await open_session(WORKFLOW, self._log(), participants, account)
+        there = runner.state
         if resumed and not there.finished:
             await runner.put(Reopened())
         if there.stopped:
