@@ -52,9 +52,9 @@ def apart(
 ) -> Iterator[tuple[Server, Server]]:
     """Two servers that only serve, and a worker that only works."""
     several = Several(tmp_path_factory.mktemp("apart"), stub, new_database(postgresql, "apart"))
-    quiet = ("--no-work", "--grace", "0.5")
+    is_quiet = ("--no-work", "--grace", "0.5")
     with several.worker("[server]\ngrace_seconds = 0.5"):
-        with several.server(*quiet) as one, several.server(*quiet) as other:
+        with several.server(*is_quiet) as one, several.server(*is_quiet) as other:
             yield one, other
 
 

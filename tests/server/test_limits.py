@@ -70,18 +70,18 @@ async def running(
     place: Path, models: Models, limits: Limits | None = None, **settings: Any
 ) -> AsyncIterator[Hub]:
     async with open_store(sqlite_url(place / "moot.sqlite3")) as store:
-        engine = Hub(store, [FORMAT], models.speak_for, ServerSettings(**settings), limits)
-        await engine.start()
+        hub = Hub(store, [FORMAT], models.speak_for, ServerSettings(**settings), limits)
+        await hub.start()
         try:
-            yield engine
+            yield hub
         finally:
-            await engine.close()
+            await hub.close()
 
 
-async def told(engine: Hub, live: ActiveBoard, after: int = 0) -> list[dict[str, Any]]:
+async def told(hub: Hub, live: ActiveBoard, after: int = 0) -> list[dict[str, Any]]:
     return [
         {"id": frame.seq, **json.loads(frame.body)}
-        async for batch in engine.stream(live, after, go_on=True)
+        async for batch in hub.stream(live, after, go_on=True)
         for frame in batch
     ]
 
@@ -96,17 +96,17 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 def test_listening_begins_nothing_also_not_what_a_crash_has_cut_off(tmp_path: Path) -> None:
     async def main() -> None:
         models = Models()
-        async with running(tmp_path, models) as engine:
-            live = await engine.begin(FORMAT, opening())
+        async with running(tmp_path, models) as hub:
+            live = await hub.begin(FORMAT, opening())
             assert live.session is not None
             # Somebody wanted it driven, and whoever did has gone without a word.
-            await Sharing(engine.store).want(live.session.id, "")
+            await Sharing(hub.store).want(live.session.id, "")
             async with live.listening():
                 # As it does once a second, for as long as a slow client reads.
-                await engine._cluster._see([live])
-                assert not live.under_way
+                await hub._cluster._read_frames([live])
+                assert not live.is_under_way
             assert models.asked == []
-            await told(engine, live)
+            await told(hub, live)
             assert live.state.step is Step.REVIEW
 
     run(main())
@@ -128,20 +128,20 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
     async def main() -> None:
         models = Models()
         models.may_speak.clear()
-        async with running(tmp_path, models, limits) as engine:
-            lives = [await engine.begin(FORMAT, opening(), "one") for _ in range(2)]
-            listening = [asyncio.create_task(told(engine, live)) for live in lives]
+        async with running(tmp_path, models, limits) as hub:
+            active_sessions = [await hub.begin(FORMAT, opening(), "one") for _ in range(2)]
+            listening = [asyncio.create_task(told(hub, live)) for live in active_sessions]
             await models.until_asked(6)
             with pytest.raises(LimitReached, match=words) as refused:
-                await engine.begin(FORMAT, opening(), "one")
+                await hub.begin(FORMAT, opening(), "one")
             assert refused.value.retry_after
-            assert len(await engine.store.sessions()) == 2, "nothing is stored of it"
-            await engine.admit("one", lives[0])
+            assert len(await hub.store.sessions()) == 2, "nothing is stored of it"
+            await hub.admit("one", active_sessions[0])
             if limits.sessions_per_client:
-                await engine.admit("another")
+                await hub.admit("another")
             models.may_speak.set()
             await asyncio.gather(*listening)
-            assert (await told(engine, await engine.begin(FORMAT, opening(), "one")))[-1]["type"] == (
+            assert (await told(hub, await hub.begin(FORMAT, opening(), "one")))[-1]["type"] == (
                 "session_complete"
             )
 
@@ -155,26 +155,26 @@ def test_a_listener_who_falls_behind_reads_on_from_the_store(tmp_path: Path) -> 
     async def main() -> None:
         async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
             session = await store.create("board", "t")
-            feed = FrameBuffer()
+            buffer = FrameBuffer()
             total = 6 * KEEP_FRAMES
             done = False
-            slow = feed.after(0, store, session.id, lambda: done)
+            slow = buffer.after(0, store, session.id, lambda: done)
             heard: list[Frame] = []
             for first in range(1, total, 500):
                 frames = [Frame(session.id, seq, b"%d" % seq) for seq in range(first, first + 500)]
                 await store.append_frames(frames)
-                feed.tell(frames)
-                assert len(feed._kept) <= 2 * KEEP_FRAMES
+                buffer.tell(frames)
+                assert len(buffer._kept) <= 2 * KEEP_FRAMES
                 if first == 1:
                     heard.extend(await anext(slow))
             done = True
             async for batch in slow:
                 heard.extend(batch)
             assert [frame.seq for frame in heard] == list(range(1, total + 1))
-            feed.drop()
+            buffer.drop()
             again = [
                 frame.seq
-                async for batch in feed.after(17, store, session.id, lambda: True)
+                async for batch in buffer.after(17, store, session.id, lambda: True)
                 for frame in batch
             ]
             assert again == list(range(18, total + 1))
@@ -190,13 +190,13 @@ def test_however_much_there_is_a_listener_is_handed_little_at_once(
     async def main() -> None:
         async with open_store(sqlite_url(tmp_path / "moot.sqlite3")) as store:
             session = await store.create("board", "t")
-            feed = FrameBuffer()
+            buffer = FrameBuffer()
             frames = [Frame(session.id, seq, b"x" * 10_000) for seq in range(1, 51)]
             await store.append_frames(frames)
-            feed.tell(frames)
+            buffer.tell(frames)
             if not kept:
-                feed.drop()
-            batches = [batch async for batch in feed.after(0, store, session.id, lambda: True)]
+                buffer.drop()
+            batches = [batch async for batch in buffer.after(0, store, session.id, lambda: True)]
             assert [frame for batch in batches for frame in batch] == frames
             assert max(len(batch) for batch in batches) * 10_000 < BATCH_BYTES + 10_000
 
@@ -209,26 +209,26 @@ def test_however_much_there_is_a_listener_is_handed_little_at_once(
 def test_what_was_told_long_ago_is_cleared_away_and_told_anew_from_the_log(tmp_path: Path) -> None:
     async def main() -> None:
         models = Models()
-        async with running(tmp_path, models) as engine:
-            live = await engine.begin(FORMAT, opening())
-            first = await told(engine, live)
+        async with running(tmp_path, models) as hub:
+            live = await hub.begin(FORMAT, opening())
+            first = await told(hub, live)
             assert live.session is not None
-            await engine.tidy_up()
-            assert await told(engine, live) == first, "not yet"
+            await hub.tidy_up()
+            assert await told(hub, live) == first, "not yet"
             future = datetime.now(UTC) + timedelta(hours=1)
-            assert await engine.store.clear_frames(future) == 1
-            assert await engine.store.clear_frames(future) == 0
-            assert await engine.store.frames(live.session.id) == []
+            assert await hub.store.clear_frames(future) == 1
+            assert await hub.store.clear_frames(future) == 0
+            assert await hub.store.frames(live.session.id) == []
             last = first[-1]["id"]
-            assert await engine.store.last_frame(live.session.id) == last
-        async with running(tmp_path, models) as engine:
-            live = await engine.live(live.session)
+            assert await hub.store.last_frame(live.session.id) == last
+        async with running(tmp_path, models) as hub:
+            live = await hub.live(live.session)
             assert live.state.step is Step.REVIEW
-            anew = await told(engine, live, after=last - 3)
+            anew = await told(hub, live, after=last - 3)
             assert [e["id"] for e in anew] == list(range(last + 1, last + 1 + len(anew)))
             assert _facts(anew) == _facts(first)
             for after in (0, 5, last):
-                assert await told(engine, live, after) == anew
+                assert await told(hub, live, after) == anew
         assert models.asked.count("ann") == 1
 
     run(main())
@@ -247,11 +247,11 @@ def _facts(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
     async def main() -> None:
-        feed = FrameBuffer()
-        waiting = asyncio.ensure_future(feed.until(lambda: False))
+        buffer = FrameBuffer()
+        waiting = asyncio.ensure_future(buffer.until(lambda: False))
         await asyncio.sleep(0)
         waiting.cancel()
-        feed.look_again()
+        buffer.look_again()
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
@@ -259,16 +259,16 @@ def test_who_leaves_in_the_moment_of_a_change_just_leaves() -> None:
 
 
 def test_what_is_written_while_the_store_is_asked_for_what_was_cleared_away_is_told() -> None:
-    feed = FrameBuffer(newest=7)
+    buffer = FrameBuffer(newest=7)
     new = [Frame("s", 8, b"{}"), Frame("s", 9, b"{}")]
 
     class Cleared:
         async def frames(self, *_: object, **__: object) -> list[Frame]:
-            feed.tell(new)
+            buffer.tell(new)
             return []
 
     async def main() -> list[Frame]:
         store: Any = Cleared()
-        return [frame async for batch in feed.after(3, store, "s", lambda: True) for frame in batch]
+        return [frame async for batch in buffer.after(3, store, "s", lambda: True) for frame in batch]
 
     assert asyncio.run(main()) == new

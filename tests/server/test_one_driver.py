@@ -206,12 +206,12 @@ def test_another_server_goes_on_with_a_session_whose_server_has_stopped(
 ) -> None:
     for who in ("You are The Coach", "You are The Ethicist"):
         stub.on(who, Behaviour(text="word " * 5000, pace=30))
-    with processes.server() as drives, processes.server() as listens:
+    with processes.server() as drives, processes.server() as add_listeners:
         with drives.streaming("POST", "/api/board/session", json=SESSION) as events:
             session_id = next(events)["sessionId"]
-            until(lambda: len(_complete(listens, session_id)) == 6)
-            heard = Listening(lambda: events_of(listens, session_id))
-            until(lambda: listens.get(f"/api/board/sessions/{session_id}").json()["session"]["live"])
+            until(lambda: len(_complete(add_listeners, session_id)) == 6)
+            heard = Listening(lambda: events_of(add_listeners, session_id))
+            until(lambda: add_listeners.get(f"/api/board/sessions/{session_id}").json()["session"]["live"])
             assert stub.open_streams == 2
             stub.reset()
             a_board(stub)

@@ -97,7 +97,7 @@ def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
             await store.append_frames(frames, heard={heard})
             assert await notes.get() == ("frames", [heard])
             await store.append_frames([Frame(alone, 2, b"{}")])
-            await Sharing(store).listens([alone])
+            await Sharing(store).add_listeners([alone])
             assert await notes.get() == ("listeners", [alone]), "and nothing before it"
             listening.cancel()
 
@@ -109,14 +109,14 @@ def test_who_listens_is_known_elsewhere_until_they_stop(url: str) -> None:
         async with open_store(url) as store, open_store(url) as elsewhere:
             one, other = [(await store.create("board", "t", [b"{}"] * n)).id for n in (1, 2)]
             here, there = Sharing(store), Sharing(elsewhere)
-            assert await there.heard_elsewhere([one, other]) == set()
-            await here.listens([other, "gone"])
+            assert await there.listened_to_elsewhere([one, other]) == set()
+            await here.add_listeners([other, "gone"])
             pulses = await here.pulses([one, other, "gone"])
             assert {id_: pulse.newest_event for id_, pulse in pulses.items()} == {one: 1, other: 2, "gone": 0}
-            assert not any(pulse.heard_elsewhere for pulse in pulses.values()), "not by oneself"
+            assert not any(pulse.has_listeners_elsewhere for pulse in pulses.values()), "not by oneself"
             pulses = await there.pulses([one, other])
-            assert [pulses[id_].heard_elsewhere for id_ in (one, other)] == [False, True]
-            await here.listens_no_more(other)
-            assert not (await there.pulses([other]))[other].heard_elsewhere
+            assert [pulses[id_].has_listeners_elsewhere for id_ in (one, other)] == [False, True]
+            await here.remove_listener(other)
+            assert not (await there.pulses([other]))[other].has_listeners_elsewhere
 
     run(main)

@@ -100,13 +100,13 @@ def test_only_the_process_that_holds_the_lease_keeps_what_models_said(database: 
             with pytest.raises(SessionMoved):
                 await store.append(session.id, 2, b"{}", driving=True)
             await store.append(session.id, 2, b"{}")
-            assert not await sharing.driven_to_its_end(session.id, 2)
+            assert not await sharing.finish(session.id, 2)
             assert await sharing.still_wanted(session.id) is None
             await sharing.release(session.id)
             assert await sharing.take(session.id) is None, "nobody gives back what is another's"
             await other.release(session.id)
             assert await sharing.take(session.id) == 2
-            assert await sharing.driven_to_its_end(session.id, 2)
+            assert await sharing.finish(session.id, 2)
             assert await other.take(session.id) is None, "nobody wants it any more"
 
     with_store(database, main)

@@ -53,18 +53,18 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
         key, persona = _voice(effect), effect.persona
         if effect.prompt == CHALLENGE:
             number = int(effect.occasion)
-            self.tell_word(key, "challenge_reply_token", text, personaId=persona, challenge=number)
+            self.add_word(key, "challenge_reply_token", text, personaId=persona, challenge=number)
         else:
-            self.tell_word(key, "persona_token", text, personaId=persona)
+            self.add_word(key, "persona_token", text, personaId=persona)
 
-    def tell_whole(self, member: Member, text: str, spoken: Spoken) -> None:
+    def add_view(self, member: Member, text: str, spoken: Spoken) -> None:
         """What an advisor said out of hearing."""
         self.close((ADVISOR, member.id))
         self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
         self.tell("persona_token", personaId=member.id, token=text)
         self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
 
-    def tell_whole_reply(self, persona: str, number: int, text: str, spoken: Spoken) -> None:
+    def add_reply(self, persona: str, number: int, text: str, spoken: Spoken) -> None:
         self.close((CHALLENGE, persona))
         self.tell("challenge_reply_start", personaId=persona, challenge=number)
         self.tell("challenge_reply_token", personaId=persona, challenge=number, token=text)
@@ -73,10 +73,10 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
     def happened_elsewhere(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         """Another process has added it to the log: what led to it was not told from here."""
         if isinstance(event, AdvisorSpoke):
-            self.tell_whole(after.advisor(event.persona).member, event.text, event.spoken)
+            self.add_view(after.advisor(event.persona).member, event.text, event.spoken)
             self._ended(before, after)
         elif isinstance(event, ChallengeReplied):
-            self.tell_whole_reply(event.persona, after.challenges_made, event.text, event.spoken)
+            self.add_reply(event.persona, after.challenges_made, event.text, event.spoken)
         else:
             self.happened(event, before, after)
 
@@ -143,7 +143,7 @@ def missing(state: BoardState, told: list[Payload], start: Payload) -> BoardOutb
     for advisor in state.advisors:
         member = advisor.member
         if advisor.text is not None and advisor.spoken is not None and member.id not in complete:
-            outbox.tell_whole(member, advisor.text, advisor.spoken)
+            outbox.add_view(member, advisor.text, advisor.spoken)
         elif advisor.failure is not None and member.id not in failed:
             failure = advisor.failure
             outbox.tell("persona_error", personaId=member.id, message=failure.message, kind=failure.kind)
@@ -171,7 +171,7 @@ def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Payload]
         if number not in made:
             outbox.tell("challenge_made", personaId=persona, challenge=number, text=exchange.challenge)
         if reply is not None and spoken is not None and number not in complete:
-            outbox.tell_whole_reply(persona, number, reply, spoken)
+            outbox.add_reply(persona, number, reply, spoken)
 
 
 FORMAT: Format[BoardState, BoardEvent] = Format(

@@ -111,7 +111,7 @@ class Boards:
             async with live.listening(go_on=True):
                 return await live.until(lambda state: state.step is not Step.QUESTIONS)
         finally:
-            await live.rest()
+            await live.pause()
 
     async def live(self, session_id: str, client: str = "", *, looks: bool = False) -> ActiveBoard:
         """A stored session; found by its whole id only. Where it would go on, it must be one that may; who

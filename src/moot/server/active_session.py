@@ -1,7 +1,7 @@
-"""A session that this process has to do with: it drives it, or has somebody who listens to it, or both.
+"""A session in this process's memory, because it drives it, somebody listens to it here, or both.
 
 Knows the session's state as the log has it, and the stream of its frames. Whether a session is driven here
-or elsewhere is for the engine to settle: here there is only `want`.
+or elsewhere is for the hub to settle: here there is only `want`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RETRY_SECONDS = 0.5
 
 
 class MemoryLog(Generic[E]):
-    """For a conversation that nobody wants kept."""
+    """For a conversation that is not stored."""
 
     def __init__(self, events: Iterable[E]) -> None:
         self._events = list(events)
@@ -45,19 +45,19 @@ async def _wait_for_the_store(_: StoreFailed) -> None:
 
 
 class Host(Protocol):
-    """Where sessions live: who writes what they tell, and sees to it that they are driven."""
+    """What holds the sessions: it writes their frames and finds a process to drive them."""
 
     grace: float
-    """For how many seconds one to which nobody listens goes on."""
+    """For how many seconds a session goes on without listeners."""
 
     def wake(self, live: ActiveSession[Any, Any]) -> None:
-        """It has something to tell."""
+        """It has frames to write."""
 
     async def want(self, live: ActiveSession[Any, Any]) -> None:
-        """Has it driven, here or elsewhere."""
+        """Has it driven, in this process or another."""
 
     async def listeners_changed(self, live: ActiveSession[Any, Any]) -> None:
-        """Somebody listens here now, or nobody does any more."""
+        """The first listener came, or the last one left."""
 
 
 class ActiveSession(Generic[S, E]):
@@ -73,35 +73,35 @@ class ActiveSession(Generic[S, E]):
         self.session = session
         self.format = format_
         self.client = ""
-        """On whose account it is driven."""
+        """The client whose limits it counts against."""
         self.outbox = format_.outbox()
-        self.feed = FrameBuffer()
+        self.buffer = FrameBuffer()
         self.seq = 0
-        """The number of the newest frame, written or about to be."""
+        """The number of the newest frame, written or not."""
         self.here = True
-        """Whether this process is the one that drives it when there is anything to do."""
+        """Whether this process is its driver."""
         self.one_driver = asyncio.Lock()
         self.held = False
-        """Whether a job of this process has it: it is under way then, also between two runs."""
-        self.leased = False
+        """Whether a job in this process has it: then it is under way even between two runs."""
+        self.has_lease = False
         """Whether this process holds the lease, as far as it knows."""
         self.driven_elsewhere = False
-        self.heard_elsewhere = False
-        self.untold = False
-        """Something is in the log that whoever drives it next has to tell."""
+        self.has_listeners_elsewhere = False
+        self.has_unsent = False
+        """Whether the log has events for which frames are still to be written."""
         self.wants = 0
-        """Changes whenever it is asked for to be driven."""
+        """Changes whenever somebody asks for it to be driven."""
         self.lost = False
-        """Another process has driven it on, so that what this one has to tell does not count."""
+        """Whether another process has taken over, so that unwritten frames here are void."""
         self.listeners = 0
-        self.noted_quiet = False
+        self.announced_quiet = False
         self._stopped = False
         self._host = host
         self._log = log
-        self._resting: asyncio.TimerHandle | None = None
+        self._pause_timer: asyncio.TimerHandle | None = None
         self._driving: asyncio.Task[None] | None = None
         self._watchers: list[asyncio.Future[None]] = []
-        self._farewells: set[asyncio.Future[None]] = set()
+        self._background: set[asyncio.Future[None]] = set()
         self._before = format_.flow.initial
         self._speak = speak
         self.runner: Runner[S, E]
@@ -115,32 +115,32 @@ class ActiveSession(Generic[S, E]):
         return self._driving is not None and not self._driving.done()
 
     @property
-    def under_way(self) -> bool:
+    def is_under_way(self) -> bool:
         return self.driving or self.held or self.driven_elsewhere
 
     @property
-    def quiet(self) -> bool:
-        """Nothing is under way, and everything that happened has been told."""
-        return not self.under_way and not self.outbox and self.feed.newest == self.seq
+    def is_quiet(self) -> bool:
+        """Whether nothing is under way and all frames are written."""
+        return not self.is_under_way and not self.outbox and self.buffer.newest == self.seq
 
     @property
-    def forgotten(self) -> bool:
-        return self.quiet and self.listeners == 0 and not self._watchers
+    def is_forgotten(self) -> bool:
+        return self.is_quiet and self.listeners == 0 and not self._watchers
 
     @property
     def log_seq(self) -> int:
-        """The number of the newest event that is known here."""
+        """The number of the newest event that this process knows."""
         return self._log.seq if isinstance(self._log, StoredLog) else 0
 
     def hold(self, held: bool) -> None:
-        """A job of this process has it, or no longer has."""
+        """Sets whether a job in this process has it."""
         self.held = held
-        self.leased = self.leased and held
+        self.has_lease = self.has_lease and held
         if isinstance(self._log, StoredLog):
             self._log.driving = held
 
     async def resume(self) -> None:
-        # By a weak reference: what refers to itself stays in memory for long, and there are many sessions.
+        # A weak reference: reference cycles stay in memory for long, and there are many sessions.
         listener = weakref.proxy(self)
         participants = Participants(self._speak, listener, away=_wait_for_the_store)
         name = self.session.id if self.session else ""
@@ -148,19 +148,19 @@ class ActiveSession(Generic[S, E]):
         self._before = self.state
 
     async def take_over(self, store: Store, start: Payload) -> None:
-        """Makes this process the one that drives: what is in the log and was not told is told now."""
+        """Makes this process the driver: writes the frames that are missing for what is in the log."""
         assert self.session is not None
         self.here, self.lost, self.driven_elsewhere, self._stopped = True, False, False, False
         await self.runner.catch_up()
         told = await store.frames(self.session.id)
-        self.feed.skip_to(await store.last_frame(self.session.id))
-        self.seq = self.feed.newest
+        self.buffer.skip_to(await store.last_frame(self.session.id))
+        self.seq = self.buffer.newest
         self._before = self.state
         self.outbox = self._missing(told, start)
         self.wake()
 
-    def is_untold(self, told: Iterable[Frame]) -> bool:
-        """Whether something is in the log that has not been told."""
+    def has_missing_frames(self, told: Iterable[Frame]) -> bool:
+        """Whether the log has events that these frames do not show."""
         return bool(self._missing(told, {}))
 
     def _missing(self, told: Iterable[Frame], start: Payload) -> Outbox[S, E]:
@@ -180,10 +180,10 @@ class ActiveSession(Generic[S, E]):
         self.wake()
 
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
-        """A retry shows only as a little more thinking."""
+        """Listeners see a retry only as a longer silence."""
 
     def happened(self, event: Event) -> None:
-        self.let_watchers_look()
+        self.notify_watchers()
         before, self._before = self._before, self.state
         if self.here:
             tell = self.outbox.happened_elsewhere if self.runner.catching_up else self.outbox.happened
@@ -193,35 +193,36 @@ class ActiveSession(Generic[S, E]):
     # -- driving -----------------------------------------------------------------------------
 
     async def go_on(self) -> None:
-        """Has it driven, if there is anything to do. Asked for also where somebody drives it: they may be
-        about to stop, because nobody listened."""
-        if self.untold or self.runner.pending():
+        """Has it driven if there is anything to do. Asks even while it is being driven: its driver may be
+        about to stop because nobody listened."""
+        if self.has_unsent or self.runner.pending():
             await self.want()
 
     async def want(self) -> None:
-        """Has it driven, whether or not there is anything to do."""
+        """Has it driven, even if nothing is pending."""
         await self._host.want(self)
 
     def drive(self) -> None:
-        """Goes on with whatever is pending, in this process."""
+        """Runs whatever is pending, in this process."""
         if not self.driving and self.runner.pending():
-            self.noted_quiet = False
+            self.announced_quiet = False
             self._driving = asyncio.create_task(self._drive())
             self._driving.add_done_callback(self._drive_again)
-            self._rest_if_nobody_listens()
+            self._pause_if_nobody_listens()
 
     def _drive_again(self, driving: asyncio.Task[None]) -> None:
-        """Somebody came to listen while it was being stopped because nobody did."""
+        """Restarts it if a listener came while it was being paused for having none."""
         if self._driving is driving:
-            # One that was cancelled keeps all that it was doing, which is much more than the session is.
+            # A cancelled task keeps everything that it was doing in memory, which is far more than the
+            # session.
             self._driving = None
         if driving.cancelled() and self.listeners and not self._stopped and not self.held:
             self.drive()
-        self.let_watchers_look()
+        self.notify_watchers()
 
     async def _drive(self) -> None:
         try:
-            # Asked again at the end: what came in while the runner was putting its things away.
+            # Asked again at the end, for events that came in while the runner was stopping.
             while self.runner.pending():
                 await self.runner.run()
         except SessionMoved as moved:
@@ -232,44 +233,44 @@ class ActiveSession(Generic[S, E]):
         except MootError as error:
             self.outbox.tell("error", message=str(error))
         finally:
-            self.let_watchers_look()
+            self.notify_watchers()
             self.wake()
 
     async def driven(self) -> None:
-        """Returns when nothing is under way here any more and all has been written."""
+        """Returns when nothing is under way here and all frames are written."""
         if self._driving is not None:
             await asyncio.gather(self._driving, return_exceptions=True)
-        await self.feed.until(lambda: self.lost or self._all_written)
+        await self.buffer.until(lambda: self.lost or self._all_written)
 
     @property
     def _all_written(self) -> bool:
-        return not self.outbox and self.feed.newest == self.seq
+        return not self.outbox and self.buffer.newest == self.seq
 
-    def let_watchers_look(self) -> None:
+    def notify_watchers(self) -> None:
         watchers, self._watchers = self._watchers, []
         for watcher in watchers:
             if not watcher.done():
                 watcher.set_result(None)
 
-    async def rest(self) -> None:
-        """Stops; what was complete is kept."""
+    async def pause(self) -> None:
+        """Stops driving; everything complete is kept."""
         self._stopped = True
-        await asyncio.gather(*self._farewells, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
 
-    async def let_go(self) -> None:
-        """Another process drives it: what was not written is void."""
+    async def abandon(self) -> None:
+        """Stops because another process drives it: unwritten frames are void."""
         self.lost = True
-        await self.rest()
+        await self.pause()
         self._void()
-        self.feed.look_again()
+        self.buffer.look_again()
 
     def _void(self) -> None:
         self.lost = True
         self.outbox = self.format.outbox()
-        self.seq = self.feed.newest
+        self.seq = self.buffer.newest
 
     # -- who listens -------------------------------------------------------------------------
 
@@ -279,70 +280,71 @@ class ActiveSession(Generic[S, E]):
         and spends nothing: one that rests is driven on only for somebody who has said so. One that was
         stopped has nothing to be driven for, whoever says what, until the flow has it go on."""
         self.listeners += 1
-        self.stay()
+        self.keep_running()
         try:
             if self.listeners == 1:
                 await self._host.listeners_changed(self)
-            if not self._goes_on and (go_on or self.under_way or not self.runner.pending()):
+            if not self._goes_on and (go_on or self.is_under_way or not self.runner.pending()):
                 await self.go_on()
             yield
         finally:
             self.listeners -= 1
             if self.listeners == 0:
-                self._rest_if_nobody_listens()
-                self._say_farewell(self._host.listeners_changed(self))
+                self._pause_if_nobody_listens()
+                self._run_in_background(self._host.listeners_changed(self))
 
     @property
     def _goes_on(self) -> bool:
-        """Driven here, and not about to stop: to listen is enough. Asked for all the same, it would be driven
-        once more after the last listener has left."""
+        """Whether it is driven here and not about to stop. Then there is nothing to ask for: if somebody did,
+        it would be driven once more after the last listener had left."""
         return self._driving is not None and not self._driving.done() and not self._driving.cancelling()
 
-    def stay(self) -> None:
-        """Somebody listens again."""
-        if self._resting is not None:
-            self._resting.cancel()
-            self._resting = None
+    def keep_running(self) -> None:
+        """Cancels the pause: somebody listens again."""
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+            self._pause_timer = None
 
-    def heard(self, elsewhere: bool) -> None:
-        self.heard_elsewhere = elsewhere
+    def set_listeners_elsewhere(self, elsewhere: bool) -> None:
+        self.has_listeners_elsewhere = elsewhere
         if elsewhere:
-            self.stay()
+            self.keep_running()
         else:
-            self._rest_if_nobody_listens()
+            self._pause_if_nobody_listens()
 
-    def _rest_if_nobody_listens(self) -> None:
-        if self.listeners == 0 and not self.heard_elsewhere and self._resting is None and self.driving:
+    def _pause_if_nobody_listens(self) -> None:
+        is_heard = self.listeners or self.has_listeners_elsewhere
+        if not is_heard and self._pause_timer is None and self.driving:
             loop = asyncio.get_running_loop()
-            self._resting = loop.call_later(self._host.grace, self._rest_unless_listened_to)
+            self._pause_timer = loop.call_later(self._host.grace, self._pause_unless_listened_to)
 
-    def _rest_unless_listened_to(self) -> None:
-        self._resting = None
-        if self.listeners == 0 and not self.heard_elsewhere and self._driving is not None:
+    def _pause_unless_listened_to(self) -> None:
+        self._pause_timer = None
+        if self.listeners == 0 and not self.has_listeners_elsewhere and self._driving is not None:
             self._driving.cancel()
 
-    def _say_farewell(self, farewell: Awaitable[None]) -> None:
-        """In a task of its own: whoever left takes the task that served them along."""
+    def _run_in_background(self, farewell: Awaitable[None]) -> None:
+        """In a task of its own, because the request's task ends when its client leaves."""
         task = asyncio.ensure_future(farewell)
-        self._farewells.add(task)
-        task.add_done_callback(self._said_farewell)
+        self._background.add(task)
+        task.add_done_callback(self._forget_task)
 
-    def _said_farewell(self, task: asyncio.Future[None]) -> None:
-        self._farewells.discard(task)
+    def _forget_task(self, task: asyncio.Future[None]) -> None:
+        self._background.discard(task)
         if not task.cancelled():
-            # An event that is not possible any more, or a database that is away: nobody is there to be told.
+            # The event is no longer possible, or the database is away: nobody is left to hear of it.
             task.exception()
 
     # -- what a person does ------------------------------------------------------------------
 
     async def until(self, done: Callable[[S], bool]) -> S:
-        """The state once this is so, or once nothing is under way."""
-        while not done(self.state) and self.under_way:
+        """Waits until `done`, or until nothing is under way, and returns the state."""
+        while not done(self.state) and self.is_under_way:
             changed = asyncio.get_running_loop().create_future()
             self._watchers.append(changed)
             await changed
         return self.state
 
     def put_later(self, event: E) -> None:
-        """For somebody who has left: where it is not possible any more, nobody is there to be told."""
-        self._say_farewell(self.runner.put(event))
+        """Puts an event on behalf of somebody who has left; if it is no longer possible, nothing happens."""
+        self._run_in_background(self.runner.put(event))

@@ -39,7 +39,7 @@ class Outbox(Generic[S, E]):
     def tell(self, type_: str, **fields: Any) -> None:
         self._waiting.append({"type": type_, **fields})
 
-    def tell_word(self, key: Hashable, type_: str, token: str, **fields: Any) -> None:
+    def add_word(self, key: Hashable, type_: str, token: str, **fields: Any) -> None:
         """Joined to the word before it under the same key, until `close` or until it is taken."""
         if (joined := self._open.get(key)) is not None:
             joined["token"] += token

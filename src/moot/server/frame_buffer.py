@@ -63,11 +63,11 @@ class FrameBuffer:
         self._newest_then = self.newest
 
     async def after(
-        self, seq: int, store: Store, session: str, quiet: Callable[[], bool]
+        self, seq: int, store: Store, session: str, is_quiet: Callable[[], bool]
     ) -> AsyncIterator[Sequence[Frame]]:
         """Those with higher numbers, in batches, until nothing more is to come."""
         while True:
-            await self.until(lambda: self.newest > seq or quiet())  # noqa: B023
+            await self.until(lambda: self.newest > seq or is_quiet())  # noqa: B023
             if self.newest <= seq:
                 return
             newest, batch = self.newest, self._kept_after(seq)

@@ -1,12 +1,11 @@
-"""All sessions that this process has to do with, and the one writer of their frames.
+"""The sessions in this process's memory, and the one writer of their frames.
 
-A session that somebody has asked for and somebody listens to is driven: its runner runs, and what happens is
-written down frame by frame before anybody is told, so that every listener, now or after a restart, can be
-told exactly the rest. Without a listener a session rests after a while; what was complete is kept, what was
-half said is asked for again once somebody has it go on: to listen alone begins nothing.
+A session is driven once somebody has asked for it, while somebody listens: its runner runs, and everything
+that happens is written as frames before anybody sees it, so that every listener, now or after a restart, can
+get exactly the rest. Without listeners a session is paused after a while: what was complete is kept, what was
+half said is asked for again when somebody goes on with it. Listening alone starts nothing.
 
-Of all processes that use the same database, one drives a session: see `cluster`.
-"""
+Of all processes on the same database, one drives a session: see `cluster`."""
 
 from __future__ import annotations
 
@@ -30,27 +29,27 @@ from moot.server.sharing import Sharing
 from moot.store.sessions import Frame, Key, Session, Store
 
 FRAME_SECONDS = 0.008, 0.05
-"""How long words are gathered before they are written and told. Most have been gathered already where they
-were read (see `gateway.pace`); but the longer writing takes, the longer they are: more words a write, still
-live to the eye."""
+"""How long words are collected before they are written and published, at least and at most. Most have been
+collected already where they were read (see `llm.read_scheduler`); the longer a write takes, the more words
+the next one holds, and it still looks live."""
 
 KEEP_SECONDS = 60.0
-"""How long a session that nobody listens to stays in memory."""
+"""How long a session without listeners stays in memory."""
 
 DROP_SECONDS = 1.0
-"""How long the frames of a session in which nothing goes on stay in memory."""
+"""How long the frames of an inactive session stay in memory."""
 
 MOST_ASKED = 5
-"""How often a model is asked for one reply without any outcome being kept. More is a loop: it is ended, and
-the person may try again."""
+"""How often a model is asked for the same reply without an outcome being kept. More than that is a loop: the
+reply counts as failed, and the person may try again."""
 
 _MOST_REMEMBERED = 10_000
 
 Work = Literal["all", "none", "own"]
-"""Which sessions this process drives, where several could: any, none, or those that it has opened."""
+"""Which sessions this process drives if several could: any, none, or only those that it opened."""
 
 SpeakFor = Callable[[str, str], tuple[Speak, bool]]
-"""Makes a session's performer from its format's name and its model's, and says whether that is tiny."""
+"""Given the names of a format and a model: what asks the model, and whether it is tiny."""
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -61,7 +60,7 @@ _Due = tuple[AnySession, list[Frame]]
 
 
 def _gathering(writing: float) -> float:
-    """For how many seconds words are gathered, after a write that took so long."""
+    """For how many seconds to collect words after a write that took so long."""
     least, most = FRAME_SECONDS
     return min(max(least, writing), most)
 
@@ -79,7 +78,7 @@ class Hub:
         self.store = store
         self.settings = settings or ServerSettings()
         self.grace = self.settings.grace_seconds
-        self.lives: dict[str, AnySession] = {}
+        self.active_sessions: dict[str, AnySession] = {}
         self._formats = {one.flow.name: one for one in formats}
         self._speak_for = speak_for
         self._detached: set[AnySession] = set()
@@ -100,14 +99,14 @@ class Hub:
 
     @property
     def running(self) -> bool:
-        """Whether what happens is written down and told, and leases are renewed."""
+        """Whether frames are being written and leases renewed."""
         return bool(self._tasks) and not self._tasks[0].done() and self._cluster.running
 
     async def close(self) -> None:
         self._closing = True
         await self._cluster.stop_working()
-        for live in [*self.lives.values(), *self._detached]:
-            await live.rest()
+        for live in [*self.active_sessions.values(), *self._detached]:
+            await live.pause()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -124,7 +123,8 @@ class Hub:
         owner: str = "",
         key: Key | None = None,
     ) -> ActiveSession[S, E]:
-        """A new, stored session; with a key that came before, the one that it came with."""
+        """Stores a new session; with an idempotency key that was used before, returns the session of that
+        time."""
         flow = format_.flow
         state = flow.fold(opening)
         await self.admit(client)
@@ -134,18 +134,18 @@ class Hub:
         return await self.live(session, client, new=key is None)
 
     async def live(self, session: Session, client: str = "", *, new: bool = False) -> AnySession:
-        """A stored session, as its log has it."""
+        """Opens a stored session and folds its log."""
         lock = self._opening.setdefault(session.id, asyncio.Lock())
         try:
             async with lock:
-                live = self.lives.get(session.id)
+                live = self.active_sessions.get(session.id)
                 if live is None:
                     live = await self._opened(session, new=new)
                 else:
                     await self._cluster.look_again(live)
         finally:
             self._opening.pop(session.id, None)
-        if client and not live.under_way:
+        if client and not live.is_under_way:
             live.client = client
         return live
 
@@ -155,11 +155,11 @@ class Hub:
         live = ActiveSession(self, format_, log, self._speaking(format_, session.id), session)
         await live.resume()
         await self._cluster.watch(live, new=new)
-        self.lives[session.id] = live
+        self.active_sessions[session.id] = live
         return live
 
     async def detached(self, format_: Format[S, E], events: list[E], client: str = "") -> ActiveSession[S, E]:
-        """A conversation that is not stored: the same flow, a log in memory."""
+        """Opens a conversation that is not stored: the same flow with a log in memory."""
         await self.admit(client)
         account = f"unstored-{secrets.token_hex(6)}"
         live = ActiveSession(self, format_, MemoryLog(events), self._speaking(format_, account), None)
@@ -169,15 +169,15 @@ class Hub:
         return live
 
     def _speaking(self, format_: Format[Any, Any], session_id: str) -> Speak:
-        """A performer on a session's account, made when it is first needed: many who look at a session never
-        drive it."""
+        """What asks models on a session's account. Made on first use: most processes that open a session
+        never drive it."""
         made: list[Speak] = []
 
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
                 model = format_.model(state)
                 made.append(on_account(session_id, self._speak_for(format_.flow.name, model)[0]))
-            if (live := self.lives.get(session_id)) is not None:
+            if (live := self.active_sessions.get(session_id)) is not None:
                 await self._cluster.check_lease(live)
             if (loop := self._count(session_id, effect)) is not None:
                 return loop
@@ -188,7 +188,7 @@ class Hub:
         return speak
 
     def _count(self, session_id: str, effect: ModelEffect) -> Outcome | None:
-        """Counts how often a reply was asked for; a failure where that is too often."""
+        """Counts how often a reply was asked for; returns a failure when that is too often."""
         key = session_id, effect
         asked = self._asked.pop(key, 0) + 1
         if asked > MOST_ASKED:
@@ -207,35 +207,35 @@ class Hub:
         return format_.start(live.session.id, live.state, tiny)
 
     async def admit(self, client: str, live: AnySession | None = None) -> None:
-        """Raises LimitReached where one more session would be one too many. One that is under way already
-        is not one more."""
-        if live is not None and (live.under_way or not live.runner.pending()):
+        """Raises LimitReached if one more session would exceed a limit. One that is already under way does
+        not count as one more."""
+        if live is not None and (live.is_under_way or not live.runner.pending()):
             return
-        everybody, own = await self._cluster.sharing.under_way(client)
+        everybody, own = await self._cluster.sharing.is_under_way(client)
         detached = [one for one in self._detached if one.driving]
         own += sum(one.client == client for one in detached)
         admit(self._limits, everybody + len(detached), own)
 
     async def driven(self, sessions: Sequence[str]) -> set[str]:
-        """Those of them that somebody drives."""
+        """Those of them that some process is driving."""
         return await self._cluster.sharing.driven(sessions)
 
     def found(self, session_id: str) -> AnySession | None:
-        """A session that is in memory already."""
-        return self.lives.get(session_id)
+        """The session, if it is in memory."""
+        return self.active_sessions.get(session_id)
 
     async def forget(self, session_id: str) -> None:
-        live = self.lives.pop(session_id, None)
+        live = self.active_sessions.pop(session_id, None)
         if live is not None:
             live.driven_elsewhere = False
-            await live.let_go()
+            await live.abandon()
 
     async def stream(self, live: AnySession, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
-        """All frames of a session above `after`, then those to come, until nothing is under way. Without
-        `go_on`, one that rests is left resting."""
+        """All frames of a session after the given one, then new ones as they come, until nothing is under
+        way. Without `go_on`, a paused session stays paused."""
         id_ = live.session.id if live.session is not None else ""
         async with live.listening(go_on=go_on):
-            async for batch in live.feed.after(after, self.store, id_, lambda: live.quiet):
+            async for batch in live.buffer.after(after, self.store, id_, lambda: live.is_quiet):
                 yield batch
                 del batch  # It would be kept until the next one comes, which may be long.
 
@@ -254,13 +254,13 @@ class Hub:
     # -- writing -----------------------------------------------------------------------------
 
     def wake(self, live: AnySession) -> None:
-        """It has something to tell."""
+        """It has frames to write."""
         self._dirty[live] = None
         self._something.set()
 
     async def _write(self) -> None:
-        """One transaction for what all sessions tell; after a silence, at once. Then words are gathered for a
-        while, so that writing takes no more than about half of the process's time."""
+        """Writes the frames of all sessions in one transaction: at once after a silence, then at intervals,
+        so that writing takes no more than about half of the process's time."""
         loop = asyncio.get_running_loop()
         next_flush = loop.time()
         while True:
@@ -282,82 +282,88 @@ class Hub:
             if frames and live.session is not None:
                 due.append((live, frames))
             else:
-                live.feed.tell(frames)
-        heard = {live for live, _ in due if live.heard_elsewhere}
+                live.buffer.tell(frames)
+        notified = {live for live, _ in due if live.has_listeners_elsewhere}
         written = await self._written(due)
         for live, frames in written:
-            live.feed.tell(frames)
-        # Somebody came to listen while it was being written.
-        late = [frames[0].session for live, frames in written if live.heard_elsewhere and live not in heard]
+            live.buffer.tell(frames)
+        # Somebody began to listen while it was being written.
+        late = [
+            frames[0].session
+            for live, frames in written
+            if live.has_listeners_elsewhere and live not in notified
+        ]
         if late:
-            await self._cluster.tell_of_frames(late)
+            await self._cluster.notify_frames(late)
         for live in dirty:
             self.settled(live)
 
     def settled(self, live: AnySession) -> None:
-        """If nothing goes on in a session any more, its listeners are told, and it need not stay."""
-        if live.quiet and not live.noted_quiet:
-            live.noted_quiet = True
+        """If nothing is under way in a session any more, lets its listeners know, and drops it from memory
+        later."""
+        if live.is_quiet and not live.announced_quiet:
+            live.announced_quiet = True
             loop = asyncio.get_running_loop()
-            live.feed.look_again()
-            loop.call_later(DROP_SECONDS, lambda: live.feed.drop() if live.quiet else None)
+            live.buffer.look_again()
+            loop.call_later(DROP_SECONDS, lambda: live.buffer.drop() if live.is_quiet else None)
             if live.session is not None:
                 loop.call_later(KEEP_SECONDS, self._drop, live)
 
     async def _written(self, due: list[_Due]) -> list[_Due]:
-        """What could be written. A database that is away is waited for: nothing is told unwritten."""
+        """Writes frames and returns those that were written. Waits for a database that is away: no frame is
+        published before it is written."""
         if not due:
             return []
         while True:
             try:
                 await self.store.append_frames(
                     [frame for _, frames in due for frame in frames],
-                    {frames[0].session for live, frames in due if live.heard_elsewhere},
+                    {frames[0].session for live, frames in due if live.has_listeners_elsewhere},
                 )
             except SessionMoved:
                 if len(due) > 1:
                     return [one for each in due for one in await self._written([each])]
                 if await self._is_there(due[0][1]):
                     return due
-                await self._let_go(due[0][0])
+                await self._abandon(due[0][0])
                 return []
             except MootError:
                 if self._closing:
                     for live, _ in due:
-                        await live.let_go()
+                        await live.abandon()
                     return []
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 return due
 
     async def _is_there(self, frames: list[Frame]) -> bool:
-        """A database that goes away in the moment of writing may have written all the same: these frames, and
-        none after them. Others that begin alike are another process's."""
+        """Whether these frames were written after all, and none after them, by a database that went away
+        during the write. If others stand in their place, they are another process's."""
         while frames:
             try:
                 return await self.store.frames(frames[0].session, frames[0].seq - 1) == frames
             except StoreFailed:
-                # Not to know is no reason to throw away what was said.
+                # Not knowing is no reason to throw words away.
                 if self._closing:
                     break
                 await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def _let_go(self, live: AnySession) -> None:
+    async def _abandon(self, live: AnySession) -> None:
         """Another process drives this session now."""
         assert live.session is not None
-        await live.let_go()
+        await live.abandon()
         await self._cluster.lost(live)
 
     def _drop(self, live: AnySession) -> None:
         assert live.session is not None
-        if live.forgotten and self.lives.get(live.session.id) is live:
-            del self.lives[live.session.id]
+        if live.is_forgotten and self.active_sessions.get(live.session.id) is live:
+            del self.active_sessions[live.session.id]
 
     # -- tidying up --------------------------------------------------------------------------
 
     async def tidy_up(self) -> None:
-        """Clears away what nobody can still need."""
+        """Deletes what nobody can need any more."""
         before = datetime.now(UTC) - timedelta(hours=self.settings.keep_frames_hours)
         while await self.store.clear_frames(before):
             pass

@@ -156,7 +156,7 @@ class LeasedSession(Generic[S, E]):
         while self._id in await self._sharing.driven([self._id]):
             if time.monotonic() - listened_at > RENEW_SECONDS:
                 listened_at = time.monotonic()
-                await self._sharing.listens([self._id])
+                await self._sharing.add_listeners([self._id])
             await self.runner.catch_up()
             await asyncio.sleep(LOOK_SECONDS)
         # Raises where it has been deleted.
@@ -218,7 +218,7 @@ class LeasedSession(Generic[S, E]):
         await self._flush()
         outbox, self._outbox = self._outbox, None
         done = not self._has_questions_for_models() and not outbox
-        if not (done and await self._sharing.driven_to_its_end(self._id, self._wanted)):
+        if not (done and await self._sharing.finish(self._id, self._wanted)):
             await self._sharing.release(self._id)
         self._is_leased = self._log.driving = False
         await self._sharing.leave()

@@ -56,7 +56,7 @@ class Pulse:
 
     newest_event: int
     """0 where it is gone."""
-    heard_elsewhere: bool
+    has_listeners_elsewhere: bool
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class Sharing:
         await self._store.sql("DELETE FROM listeners WHERE server = :server", server=self.server)
         await self._store.sql("DELETE FROM servers WHERE server = :server", server=self.server)
 
-    async def tell_of_frames(self, sessions: Iterable[str]) -> None:
+    async def notify_frames(self, sessions: Iterable[str]) -> None:
         """There is something to see that those who listen elsewhere may not have been told of."""
         await self._tell("frames", sessions)
 
@@ -206,7 +206,7 @@ class Sharing:
         )
         return int(rows[0].wanted) if rows else None
 
-    async def driven_to_its_end(self, session: str, wanted: int) -> bool:
+    async def finish(self, session: str, wanted: int) -> bool:
         """False where it was asked for again meanwhile, or another drives it."""
         rows = await self._store.sql(
             "DELETE FROM driving WHERE session = :session AND wanted = :wanted AND driver = :server"
@@ -238,7 +238,7 @@ class Sharing:
         )
         return {row.session for row in rows}
 
-    async def under_way(self, client: str) -> tuple[int, int]:
+    async def is_under_way(self, client: str) -> tuple[int, int]:
         """How many sessions are driven for anybody, and for this client."""
         [row] = await self._store.sql(
             "SELECT count(*) AS everybody, coalesce(sum(CASE WHEN d.client = :client THEN 1 ELSE 0 END), 0)"
@@ -270,7 +270,7 @@ class Sharing:
 
     # -- who listens -------------------------------------------------------------------------
 
-    async def listens(self, sessions: Sequence[str], *, tell: bool = True) -> None:
+    async def add_listeners(self, sessions: Sequence[str], *, tell: bool = True) -> None:
         """Somebody listens here: whoever drives these sessions is to tell of them until the lease expires."""
         await self._store.sql(
             "INSERT INTO listeners (session, server, until)"
@@ -295,7 +295,7 @@ class Sharing:
         )
         return {row.session: Pulse(int(row.newest), bool(row.heard)) for row in rows}
 
-    async def listens_no_more(self, session: str) -> None:
+    async def remove_listener(self, session: str) -> None:
         await self._store.sql(
             "DELETE FROM listeners WHERE server = :server AND session = :session",
             server=self.server,
@@ -303,12 +303,12 @@ class Sharing:
         )
         await self._tell("listeners", [session])
 
-    async def heard_elsewhere(self, sessions: Sequence[str]) -> set[str]:
-        return {id_ for id_, pulse in (await self.pulses(sessions)).items() if pulse.heard_elsewhere}
+    async def listened_to_elsewhere(self, sessions: Sequence[str]) -> set[str]:
+        return {id_ for id_, pulse in (await self.pulses(sessions)).items() if pulse.has_listeners_elsewhere}
 
     # -- tidying up --------------------------------------------------------------------------
 
-    async def clear_away_the_dead(self) -> None:
+    async def delete_expired(self) -> None:
         """What processes that are no more have left behind."""
         for table in ("listeners", "servers"):
             await self._store.sql(f"DELETE FROM {table} WHERE until < {self._clock} - 60")
