@@ -104,7 +104,9 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs" / "reference").glob("*-requirements.md")), ids=lambda page: page.name
+    "page",
+    [*sorted((ROOT / "docs" / "reference").glob("*-requirements.md")), ROOT / "SECURITY.md"],
+    ids=lambda page: page.name,
 )
 def test_every_test_that_a_requirement_names_exists(page: Path) -> None:
     named = re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text(encoding="utf-8"))
