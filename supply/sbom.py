@@ -6,16 +6,15 @@ from __future__ import annotations
 import json
 import sys
 import uuid
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from moot import __version__
 from moot.llm.embedded.weights import BUILTIN_SHA256
 from supply.locks import Part, page_parts, python_parts
 
 
 def bill() -> dict[str, Any]:
-    version = metadata.version("moot")
     components = [_component(part) for part in (*python_parts(), *page_parts())]
     components.append(
         {
@@ -35,10 +34,10 @@ def bill() -> dict[str, Any]:
         "metadata": {
             "component": {
                 "type": "application",
-                "bom-ref": f"pkg:pypi/moot@{version}",
+                "bom-ref": f"pkg:pypi/moot@{__version__}",
                 "name": "moot",
-                "version": version,
-                "purl": f"pkg:pypi/moot@{version}",
+                "version": __version__,
+                "purl": f"pkg:pypi/moot@{__version__}",
                 "licenses": [{"license": {"id": "MIT"}}],
             }
         },

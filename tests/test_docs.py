@@ -13,6 +13,8 @@ import pytest
 from docs import generate
 from docs.typescript import wire_types
 
+from moot import __version__
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]
 
@@ -95,6 +97,12 @@ def test_every_command_is_in_the_reference() -> None:
     described = {words[0] for words in generate.COMMANDS if words}
     listed = re.findall(r"^  ([a-z-]+)  ", generate._help(()).partition("Commands:")[2], re.MULTILINE)
     assert described == set(listed)
+
+
+def test_the_newest_changes_are_this_version_s_or_not_released_yet() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] in (__version__, "Unreleased")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

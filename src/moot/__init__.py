@@ -1,3 +1,3 @@
 """moot: argue it before you build it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
