@@ -107,7 +107,7 @@ screenshots: install page browser  ## Take the pictures in the documentation.
 
 lock: install    ## Pin the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
-	  --extra weights --extra telemetry --group dev --output-file requirements.lock pyproject.toml
+	  --extra all --extra weights --group dev --output-file requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
 	  --group bench --output-file requirements-bench.lock
 

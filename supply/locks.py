@@ -81,30 +81,30 @@ def _integrity(told: str) -> Iterator[tuple[str, str]]:
 
 
 def _scopes() -> dict[str, Scope]:
-    scopes: dict[str, Scope] = dict.fromkeys(_closure(""), "required")
-    for extra in ("weights", "telemetry"):
-        for name in _closure(extra):
+    scopes: dict[str, Scope] = dict.fromkeys(closure(), "required")
+    for extra in metadata.metadata("moot").get_all("Provides-Extra") or ():
+        for name in closure(extra):
             scopes.setdefault(name, "optional")
     return scopes
 
 
-def _closure(extra: str) -> set[str]:
-    """All that moot asks for, on any platform: what is for another one is in the lock, too."""
-    seen: set[str] = set()
-    todo = [("moot", extra)]
+def closure(extra: str = "") -> set[str]:
+    """All that moot asks for, alone or with an extra, on any platform: what is for another one is in the
+    lock, too."""
+    seen: set[tuple[str, str]] = set()
+    todo = [("moot", ""), ("moot", extra)]
     while todo:
         name, wanted = todo.pop()
+        if (name, wanted) in seen:
+            continue
+        seen.add((name, wanted))
         for requirement in _requirements(name):
-            marker = str(requirement.marker or "")
-            if "extra" in marker and not requirement.marker.evaluate({"extra": wanted}):  # type: ignore[union-attr]
-                continue
-            if name == "moot" and wanted and "extra" not in marker:
+            marker = requirement.marker
+            if marker and "extra" in str(marker) and not marker.evaluate({"extra": wanted}):
                 continue
             needed = canonicalize_name(requirement.name)
-            if needed not in seen:
-                seen.add(needed)
-                todo += [(needed, ""), *((needed, more) for more in requirement.extras)]
-    return seen
+            todo += [(needed, ""), *((needed, more) for more in requirement.extras)]
+    return {name for name, _ in seen} - {"moot"}
 
 
 def _requirements(name: str) -> list[Requirement]:

@@ -241,18 +241,20 @@ class Moot:
         import logging
 
         from moot import telemetry
+        from moot.extras import TELEMETRY
         from moot.telemetry import logs, otlp
 
         endpoint, env = self.config.user.telemetry.endpoint, self._env
         sinks: list[Callable[[], telemetry.Sink]] = [logs.LogSink] if logs.wanted() else []
         if otlp.asked_for(endpoint, env):
-            if otlp.available():
+            missing = f"telemetry is configured, but not installed: run `{TELEMETRY.install}`"
+            if TELEMETRY.is_installed:
                 sinks.append(lambda: otlp.sink(endpoint, env))
             elif endpoint:
-                raise ConfigInvalid(self.config.user_file, f"telemetry.endpoint: {otlp.MISSING}")
+                raise ConfigInvalid(self.config.user_file, f"telemetry.endpoint: {missing}")
             else:
                 # Variables may be meant for everything on a machine: moot works without.
-                logging.getLogger("moot").warning(otlp.MISSING)
+                logging.getLogger("moot").warning(missing)
         return telemetry.started(sinks)
 
     def system_prompt(self, persona: Persona) -> str:
@@ -317,8 +319,10 @@ class Moot:
         self, name: str, progress: Callable[[int, int], None], sha256: str | None = None
     ) -> Pulled:
         """`sha256` is a checksum that the caller knows from elsewhere."""
+        from moot.extras import EMBEDDED, require
         from moot.llm.embedded import weights
 
+        require(EMBEDDED)
         known = {entry.name: entry for entry in weights.CATALOGUE}
         if name not in known:
             raise NotFound("model", name, tuple(known))

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.agents.login import LOG_IN, is_logged_in
-from moot.errors import MootError
+from moot.errors import MootError, NotInstalled
+from moot.extras import EXTRAS
 from moot.processes import find_program
-from moot.text.small_model import BETTER_MODEL
+from moot.text.small_model import BETTER_MODEL, CONNECTED_MODEL
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -41,12 +42,15 @@ async def examine(moot: Moot) -> list[Finding]:
         await _sessions(moot),
         await _reviewer(moot, "codex", "npm install -g @openai/codex"),
         await _reviewer(moot, "claude", "npm install -g @anthropic-ai/claude-code"),
+        *_missing_extras(),
     ]
 
 
 async def _model(moot: Moot) -> Finding:
     try:
         used = await moot.model_in_use()
+    except NotInstalled as error:
+        return Finding("model", False, str(error), CONNECTED_MODEL)
     except MootError as error:
         return Finding("model", False, str(error), ANOTHER_MODEL)
     if used.weights is None:
@@ -122,6 +126,18 @@ def _new_database(file: Path) -> Finding:
         f"{folder} cannot be written",
         ELSEWHERE,
     )
+
+
+def _missing_extras() -> list[Finding]:
+    """Parts that were left out when moot was installed. One that is needed now is said to be by what needs
+    it."""
+    return [
+        Finding(
+            extra.name, True, f"not installed (only needed {extra.purpose})", f"To have it: {extra.install}"
+        )
+        for extra in EXTRAS
+        if not extra.is_installed
+    ]
 
 
 async def _reviewer(moot: Moot, command: str, install: str) -> Finding:

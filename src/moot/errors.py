@@ -20,6 +20,7 @@
     │   ├── ModelTooSmall          a model that is known to be too small to review
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
+    │   ├── NotInstalled           an optional part of moot (says how to install it)
     │   └── ConfigInvalid          moot.toml or a model name makes no sense
     ├── ModelMisbehaved        the model's move: asked again, then shown
     │   ├── DraftInvalid           a typed reply that did not validate (carries the raw text)
@@ -221,6 +222,15 @@ class ConfigInvalid(UserMistake):
         self.where = where
         self.problem = problem
         self.line = line
+
+
+class NotInstalled(UserMistake):
+    """`extra` is what stands in the brackets of `moot[…]`."""
+
+    def __init__(self, extra: str, title: str, install: str) -> None:
+        super().__init__(f"{title[:1].upper()}{title[1:]} is not installed: run `{install}`")
+        self.extra = extra
+        self.install = install
 
 
 # -- the model's move ----------------------------------------------------------------------------

@@ -412,7 +412,7 @@ def test_missing_packages_stop_a_server_only_where_it_was_told_to_use_them(
         try:
             said = process.stderr.readline()
             assert "telemetry is configured" in said
-            assert "install moot[telemetry]" in said
+            assert "pip install 'moot[telemetry]'" in said
             if how == "environment":
                 assert process.stderr.readline().startswith("moot is at http://")
             else:

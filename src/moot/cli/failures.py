@@ -15,9 +15,11 @@ from moot.errors import (
     NoBackup,
     NotApproved,
     NotFound,
+    NotInstalled,
     ProposalInvalid,
     UnsafePath,
 )
+from moot.text.small_model import CONNECTED_MODEL
 
 DONE, FAILED, USAGE, INTERRUPTED, STOPPED = 0, 1, 2, 130, 143
 
@@ -68,6 +70,8 @@ def next_step(error: MootError) -> str:
             return f"Possible now: {', '.join(allowed)}."
         case NoBackup(postgresql=True, target=target):
             return f'Run `pg_dump --format=custom --file={shlex.quote(target)} "$MOOT_DATABASE"`.'
+        case NotInstalled(extra="embedded"):
+            return CONNECTED_MODEL
         case AlreadyThere(kind="file"):
             return "Choose another name, or overwrite it with --force."
         case AlreadyThere(kind="person"):

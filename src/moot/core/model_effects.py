@@ -23,7 +23,7 @@ from moot.core.flow import (
     Spoken,
 )
 from moot.core.runner import Speak, Speech
-from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, ProviderFailed
+from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, NotInstalled, ProviderFailed
 from moot.llm.messages import Reply, Request
 from moot.llm.metering import charging
 from moot.llm.names import ModelName
@@ -35,7 +35,7 @@ from moot.text.shortening import shortened
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached, DefinitionInvalid)
+_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached, DefinitionInvalid, NotInstalled)
 
 
 class Prompt(Protocol):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from moot.config import Config
 from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
+from moot.extras import EMBEDDED, require
 from moot.llm import names, prices
 from moot.llm.metering import UNMETERED, Meter
 from moot.llm.model import Model, Patience
@@ -129,6 +130,7 @@ class Gateway:
     def _make(self, name: ModelName) -> Provider:
         env, stall = self._env, self._config.user.gateway.stall_seconds
         if name.is_local:
+            require(EMBEDDED)
             from moot.llm.embedded.engine import LocalProvider
 
             return LocalProvider(self.weights(name))

@@ -26,6 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from moot.errors import ConfigInvalid, StoreFailed
+from moot.extras import POSTGRES, require
 from moot.store import tables
 from moot.store.frames import NotWritten, prepare_sqlite
 from moot.store.migrations import check_version
@@ -213,6 +214,7 @@ def make_engine(url: str) -> AsyncEngine:
         if path := sqlite_file(url):
             DatabaseFile(path).prepare()
         if parsed.get_backend_name() == "postgresql":
+            require(POSTGRES)
             engine = create_async_engine(parsed, connect_args=CONNECTING)
             event.listen(engine.sync_engine, "checkout", _refuse_an_ended_one)
         elif parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":

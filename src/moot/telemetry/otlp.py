@@ -1,4 +1,5 @@
-"""Spans and metrics by OpenTelemetry, over OTLP or to the console. The only module that knows OpenTelemetry.
+"""Spans and metrics by OpenTelemetry, over OTLP or to the console. The only module that knows OpenTelemetry,
+which is installed where `moot.extras.TELEMETRY` is.
 
 The standard variables hold (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, …): most are
 read by the SDK itself. Names follow the semantic conventions for generative AI and HTTP where those have one.
@@ -6,7 +7,6 @@ read by the SDK itself. Names follow the semantic conventions for generative AI 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricReader
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span
-
-PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
-MISSING = "telemetry is configured, but its packages are missing: install moot[telemetry]"
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SIGNALS = ("TRACES", "METRICS")
@@ -34,13 +31,6 @@ def asked_for(endpoint: str, env: Mapping[str, str]) -> bool:
     if env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     return bool(endpoint) or any(_exporter(signal, endpoint, env) for signal in _SIGNALS)
-
-
-def available() -> bool:
-    try:
-        return all(importlib.util.find_spec(package) for package in PACKAGES)
-    except ModuleNotFoundError:
-        return False
 
 
 def _exporter(signal: str, endpoint: str, env: Mapping[str, str]) -> str:

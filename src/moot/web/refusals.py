@@ -15,6 +15,7 @@ from moot.errors import (
     LimitReached,
     MootError,
     NotFound,
+    NotInstalled,
     NotNow,
     ProviderFailed,
     SessionMoved,
@@ -30,6 +31,7 @@ _STATUS = {
     "KeyRefused": 503,
     "Unreachable": 503,
     "NoLocalModel": 503,
+    "NotInstalled": 503,
     "StoreFailed": 503,
     STOPPED: 409,
 }
@@ -80,7 +82,9 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
         status = 404
     elif isinstance(error, IllegalMove | KeyReused | NotNow | SessionMoved):
         status = 409
-    elif isinstance(error, UserMistake) and not isinstance(error, AnswersExhausted | LimitReached):
+    elif isinstance(error, UserMistake) and not isinstance(
+        error, AnswersExhausted | LimitReached | NotInstalled
+    ):
         status = 400
     else:
         status = _STATUS.get(type(error).__name__, 500)
