@@ -123,3 +123,32 @@ def test_every_test_that_a_requirement_names_exists(page: Path) -> None:
         assert name.startswith("test_"), name
         defined = ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8")))
         assert name in {each.name for each in defined if isinstance(each, ast.FunctionDef)}, f"{file}::{name}"
+
+
+ROWS = re.findall(
+    r"^\| (?!word |---)(.+?) \| (.+) \| (.+) \|$",
+    (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("word", "meaning", "where"), ROWS, ids=[word for word, _, _ in ROWS])
+def test_what_the_glossary_names_is_where_it_says(word: str, meaning: str, where: str) -> None:
+    paths = [ROOT / "src" / "moot" / path for path in re.findall(r"`([^`]+)`", where)]
+    assert paths, word
+    assert [path for path in paths if not path.exists()] == []
+    files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
+    defined = {
+        each.name
+        for file in files
+        if file.suffix == ".py"
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(each, ast.ClassDef)
+    }
+    assert set(re.findall(r"`([A-Z]\w*[a-z]\w*)`", meaning)) <= defined
+
+
+def test_the_glossary_has_each_word_once() -> None:
+    words = [word for word, _, _ in ROWS]
+    assert len(words) > 40
+    assert len(words) == len(set(words))
