@@ -5,6 +5,7 @@ PYTHON     ?= python3
 VENV       := .venv
 BIN        := $(VENV)/bin
 PAGE       := src/moot/web/static/index.html
+MODULES    := web/node_modules/.package-lock.json
 # Where moot serves: make run PORT=9000
 PORT       ?= 8642
 
@@ -36,10 +37,13 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 # Node comes with the environment, so none has to be installed.
 page: $(PAGE)      ## Build the page.
 
-$(PAGE): $(VENV)/.installed web/package-lock.json web/index.html $(wildcard web/*.ts) $(shell find web/src web/public -type f)
+$(PAGE): $(MODULES) web/index.html $(wildcard web/*.ts) $(shell find web/src web/public -type f)
 	@echo "Building the page …"
-	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
+	@touch $@
+
+$(MODULES): $(VENV)/.installed web/package-lock.json
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
 	@touch $@
 
 browser:           ## Find a Chromium for the tests, or install Debian's where that is possible.
@@ -74,9 +78,10 @@ test: install page browser clients  ## All tests.
 # Hundreds of processes are started: without compiled files each would compile moot anew.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-format: install  ## Put the code into shape.
+format: install $(MODULES)  ## Put the code into shape.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent format
 
 docs: install    ## Write the generated parts of the documentation.
 	$(BIN)/python -m docs.generate
