@@ -58,7 +58,8 @@ function describe(folder: string): Package {
     .filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
     .sort()
     .map((file) => readFileSync(join(folder, file), "utf8").trim());
-  if (texts.length === 0 || !license) throw new Error(`${name} ${version} comes without a licence: it cannot be bundled`);
+  if (texts.length === 0 || !license)
+    throw new Error(`${name} ${version} comes without a licence: it cannot be bundled`);
   return { name, version, license, texts };
 }
 

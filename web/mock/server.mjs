@@ -34,18 +34,49 @@ const tokensOf = (text) => text.match(/\s*\S+|\s+$/g) ?? [];
 
 function usage(text, ms) {
   const outputTokens = tokensOf(text).length;
-  return { model: MODEL, inputTokens: 912, outputTokens, costUsd: TINY ? null : 0.0027 + outputTokens * 0.000015, durationMs: ms };
+  return {
+    model: MODEL,
+    inputTokens: 912,
+    outputTokens,
+    costUsd: TINY ? null : 0.0027 + outputTokens * 0.000015,
+    durationMs: ms,
+  };
 }
 
 function create(decision, answers, made = new Date()) {
   const id = Math.random().toString(36).slice(2, 12);
   const session = {
-    id, title: decision, pinned: false, decision, answers, mode: "independent", model: MODEL, tiny: TINY, step: "advisors",
+    id,
+    title: decision,
+    pinned: false,
+    decision,
+    answers,
+    mode: "independent",
+    model: MODEL,
+    tiny: TINY,
+    step: "advisors",
     personas: PERSONAS.map(({ rubric: _, ...persona }) => persona),
-    responses: PERSONAS.map((persona) => ({ personaId: persona.id, personaName: persona.name, content: "", isComplete: false, error: null, challenges: [], usage: null })),
-    brief: null, briefStale: false, briefError: null, tickedConditions: [], usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0 },
-    createdAt: made.toISOString(), updatedAt: made.toISOString(),
-    events: [], listeners: new Set(), running: 0, failed: new Set(), briefFailed: false,
+    responses: PERSONAS.map((persona) => ({
+      personaId: persona.id,
+      personaName: persona.name,
+      content: "",
+      isComplete: false,
+      error: null,
+      challenges: [],
+      usage: null,
+    })),
+    brief: null,
+    briefStale: false,
+    briefError: null,
+    tickedConditions: [],
+    usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0 },
+    createdAt: made.toISOString(),
+    updatedAt: made.toISOString(),
+    events: [],
+    listeners: new Set(),
+    running: 0,
+    failed: new Set(),
+    briefFailed: false,
   };
   sessions.set(id, session);
   return session;
@@ -69,7 +100,8 @@ async function speak(session, response, position) {
   const began = Date.now();
   emit(session, { type: "persona_start", personaId: persona.id, personaName: persona.name, role: persona.role });
   await wait(DELAY * (0.6 + 0.25 * position));
-  const fails = session.decision.includes("[fail-all]") || (session.decision.includes("[fail]") && persona.id === "the-analyst");
+  const fails =
+    session.decision.includes("[fail-all]") || (session.decision.includes("[fail]") && persona.id === "the-analyst");
   const text = Array(REPEAT).fill(SPEECH[persona.id]).join("\n\n");
   const tokens = tokensOf(text);
   const step = STEP;
@@ -118,12 +150,18 @@ function finish(session, listener) {
 }
 
 function stream(response) {
-  response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
+  response.writeHead(200, {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+  });
 }
 
 function listen(session, response, after) {
   stream(response);
-  session.events.slice(after).forEach((event, at) => response.write(`id: ${after + at + 1}\ndata: ${JSON.stringify(event)}\n\n`));
+  session.events
+    .slice(after)
+    .forEach((event, at) => response.write(`id: ${after + at + 1}\ndata: ${JSON.stringify(event)}\n\n`));
   if (session.running === 0) {
     response.end(`id: ${session.events.length}\ndata: {"type":"idle"}\n\n`);
     return;
@@ -140,10 +178,22 @@ function whole(session) {
 
 function summary(session) {
   return {
-    id: session.id, title: session.title, pinned: session.pinned, decision: session.decision, step: session.step, personaCount: session.responses.length,
+    id: session.id,
+    title: session.title,
+    pinned: session.pinned,
+    decision: session.decision,
+    step: session.step,
+    personaCount: session.responses.length,
     completeCount: session.responses.filter((one) => one.isComplete).length,
     challengeCount: session.responses.reduce((sum, one) => sum + one.challenges.length, 0),
-    hasBrief: session.brief !== null, briefStale: session.briefStale, live: session.running > 0, model: session.model, workspace: "", owner: "", createdAt: session.createdAt, updatedAt: session.updatedAt,
+    hasBrief: session.brief !== null,
+    briefStale: session.briefStale,
+    live: session.running > 0,
+    model: session.model,
+    workspace: "",
+    owner: "",
+    createdAt: session.createdAt,
+    updatedAt: session.updatedAt,
   };
 }
 
@@ -197,20 +247,42 @@ async function handle(request, response) {
   if (!path.startsWith("/api/")) return page(path, response);
   if (is("GET", /^\/api\/board\/personas$/)) return json(response, 200, { personas: PERSONAS });
   if (is("GET", /^\/api\/model$/))
-    return json(response, 200, TINY
-      ? { model: "local", tiny: true, reason: "no key and no Ollama were found", advice: "For better words: set ANTHROPIC_API_KEY or OPENAI_API_KEY and start moot again, or run Ollama on this machine." }
-      : { model: MODEL, tiny: false, reason: "ANTHROPIC_API_KEY", advice: "" });
+    return json(
+      response,
+      200,
+      TINY
+        ? {
+            model: "local",
+            tiny: true,
+            reason: "no key and no Ollama were found",
+            advice:
+              "For better words: set ANTHROPIC_API_KEY or OPENAI_API_KEY and start moot again, or run Ollama on this machine.",
+          }
+        : { model: MODEL, tiny: false, reason: "ANTHROPIC_API_KEY", advice: "" },
+    );
   if (is("POST", /^\/api\/board\/questions$/)) {
     const { decision } = await bodyOf(request);
     await wait(decision.includes("[slow]") ? 5000 : DELAY * 2);
-    if (decision.includes("[no-questions]")) return json(response, 503, { error: "The model is overloaded. Wait a little and try again." }, { "Retry-After": "8" });
+    if (decision.includes("[no-questions]"))
+      return json(
+        response,
+        503,
+        { error: "The model is overloaded. Wait a little and try again." },
+        { "Retry-After": "8" },
+      );
     return json(response, 200, { questions: QUESTIONS });
   }
   if (is("POST", /^\/api\/board\/session$/)) {
     const { decision, answers = [] } = await bodyOf(request);
     if (!decision?.trim()) return json(response, 400, { error: "decision must not be empty." });
     const session = create(decision, answers);
-    emit(session, { type: "session_start", sessionId: session.id, personaCount: PERSONAS.length, model: MODEL, tiny: TINY });
+    emit(session, {
+      type: "session_start",
+      sessionId: session.id,
+      personaCount: PERSONAS.length,
+      model: MODEL,
+      tiny: TINY,
+    });
     session.running++; // until run() counts itself
     listen(session, response, 0);
     session.running--;
@@ -230,8 +302,13 @@ async function handle(request, response) {
   }
   if (is("GET", /^\/api\/board\/sessions$/)) {
     const words = (url.searchParams.get("search") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-    const found = [...sessions.values()].filter((one) => words.every((word) => `${one.title} ${one.decision}`.toLowerCase().includes(word)));
-    return json(response, 200, { sessions: found.map(summary).sort((a, b) => b.pinned - a.pinned || (a.updatedAt < b.updatedAt ? 1 : -1)), next: null });
+    const found = [...sessions.values()].filter((one) =>
+      words.every((word) => `${one.title} ${one.decision}`.toLowerCase().includes(word)),
+    );
+    return json(response, 200, {
+      sessions: found.map(summary).sort((a, b) => b.pinned - a.pinned || (a.updatedAt < b.updatedAt ? 1 : -1)),
+      next: null,
+    });
   }
   if (is("GET", /^\/api\/me$/)) return json(response, 200, { name: "", admin: true, signsIn: false });
   if ((match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/))) {
@@ -263,9 +340,13 @@ async function handle(request, response) {
       void run(session, [entry]);
       return json(response, 202, {});
     }
-    if (match[2] === "/events") return listen(session, response, Number(request.headers["last-event-id"] ?? url.searchParams.get("after") ?? 0));
+    if (match[2] === "/events")
+      return listen(session, response, Number(request.headers["last-event-id"] ?? url.searchParams.get("after") ?? 0));
     if (match[2] === "/export") {
-      response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8", "Content-Disposition": `attachment; filename="board.${url.searchParams.get("format")}"` });
+      response.writeHead(200, {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Disposition": `attachment; filename="board.${url.searchParams.get("format")}"`,
+      });
       return response.end(JSON.stringify(whole(session), null, 2));
     }
     return json(response, 200, { session: whole(session) });
@@ -273,13 +354,23 @@ async function handle(request, response) {
   json(response, 404, { error: "There is nothing at this address." });
 }
 
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
 
 function page(path, response) {
   let file = join(STATIC, normalize(path));
   if (!file.startsWith(STATIC) || !existsSync(file) || !statSync(file).isFile()) file = join(STATIC, "index.html");
   if (!existsSync(file)) return json(response, 404, { error: "The page is not built: npm run build." });
-  response.writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "application/octet-stream", "Content-Security-Policy": POLICY, "Cache-Control": "no-cache" });
+  response.writeHead(200, {
+    "Content-Type": TYPES[extname(file)] ?? "application/octet-stream",
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-cache",
+  });
   createReadStream(file).pipe(response);
 }
 
@@ -292,13 +383,21 @@ function seed() {
   for (const [decision, minutes, challenges] of past) {
     const session = create(decision, [], new Date(Date.now() - minutes * 60_000));
     for (const entry of session.responses) {
-      Object.assign(entry, { content: SPEECH[entry.personaId], isComplete: true, usage: usage(SPEECH[entry.personaId], 4000) });
+      Object.assign(entry, {
+        content: SPEECH[entry.personaId],
+        isComplete: true,
+        usage: usage(SPEECH[entry.personaId], 4000),
+      });
       session.usage.inputTokens += entry.usage.inputTokens;
       session.usage.outputTokens += entry.usage.outputTokens;
       if (entry.usage.costUsd !== null) session.usage.costUsd += entry.usage.costUsd;
     }
     for (let at = 0; at < challenges; at++)
-      session.responses[at % 2].challenges.push({ challengeText: "We re-priced last year month by month: two losses in twelve. Does that change your mind?", replyContent: REPLIES[at % REPLIES.length], isReplyComplete: true });
+      session.responses[at % 2].challenges.push({
+        challengeText: "We re-priced last year month by month: two losses in twelve. Does that change your mind?",
+        replyContent: REPLIES[at % REPLIES.length],
+        isReplyComplete: true,
+      });
     Object.assign(session, { brief: challenges ? BRIEF_AFTER : BRIEF, step: "review" });
   }
 }

@@ -13,14 +13,62 @@ const rubric = (a, b, c, d, e, f) => ({
 });
 
 export const PERSONAS = [
-  { id: "the-devil-s-advocate", name: "The Devil's Advocate", role: "The Case Against It", contributionType: "challenger", rubric: rubric(3, 9, 3, 9, 7, 3) },
-  { id: "the-strategist", name: "The Strategist", role: "Position and Sequence", contributionType: "integrator", rubric: rubric(6, 7, 8, 7, 4, 5) },
-  { id: "the-pragmatist", name: "The Pragmatist", role: "What Works on Monday", contributionType: "challenger", rubric: rubric(4, 7, 3, 7, 5, 8) },
-  { id: "the-coach", name: "The Coach", role: "Energy and Follow-through", contributionType: "sense-checker", rubric: rubric(6, 4, 6, 7, 3, 7) },
-  { id: "the-mentor", name: "The Mentor", role: "Experience and Growth", contributionType: "sense-checker", rubric: rubric(4, 5, 7, 6, 3, 6) },
-  { id: "the-visionary", name: "The Visionary", role: "The Long Horizon", contributionType: "integrator", rubric: rubric(8, 4, 9, 6, 2, 7) },
-  { id: "the-analyst", name: "The Analyst", role: "Numbers and Base Rates", contributionType: "challenger", rubric: rubric(4, 9, 2, 6, 5, 3) },
-  { id: "the-ethicist", name: "The Ethicist", role: "Who Bears the Cost", contributionType: "sense-checker", rubric: rubric(2, 6, 4, 6, 8, 3) },
+  {
+    id: "the-devil-s-advocate",
+    name: "The Devil's Advocate",
+    role: "The Case Against It",
+    contributionType: "challenger",
+    rubric: rubric(3, 9, 3, 9, 7, 3),
+  },
+  {
+    id: "the-strategist",
+    name: "The Strategist",
+    role: "Position and Sequence",
+    contributionType: "integrator",
+    rubric: rubric(6, 7, 8, 7, 4, 5),
+  },
+  {
+    id: "the-pragmatist",
+    name: "The Pragmatist",
+    role: "What Works on Monday",
+    contributionType: "challenger",
+    rubric: rubric(4, 7, 3, 7, 5, 8),
+  },
+  {
+    id: "the-coach",
+    name: "The Coach",
+    role: "Energy and Follow-through",
+    contributionType: "sense-checker",
+    rubric: rubric(6, 4, 6, 7, 3, 7),
+  },
+  {
+    id: "the-mentor",
+    name: "The Mentor",
+    role: "Experience and Growth",
+    contributionType: "sense-checker",
+    rubric: rubric(4, 5, 7, 6, 3, 6),
+  },
+  {
+    id: "the-visionary",
+    name: "The Visionary",
+    role: "The Long Horizon",
+    contributionType: "integrator",
+    rubric: rubric(8, 4, 9, 6, 2, 7),
+  },
+  {
+    id: "the-analyst",
+    name: "The Analyst",
+    role: "Numbers and Base Rates",
+    contributionType: "challenger",
+    rubric: rubric(4, 9, 2, 6, 5, 3),
+  },
+  {
+    id: "the-ethicist",
+    name: "The Ethicist",
+    role: "Who Bears the Cost",
+    contributionType: "sense-checker",
+    rubric: rubric(2, 6, 4, 6, 8, 3),
+  },
 ];
 
 export const SPEECH = {
@@ -118,12 +166,14 @@ export const BRIEF = {
     {
       between: ["The Visionary", "The Pragmatist"],
       issue: "Redesign the offer first, or run two clients on one page of terms in two weeks?",
-      implication: "Starting small teaches you the queue but may fix the offer at “requests”, which is the version The Visionary warns about.",
+      implication:
+        "Starting small teaches you the queue but may fix the offer at “requests”, which is the version The Visionary warns about.",
     },
     {
       between: ["The Devil's Advocate", "The Mentor"],
       issue: "Is a loss-making first quarter a sign to stop, or the tuition?",
-      implication: "Decide beforehand how large a loss ends the trial. Otherwise the number will be argued while it is happening.",
+      implication:
+        "Decide beforehand how large a loss ends the trial. Otherwise the number will be argued while it is happening.",
     },
     {
       between: ["The Analyst", "The Strategist", "The Coach"],
@@ -160,8 +210,16 @@ export const BRIEF_AFTER = {
 };
 
 export const QUESTIONS = [
-  { id: "q1", question: "What made this urgent now: money, clients, or the team?", hint: "One sentence about the last time it hurt is enough." },
-  { id: "q2", question: "How predictable are your three largest clients from month to month?", hint: "Hours per month, if you have them." },
+  {
+    id: "q1",
+    question: "What made this urgent now: money, clients, or the team?",
+    hint: "One sentence about the last time it hurt is enough.",
+  },
+  {
+    id: "q2",
+    question: "How predictable are your three largest clients from month to month?",
+    hint: "Hours per month, if you have them.",
+  },
   { id: "q3", question: "What would you do if a client refused the new terms?" },
   { id: "q4", question: "Who besides you has to believe in this for it to work?" },
 ];

@@ -1,6 +1,6 @@
 /** One polite live region for the few things worth saying: never for tokens. */
 
-import { useSyncExternalStore, type ReactNode } from "react";
+import { type ReactNode, useSyncExternalStore } from "react";
 
 let said = "";
 const listeners = new Set<() => void>();

@@ -1,6 +1,6 @@
 /** Every call to the server. Failures are ApiError with a sentence that can be shown as it is. */
 
-import { sseEvents, type Received } from "./sse";
+import { type Received, sseEvents } from "./sse";
 import type {
   Answer,
   Brief,
@@ -20,8 +20,8 @@ import type {
   SessionEvent,
   SessionOut,
   SessionRequest,
-  SessionsOut,
   SessionSummary,
+  SessionsOut,
   SignInRequest,
   StopRequest,
 } from "./wire";
@@ -144,8 +144,7 @@ export const api = {
     await post("/api/sign-out", {});
   },
 
-  personas: (signal?: AbortSignal) =>
-    getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
+  personas: (signal?: AbortSignal) => getJson<PersonasOut>("/api/board/personas", signal).then((body) => body.personas),
   everyone: () => getJson<PersonasOut>("/api/board/personas?everyone=true").then((body) => body.personas),
 
   model: (signal?: AbortSignal) => getJson<ModelInfo>("/api/model", signal),

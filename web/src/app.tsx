@@ -1,12 +1,12 @@
-import { useEffect, type ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { Announcer } from "./announce";
 import { Top } from "./components/top";
 import { findOut, useMe } from "./me";
 import { Decide } from "./pages/decide";
 import { Home } from "./pages/home";
 import { Questions } from "./pages/questions";
-import { SignIn } from "./pages/sign-in";
 import { Heading, SessionPage } from "./pages/session";
+import { SignIn } from "./pages/sign-in";
 import { Link, paths, readRoute, usePathname } from "./router";
 
 function Nowhere(): ReactNode {

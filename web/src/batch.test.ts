@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TokenBatcher, type FrameScheduler } from "./batch";
+import { type FrameScheduler, TokenBatcher } from "./batch";
 
 function byHand(): FrameScheduler & { frame: () => void; asked: number } {
   let waiting: (() => void) | null = null;
@@ -32,7 +32,10 @@ describe("TokenBatcher", () => {
     scheduler.frame();
     expect(seen).toHaveLength(1);
     const text = Array.from({ length: 100 }, (_, at) => `${at} `).join("");
-    expect(seen[0]).toEqual([["a", text], ["b", text]]);
+    expect(seen[0]).toEqual([
+      ["a", text],
+      ["b", text],
+    ]);
     batcher.add("a", "more");
     scheduler.frame();
     expect(seen[1]).toEqual([["a", "more"]]);

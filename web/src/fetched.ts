@@ -35,7 +35,9 @@ export function useFetched<T>(load: (signal: AbortSignal) => Promise<T>): [Fetch
     return () => running.current?.abort();
   }, [start]);
   const again = useCallback(() => {
-    setResult((before) => (before.state === "failed" && before.value === null ? { state: "loading", value: null, problem: null } : before));
+    setResult((before) =>
+      before.state === "failed" && before.value === null ? { state: "loading", value: null, problem: null } : before,
+    );
     start();
   }, [start]);
   return [result, again];

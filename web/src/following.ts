@@ -3,7 +3,7 @@
  * the top is never moved.
  */
 
-import { useEffect, useRef, type RefObject } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 
 const NEAR = 48;
 

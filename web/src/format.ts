@@ -53,6 +53,9 @@ export function ago(iso: string, now: number = Date.now()): string {
 
 /** "deliveryVsRigour" → "Delivery vs rigour" */
 export function humanise(key: string): string {
-  const words = key.replace(/[_-]+/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  const words = key
+    .replace(/[_-]+/g, " ")
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
 import { renderToStaticMarkup } from "react-dom/server";
-import { closeOpen, readBlock, sources, Spoken } from "./markdown";
+import { describe, expect, it } from "vitest";
+import { closeOpen, readBlock, Spoken, sources } from "./markdown";
 
 const drawn = (text: string): string => renderToStaticMarkup(<Spoken text={text} />);
 /** Without what every block has, which a test of its own is about. */
@@ -9,7 +9,9 @@ const html = (text: string): string => drawn(text).replaceAll(' dir="auto"', "")
 describe("Spoken", () => {
   it("lets every block begin at the side that its own words begin at", () => {
     const blocks = drawn("שלום\n\n# מה\n\n> כן\n\n- א\n  1. ב\n\n```\nx\n```\n\n| א | b |\n|--|--|\n| ג | d |");
-    const without = [...blocks.matchAll(/<(p|ul|ol|blockquote|pre|td|th)(?![a-z])([^>]*)>/g)].filter(([, , rest]) => !rest?.includes('dir="auto"'));
+    const without = [...blocks.matchAll(/<(p|ul|ol|blockquote|pre|td|th)(?![a-z])([^>]*)>/g)].filter(
+      ([, , rest]) => !rest?.includes('dir="auto"'),
+    );
     expect(without).toEqual([]);
   });
 
@@ -28,8 +30,12 @@ describe("Spoken", () => {
 
   it("strikes through, and links bare addresses without the sentence's full stop", () => {
     expect(html("~~no~~ yes, 2~3")).toBe('<div class="spoken"><p><del>no</del> yes, 2~3</p></div>');
-    expect(html("See https://example.org/a_b_c.")).toMatch(/<a href="https:\/\/example.org\/a_b_c"[^>]*>https:\/\/example.org\/a_b_c<\/a>\.<\/p>/);
-    expect(html("[**a** (b)](https://example.org/x_(y))")).toMatch(/href="https:\/\/example.org\/x_\(y\)"[^>]*><strong>a<\/strong> \(b\)<\/a>/);
+    expect(html("See https://example.org/a_b_c.")).toMatch(
+      /<a href="https:\/\/example.org\/a_b_c"[^>]*>https:\/\/example.org\/a_b_c<\/a>\.<\/p>/,
+    );
+    expect(html("[**a** (b)](https://example.org/x_(y))")).toMatch(
+      /href="https:\/\/example.org\/x_\(y\)"[^>]*><strong>a<\/strong> \(b\)<\/a>/,
+    );
   });
 
   it("leaves HTML as the text it is", () => {
@@ -56,7 +62,9 @@ describe("Spoken", () => {
   });
 
   it("draws a table, with its alignment, to the width of its head", () => {
-    expect(html("Thus:\n| Option | Cost |\n|:--|--:|\n| **Wait** | 1 |\n| Go \\| run |\n| Stay | 2 | 3 |\n\nEnd.")).toBe(
+    expect(
+      html("Thus:\n| Option | Cost |\n|:--|--:|\n| **Wait** | 1 |\n| Go \\| run |\n| Stay | 2 | 3 |\n\nEnd."),
+    ).toBe(
       '<div class="spoken"><p>Thus:</p><div class="md-table" role="group" aria-label="Table" tabindex="0"><table>' +
         '<thead><tr><th class="align-left" scope="col">Option</th><th class="align-right" scope="col">Cost</th></tr></thead><tbody>' +
         '<tr><td class="align-left"><strong>Wait</strong></td><td class="align-right">1</td></tr>' +
@@ -81,7 +89,9 @@ describe("Spoken", () => {
   });
 
   it("leaves HTML in a table as the text it is", () => {
-    const drawn = html("| <img src=x onerror=alert(1)> | [a](javascript:alert(1)) |\n|---|---|\n| <script>alert(1)</script> | `<b>` |");
+    const drawn = html(
+      "| <img src=x onerror=alert(1)> | [a](javascript:alert(1)) |\n|---|---|\n| <script>alert(1)</script> | `<b>` |",
+    );
     expect(drawn).toContain("<table>");
     expect(drawn).not.toMatch(/<img|<script|<b>|href/);
     expect(drawn).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
@@ -90,7 +100,9 @@ describe("Spoken", () => {
   it("has its caret in the last cell while a table grows", () => {
     const growing = (text: string): string => renderToStaticMarkup(<Spoken text={text} growing />);
     expect(growing("| a | b |\n|---|---|")).toMatch(/b<span class="streaming-cursor"[^>]*><\/span><\/th>/);
-    expect(growing("| a | b |\n|---|---|\n| 1 | **2")).toMatch(/<strong>2<\/strong><span class="streaming-cursor"[^>]*><\/span><\/td><\/tr><\/tbody>/);
+    expect(growing("| a | b |\n|---|---|\n| 1 | **2")).toMatch(
+      /<strong>2<\/strong><span class="streaming-cursor"[^>]*><\/span><\/td><\/tr><\/tbody>/,
+    );
   });
 
   it("closes what is open while it grows", () => {

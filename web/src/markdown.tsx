@@ -38,7 +38,10 @@ const QUOTE = /^\s*>/;
 const DELIMITER = /^:?-+:?$/;
 
 function cells(line: string): string[] {
-  const row = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  const row = line
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
   return row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
@@ -214,7 +217,13 @@ function ListView({ list, caret }: { list: List; caret: ReactNode }): ReactNode 
       </li>
     );
   });
-  return list.ordered ? <ol start={list.start} dir="auto">{items}</ol> : <ul dir="auto">{items}</ul>;
+  return list.ordered ? (
+    <ol start={list.start} dir="auto">
+      {items}
+    </ol>
+  ) : (
+    <ul dir="auto">{items}</ul>
+  );
 }
 
 const BlockView = memo(function BlockView({ source, growing }: { source: string; growing: boolean }): ReactNode {

@@ -1,6 +1,13 @@
 /** Addresses by the history API. Small on purpose: a handful of routes, no nesting. */
 
-import { useEffect, useRef, useSyncExternalStore, type AnchorHTMLAttributes, type ReactNode, type RefObject } from "react";
+import {
+  type AnchorHTMLAttributes,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useRef,
+  useSyncExternalStore,
+} from "react";
 
 export type Route =
   | { page: "home" }

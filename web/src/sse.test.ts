@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { sseEvents, SseParser, type SseMessage } from "./sse";
+import { type SseMessage, SseParser, sseEvents } from "./sse";
 
-const WIRE = 'id: 1\ndata: {"type":"a","token":"né"}\n\n: keep-alive\n\nid: 2\nevent: x\ndata: {"type":\ndata: "b"}\n\ndata:{"type":"c"}\n\n';
+const WIRE =
+  'id: 1\ndata: {"type":"a","token":"né"}\n\n: keep-alive\n\nid: 2\nevent: x\ndata: {"type":\ndata: "b"}\n\ndata:{"type":"c"}\n\n';
 const WANTED: SseMessage[] = [
   { id: 1, data: '{"type":"a","token":"né"}' },
   { id: 2, data: '{"type":\n"b"}' },
@@ -42,7 +43,9 @@ describe("SseParser", () => {
 
 describe("sseEvents", () => {
   it("survives a split inside a character and an event that is not JSON", async () => {
-    const bytes = new TextEncoder().encode('data: {"type":"a","token":"— né"}\n\ndata: oops\n\ndata: {"type":"b"}\n\ndata: {"type":"half"}');
+    const bytes = new TextEncoder().encode(
+      'data: {"type":"a","token":"— né"}\n\ndata: oops\n\ndata: {"type":"b"}\n\ndata: {"type":"half"}',
+    );
     for (let at = 1; at < bytes.length; at++) {
       const body = new ReadableStream<Uint8Array>({
         start(controller) {

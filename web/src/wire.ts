@@ -1,6 +1,5 @@
 /** The shapes that travel between the page and the server, under the names that the page has for them. */
 
-export { LIMITS, SMALL_MODEL } from "./wire.generated";
 export type {
   Answered as Answer,
   BriefBody as Brief,
@@ -10,8 +9,8 @@ export type {
   ChallengeRequest,
   ConditionRequest,
   ExchangeOut as ChallengeExchange,
-  MeOut as Me,
   MemberOut as Member,
+  MeOut as Me,
   ModelOut as ModelInfo,
   PersonaOut as Persona,
   PersonasOut,
@@ -25,11 +24,12 @@ export type {
   SessionEvent,
   SessionOut,
   SessionRequest,
-  SessionsOut,
   SessionSummary,
+  SessionsOut,
   SignInRequest,
-  StopRequest,
   Step,
+  StopRequest,
   TotalOut as UsageTotal,
   UsageOut as Usage,
 } from "./wire.generated";
+export { LIMITS, SMALL_MODEL } from "./wire.generated";

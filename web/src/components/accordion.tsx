@@ -1,7 +1,7 @@
-import { memo, useState, type ReactNode } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { count } from "../format";
 import { Spoken } from "../markdown";
-import { STOPPED, type Advisor } from "../session/state";
+import { type Advisor, STOPPED } from "../session/state";
 import { Chevron } from "./decision-fold";
 import { KindBadge, Mark } from "./glyphs";
 import { Thread } from "./thread";
@@ -21,17 +21,33 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
         <button type="button" aria-expanded={open} aria-controls={panel} onClick={() => onToggle(advisor.id)}>
           <Mark id={advisor.id} name={advisor.name} contributionType={advisor.contributionType} />
           <span className="acc-words">
-            <span className="acc-name" dir="auto">{advisor.name}</span>
+            <span className="acc-name" dir="auto">
+              {advisor.name}
+            </span>
             <KindBadge contributionType={advisor.contributionType} />
             {challenges > 0 ? <span className="count">{count(challenges, "challenge")}</span> : null}
-            {advisor.phase === "failed" ? <span className="count count-failed">{advisor.errorKind === STOPPED ? "stopped" : "did not answer"}</span> : null}
+            {advisor.phase === "failed" ? (
+              <span className="count count-failed">{advisor.errorKind === STOPPED ? "stopped" : "did not answer"}</span>
+            ) : null}
           </span>
           <Chevron />
         </button>
       </h3>
-      <div id={panel} className="acc-panel" role="region" aria-label={`${advisor.name}: response and follow-up discussion`} hidden={!open}>
+      <div
+        id={panel}
+        className="acc-panel"
+        role="region"
+        aria-label={`${advisor.name}: response and follow-up discussion`}
+        hidden={!open}
+      >
         <h4>Initial Response</h4>
-        {advisor.content ? <Spoken text={advisor.content} /> : <p className="thinking" dir="auto">{advisor.error ?? "Nothing was said."}</p>}
+        {advisor.content ? (
+          <Spoken text={advisor.content} />
+        ) : (
+          <p className="thinking" dir="auto">
+            {advisor.error ?? "Nothing was said."}
+          </p>
+        )}
         {challenges > 0 ? (
           <>
             <h4>Follow-up Discussion</h4>
@@ -44,7 +60,11 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
 });
 
 /** One open at a time. All panels are in the page, so that print can show every one. */
-export const AdvisorAccordion = memo(function AdvisorAccordion({ advisors }: { advisors: readonly Advisor[] }): ReactNode {
+export const AdvisorAccordion = memo(function AdvisorAccordion({
+  advisors,
+}: {
+  advisors: readonly Advisor[];
+}): ReactNode {
   const [open, setOpen] = useState<string | null>(null);
   return (
     <div className="accordion">

@@ -1,4 +1,4 @@
-import { memo, useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { memo, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { challengeDraft, keepChallengeDraft } from "../challenge-drafts";
 import { LIMITS } from "../wire";
 import { Room, tooLong } from "./room";
@@ -15,7 +15,14 @@ interface Props {
 
 const mac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-export const ChallengeBox = memo(function ChallengeBox({ sessionId, personaId, onChallenge, onSkip, canSkip, focus }: Props): ReactNode {
+export const ChallengeBox = memo(function ChallengeBox({
+  sessionId,
+  personaId,
+  onChallenge,
+  onSkip,
+  canSkip,
+  focus,
+}: Props): ReactNode {
   const [text, setText] = useState(() => challengeDraft(sessionId, personaId));
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);

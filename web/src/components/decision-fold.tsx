@@ -20,7 +20,9 @@ export const DecisionFold = memo(function DecisionFold({ decision, title = decis
         <Chevron />
       </summary>
       <div className="decision-whole">
-        <p className="decision-text" dir="auto">{decision}</p>
+        <p className="decision-text" dir="auto">
+          {decision}
+        </p>
         {answers.length > 0 ? (
           <dl className="decision-answers">
             {answers.map((one, at) => (

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api } from "../api";
 import { Chevron } from "./decision-fold";
 
@@ -34,7 +34,14 @@ export function ExportMenu({ id }: { id: string }): ReactNode {
   }, [open]);
   return (
     <div className="export" ref={box}>
-      <button ref={button} type="button" className="button" aria-expanded={open} aria-controls="export-formats" onClick={() => setOpen(!open)}>
+      <button
+        ref={button}
+        type="button"
+        className="button"
+        aria-expanded={open}
+        aria-controls="export-formats"
+        onClick={() => setOpen(!open)}
+      >
         Export <Chevron />
       </button>
       <ul id="export-formats" hidden={!open}>

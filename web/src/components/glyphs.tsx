@@ -5,7 +5,9 @@ import { shortName } from "../format";
 
 const GLYPHS: Record<string, ReactNode> = {
   // a rook
-  "the-strategist": <path d="M6.5 4v4.5l2 2V16l-2.2 3v1.5h11.4V19l-2.2-3v-5.5l2-2V4h-3v2h-1.8V4h-1.4v2H9.5V4ZM8.5 16h7" />,
+  "the-strategist": (
+    <path d="M6.5 4v4.5l2 2V16l-2.2 3v1.5h11.4V19l-2.2-3v-5.5l2-2V4h-3v2h-1.8V4h-1.4v2H9.5V4ZM8.5 16h7" />
+  ),
   // a lantern
   "the-mentor": (
     <>
@@ -79,10 +81,18 @@ interface MarkProps {
 export const Mark = memo(function Mark({ id, name, contributionType, className = "" }: MarkProps): ReactNode {
   const glyph = GLYPHS[id];
   return (
-    <svg className={`mark ${kindClass(contributionType)} ${className}`} viewBox="0 0 48 48" aria-hidden="true" focusable="false">
+    <svg
+      className={`mark ${kindClass(contributionType)} ${className}`}
+      viewBox="0 0 48 48"
+      aria-hidden="true"
+      focusable="false"
+    >
       <g className="mark-frame">{FRAMES[contributionType] ?? <circle cx="24" cy="24" r="22" />}</g>
       {glyph ? (
-        <g className="mark-glyph" transform={contributionType === "challenger" ? "translate(12 12)" : "translate(9.8 9.8) scale(1.18)"}>
+        <g
+          className="mark-glyph"
+          transform={contributionType === "challenger" ? "translate(12 12)" : "translate(9.8 9.8) scale(1.18)"}
+        >
           {glyph}
         </g>
       ) : (

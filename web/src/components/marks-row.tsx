@@ -1,25 +1,50 @@
 /** The map of the session: who waits, who speaks, who is done, challenged or failed. One step per advisor. */
 
-import { memo, useCallback, useEffect, useRef, type ReactNode } from "react";
+import { memo, type ReactNode, useCallback, useEffect, useRef } from "react";
 import { count, shortName } from "../format";
 import { Link, paths } from "../router";
-import { allSettled, STOPPED, type Phase, type SessionState } from "../session/state";
-import { useSession, type SessionStore } from "../session/store";
+import { allSettled, type Phase, type SessionState, STOPPED } from "../session/state";
+import { type SessionStore, useSession } from "../session/store";
 import { Mark } from "./glyphs";
 
 const WORDS: Record<Phase, string> = { waiting: "waiting", speaking: "speaking", done: "done", failed: "failed" };
 
-const MarkStep = memo(function MarkStep({ store, id, number, current }: { store: SessionStore; id: string; number: number; current: boolean }): ReactNode {
+const MarkStep = memo(function MarkStep({
+  store,
+  id,
+  number,
+  current,
+}: {
+  store: SessionStore;
+  id: string;
+  number: number;
+  current: boolean;
+}): ReactNode {
   // Strings and numbers only: a token changes none of them, so nothing here is drawn again while text streams.
-  const phase = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.phase ?? "waiting", [id]));
-  const name = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.name ?? id, [id]));
-  const kind = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.contributionType ?? "", [id]));
+  const phase = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[id]?.phase ?? "waiting", [id]),
+  );
+  const name = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[id]?.name ?? id, [id]),
+  );
+  const kind = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[id]?.contributionType ?? "", [id]),
+  );
   const challenges = useSession(
     store,
     useCallback((s: SessionState) => s.advisors[id]?.challenges.filter((one) => one.isReplyComplete).length ?? 0, [id]),
   );
-  const replying = useSession(store, useCallback((s: SessionState) => s.challenging === id, [id]));
-  const stopped = useSession(store, useCallback((s: SessionState) => s.advisors[id]?.errorKind === STOPPED, [id]));
+  const replying = useSession(
+    store,
+    useCallback((s: SessionState) => s.challenging === id, [id]),
+  );
+  const stopped = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[id]?.errorKind === STOPPED, [id]),
+  );
   const speaking = phase === "speaking" || replying;
   return (
     <li>
@@ -41,9 +66,17 @@ const MarkStep = memo(function MarkStep({ store, id, number, current }: { store:
             </span>
           ) : null}
         </span>
-        <span className="step-name" dir="auto">{shortName(name)}</span>
+        <span className="step-name" dir="auto">
+          {shortName(name)}
+        </span>
         <span className="step-state">
-          {speaking ? "speaking" : stopped ? "stopped" : phase === "done" && challenges > 0 ? "challenged" : WORDS[phase]}
+          {speaking
+            ? "speaking"
+            : stopped
+              ? "stopped"
+              : phase === "done" && challenges > 0
+                ? "challenged"
+                : WORDS[phase]}
           {challenges > 0 ? <span className="sr-only">, {count(challenges, "challenge")}</span> : null}
         </span>
       </Link>
@@ -83,9 +116,7 @@ const BriefStep = memo(function BriefStep({ store, current }: { store: SessionSt
           {body}
         </Link>
       ) : (
-        <span className={className}>
-          {body}
-        </span>
+        <span className={className}>{body}</span>
       )}
     </li>
   );
@@ -99,8 +130,17 @@ export function briefState(s: SessionState): string {
   return "waiting";
 }
 
-export const MarksRow = memo(function MarksRow({ store, current }: { store: SessionStore; current: string }): ReactNode {
-  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
+export const MarksRow = memo(function MarksRow({
+  store,
+  current,
+}: {
+  store: SessionStore;
+  current: string;
+}): ReactNode {
+  const order = useSession(
+    store,
+    useCallback((s: SessionState) => s.order, []),
+  );
   const track = useRef<HTMLOListElement>(null);
   useEffect(() => {
     const list = track.current;

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { api } from "../api";
 import { useFetched } from "../fetched";
 import { modelName } from "../format";

@@ -1,4 +1,4 @@
-import { useEffect, useState, type ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { asSentence } from "../format";
 
 /** Something is under way: a slow pulse, and always a word. */
@@ -21,7 +21,14 @@ interface ProblemProps {
 }
 
 /** What happened, and one thing to do about it. */
-export function Problem({ title, message, action = "Try again", onAction, retryAfter = null, children }: ProblemProps): ReactNode {
+export function Problem({
+  title,
+  message,
+  action = "Try again",
+  onAction,
+  retryAfter = null,
+  children,
+}: ProblemProps): ReactNode {
   const left = useCountdown(retryAfter, message);
   return (
     <div className="problem" role="alert">

@@ -7,10 +7,14 @@ const Exchange = memo(function Exchange({ exchange, name }: { exchange: Challeng
     <>
       <div className="turn turn-you">
         <p className="turn-who">You</p>
-        <p className="turn-text" dir="auto">{exchange.challengeText}</p>
+        <p className="turn-text" dir="auto">
+          {exchange.challengeText}
+        </p>
       </div>
       <div className="turn turn-advisor" aria-busy={!exchange.isReplyComplete}>
-        <p className="turn-who" dir="auto">{name}</p>
+        <p className="turn-who" dir="auto">
+          {name}
+        </p>
         {exchange.replyContent === "" && !exchange.isReplyComplete ? (
           <p className="thinking">Thinking…</p>
         ) : (
@@ -22,7 +26,13 @@ const Exchange = memo(function Exchange({ exchange, name }: { exchange: Challeng
 });
 
 /** You on the right, the advisor on the left, in the order it was said. */
-export const Thread = memo(function Thread({ challenges, name }: { challenges: readonly ChallengeExchange[]; name: string }): ReactNode {
+export const Thread = memo(function Thread({
+  challenges,
+  name,
+}: {
+  challenges: readonly ChallengeExchange[];
+  name: string;
+}): ReactNode {
   if (challenges.length === 0) return null;
   return (
     <div className="thread">

@@ -18,7 +18,11 @@ export function Top(): ReactNode {
         moot
       </Link>
       <nav aria-label="Main" className="top-links">
-        {me === "nobody" || path === paths.home ? null : <Link to={paths.home} className="to-sessions">Sessions</Link>}
+        {me === "nobody" || path === paths.home ? null : (
+          <Link to={paths.home} className="to-sessions">
+            Sessions
+          </Link>
+        )}
         {me === "nobody" || path.startsWith(paths.new) ? null : (
           <Link to={paths.new}>
             New<span className="to-new-what"> decision</span>

@@ -1,4 +1,4 @@
-import { memo, useCallback, useEffect, useRef, type ReactNode } from "react";
+import { memo, type ReactNode, useCallback, useEffect, useRef } from "react";
 import { announce } from "../announce";
 import { api } from "../api";
 import { ChallengeBox } from "../components/challenge-box";
@@ -7,24 +7,30 @@ import { KindBadge, Mark } from "../components/glyphs";
 import { Ledger } from "../components/ledger";
 import { Problem } from "../components/notes";
 import { Thread } from "../components/thread";
+import { useFetched } from "../fetched";
+import { useFollowing } from "../following";
 import { humanise, listed, modelName, shortName, whole } from "../format";
 import { Spoken } from "../markdown";
 import { Link, navigate, paths, useLeaving, usePageHeading } from "../router";
-import { allSettled, settled, sharedFailure, STOPPED, type Advisor, type SessionState } from "../session/state";
-import { useAdvisor, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
-import { useFollowing } from "../following";
+import { type Advisor, allSettled, type SessionState, STOPPED, settled, sharedFailure } from "../session/state";
+import { type SessionStore, type Snapshot, useAdvisor, useSession, useSlice } from "../session/store";
 import { LIMITS, type Persona } from "../wire";
-import { useFetched } from "../fetched";
 
 const resting = (snapshot: Snapshot): boolean => snapshot.connection === "idle" && !snapshot.session?.live;
 
 export function AdvisorPage({ store, personaId }: { store: SessionStore; personaId: string }): ReactNode {
   const advisor = useAdvisor(store, personaId);
   const idle = useSlice(store, resting);
-  const streaming = useSession(store, useCallback((s: SessionState) => s.challenging === personaId, [personaId]));
+  const streaming = useSession(
+    store,
+    useCallback((s: SessionState) => s.challenging === personaId, [personaId]),
+  );
   const failure = useSession(
     store,
-    useCallback((s: SessionState) => (s.challengeError?.personaId === personaId ? s.challengeError : null), [personaId]),
+    useCallback(
+      (s: SessionState) => (s.challengeError?.personaId === personaId ? s.challengeError : null),
+      [personaId],
+    ),
   );
   const shared = useSession(store, sharedFailure);
   const next = useNext(store, personaId);
@@ -43,7 +49,8 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
   }, [phase, name]);
   const replied = useRef(streaming);
   useEffect(() => {
-    if (replied.current && !streaming) announce(failure ? `${name} could not reply` : `${name} has replied. The brief is out of date.`);
+    if (replied.current && !streaming)
+      announce(failure ? `${name} could not reply` : `${name} has replied. The brief is out of date.`);
     replied.current = streaming;
   }, [streaming, failure, name]);
 
@@ -72,7 +79,11 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
           {phase === "failed" ? (
             <Problem
               title={advisor.errorKind === STOPPED ? `${name} was stopped` : `${name} could not answer`}
-              message={shared !== null && advisor.error === shared ? "The reason is above: it is the same for several advisors." : (advisor.error ?? "The model gave no reason.")}
+              message={
+                shared !== null && advisor.error === shared
+                  ? "The reason is above: it is the same for several advisors."
+                  : (advisor.error ?? "The model gave no reason.")
+              }
               action="Ask them again"
               onAction={() => void store.retry(personaId)}
             />
@@ -109,11 +120,17 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
             </div>
           ) : null}
           {failure ? (
-            <Problem title="The reply did not arrive" message={failure.message} onAction={() => challenge(failure.text)} />
+            <Problem
+              title="The reply did not arrive"
+              message={failure.message}
+              onAction={() => challenge(failure.text)}
+            />
           ) : null}
           {phase === "done" && !streaming ? (
             full ? (
-              <p className="hint">You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.</p>
+              <p className="hint">
+                You have challenged {name} {LIMITS.challenges} times, as often as one session keeps.
+              </p>
             ) : (
               <ChallengeBox
                 sessionId={store.id}
@@ -133,10 +150,25 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
   );
 }
 
-const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: SessionStore; personaId: string }): ReactNode {
-  const name = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.name ?? "", [personaId]));
-  const role = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.role ?? "", [personaId]));
-  const kind = useSession(store, useCallback((s: SessionState) => s.advisors[personaId]?.contributionType ?? "", [personaId]));
+const AdvisorHead = memo(function AdvisorHead({
+  store,
+  personaId,
+}: {
+  store: SessionStore;
+  personaId: string;
+}): ReactNode {
+  const name = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[personaId]?.name ?? "", [personaId]),
+  );
+  const role = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[personaId]?.role ?? "", [personaId]),
+  );
+  const kind = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors[personaId]?.contributionType ?? "", [personaId]),
+  );
   const heading = usePageHeading(name, personaId);
   return (
     <header className="advisor-head">
@@ -145,7 +177,9 @@ const AdvisorHead = memo(function AdvisorHead({ store, personaId }: { store: Ses
         <h1 ref={heading} tabIndex={-1} dir="auto">
           {name}
         </h1>
-        <p className="advisor-role" dir="auto">{role}</p>
+        <p className="advisor-role" dir="auto">
+          {role}
+        </p>
         <KindBadge contributionType={kind} />
       </div>
       <Temperament session={store.id} personaId={personaId} />
@@ -181,12 +215,20 @@ function Temperament({ session, personaId }: { session: string; personaId: strin
                 <span className="trait-name">{humanise(key)}</span>
                 <span className="sr-only">, {entry.score} of 10</span>
                 <Chevron />
-                <svg className="scale" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+                <svg
+                  className="scale"
+                  viewBox="0 0 100 6"
+                  preserveAspectRatio="none"
+                  aria-hidden="true"
+                  focusable="false"
+                >
                   <rect className="scale-all" width="100" height="6" />
                   <rect className="scale-part" width={Math.max(0, Math.min(10, entry.score)) * 10} height="6" />
                 </svg>
               </summary>
-              <p className="trait-note" dir="auto">{entry.note}</p>
+              <p className="trait-note" dir="auto">
+                {entry.note}
+              </p>
             </details>
           </li>
         ))}
@@ -211,10 +253,16 @@ function useNext(store: SessionStore, personaId: string): Next {
     store,
     useCallback((s: SessionState) => !settled(s.advisors[personaId]?.phase ?? "waiting"), [personaId]),
   );
-  const replying = useSession(store, useCallback((s: SessionState) => s.challenging !== null, []));
+  const replying = useSession(
+    store,
+    useCallback((s: SessionState) => s.challenging !== null, []),
+  );
   const all = useSession(store, allSettled);
   const open = useSession(store, unsettledNames);
-  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
+  const paused = useSession(
+    store,
+    useCallback((s: SessionState) => s.paused, []),
+  );
   const last = following === null;
   const go = useCallback(() => {
     navigate(following === null ? paths.brief(store.id) : paths.advisor(store.id, following));
@@ -239,14 +287,31 @@ function unsettledNames(s: SessionState): string {
   return names.length > 3 ? `${names.length} advisors` : listed(names);
 }
 
-const StepBar = memo(function StepBar({ store, personaId, next }: { store: SessionStore; personaId: string; next: Next }): ReactNode {
+const StepBar = memo(function StepBar({
+  store,
+  personaId,
+  next,
+}: {
+  store: SessionStore;
+  personaId: string;
+  next: Next;
+}): ReactNode {
   const previous = useSession(
     store,
     useCallback((s: SessionState) => s.order[s.order.indexOf(personaId) - 1] ?? null, [personaId]),
   );
-  const previousName = useSession(store, useCallback((s: SessionState) => (previous ? (s.advisors[previous]?.name ?? "") : ""), [previous]));
-  const stale = useSession(store, useCallback((s: SessionState) => s.briefStale && s.brief !== null, []));
-  const ready = useSession(store, useCallback((s: SessionState) => s.brief !== null && allSettled(s), []));
+  const previousName = useSession(
+    store,
+    useCallback((s: SessionState) => (previous ? (s.advisors[previous]?.name ?? "") : ""), [previous]),
+  );
+  const stale = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefStale && s.brief !== null, []),
+  );
+  const ready = useSession(
+    store,
+    useCallback((s: SessionState) => s.brief !== null && allSettled(s), []),
+  );
   return (
     <nav className="bar" aria-label="Steps">
       <button
@@ -272,7 +337,13 @@ const StepBar = memo(function StepBar({ store, personaId, next }: { store: Sessi
         ) : null}
         <Ledger store={store} />
       </div>
-      <button type="button" className="button button-ink" disabled={!next.enabled} title={next.why || undefined} onClick={next.go}>
+      <button
+        type="button"
+        className="button button-ink"
+        disabled={!next.enabled}
+        title={next.why || undefined}
+        onClick={next.go}
+      >
         {next.label}
       </button>
     </nav>

@@ -1,4 +1,4 @@
-import { memo, useCallback, useEffect, useRef, useState, type ReactNode } from "react";
+import { memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { announce } from "../announce";
 import { api, sentence } from "../api";
 import { AdvisorAccordion } from "../components/accordion";
@@ -9,23 +9,53 @@ import { Problem, Waiting } from "../components/notes";
 import { asSentence, listed } from "../format";
 import { inline } from "../markdown";
 import { Link, paths, usePageHeading } from "../router";
-import { allSettled, type Advisor, type SessionState } from "../session/state";
-import { useSession, type SessionStore } from "../session/store";
+import { type Advisor, allSettled, type SessionState } from "../session/state";
+import { type SessionStore, useSession } from "../session/store";
 import type { Brief } from "../wire";
 
 export function BriefPage({ store }: { store: SessionStore }): ReactNode {
   const heading = usePageHeading("Board Brief");
-  const brief = useSession(store, useCallback((s: SessionState) => s.brief, []));
-  const stale = useSession(store, useCallback((s: SessionState) => s.briefStale, []));
-  const loading = useSession(store, useCallback((s: SessionState) => s.briefLoading, []));
-  const error = useSession(store, useCallback((s: SessionState) => s.briefError, []));
-  const live = useSession(store, useCallback((s: SessionState) => s.live || s.briefWriting, []));
-  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
+  const brief = useSession(
+    store,
+    useCallback((s: SessionState) => s.brief, []),
+  );
+  const stale = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefStale, []),
+  );
+  const loading = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefLoading, []),
+  );
+  const error = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefError, []),
+  );
+  const live = useSession(
+    store,
+    useCallback((s: SessionState) => s.live || s.briefWriting, []),
+  );
+  const paused = useSession(
+    store,
+    useCallback((s: SessionState) => s.paused, []),
+  );
   const all = useSession(store, allSettled);
-  const anyone = useSession(store, useCallback((s: SessionState) => s.order.some((id) => s.advisors[id]?.phase === "done"), []));
-  const challenged = useSession(store, useCallback((s: SessionState) => s.order.some((id) => (s.advisors[id]?.challenges.length ?? 0) > 0), []));
-  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
-  const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
+  const anyone = useSession(
+    store,
+    useCallback((s: SessionState) => s.order.some((id) => s.advisors[id]?.phase === "done"), []),
+  );
+  const challenged = useSession(
+    store,
+    useCallback((s: SessionState) => s.order.some((id) => (s.advisors[id]?.challenges.length ?? 0) > 0), []),
+  );
+  const order = useSession(
+    store,
+    useCallback((s: SessionState) => s.order, []),
+  );
+  const decision = useSession(
+    store,
+    useCallback((s: SessionState) => s.decision, []),
+  );
   const last = order.at(-1);
   const unfinished = brief === null || stale;
 
@@ -55,9 +85,13 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
           <h1 ref={heading} tabIndex={-1}>
             Board Brief
           </h1>
-          <p className="brief-decision" dir="auto">{decision}</p>
+          <p className="brief-decision" dir="auto">
+            {decision}
+          </p>
         </header>
-        {!all && live && brief === null ? <p className="lede">The advisors are still speaking. The brief follows the last of them.</p> : null}
+        {!all && live && brief === null ? (
+          <p className="lede">The advisors are still speaking. The brief follows the last of them.</p>
+        ) : null}
         {!all && !live && brief === null ? (
           <p className="lede">
             {paused
@@ -65,13 +99,20 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
               : "The brief is written when every advisor has spoken. Some have not: choose them in the row above."}
           </p>
         ) : null}
-        {all && anyone && paused && brief === null ? <p className="lede">The brief is written when you go on.</p> : null}
+        {all && anyone && paused && brief === null ? (
+          <p className="lede">The brief is written when you go on.</p>
+        ) : null}
         {all && !anyone ? (
-          <Problem title="There is nothing to sum up" message="No advisor could answer. Choose one in the row above and ask them again." />
+          <Problem
+            title="There is nothing to sum up"
+            message="No advisor could answer. Choose one in the row above and ask them again."
+          />
         ) : null}
         {busy ? (
           <div className="brief-waiting">
-            <Waiting>{regenerating ? "Regenerating brief with challenge context..." : "Generating Board Brief..."}</Waiting>
+            <Waiting>
+              {regenerating ? "Regenerating brief with challenge context..." : "Generating Board Brief..."}
+            </Waiting>
             <div className="ghost" aria-hidden="true">
               <span />
               <span />
@@ -151,22 +192,39 @@ function Level({ of, word }: { of: string; word: string }): ReactNode {
   );
 }
 
-const CONFIDENCE: Record<Brief["recommendation"]["confidence"], string> = { high: "High confidence", moderate: "Moderate confidence", low: "Low confidence" };
+const CONFIDENCE: Record<Brief["recommendation"]["confidence"], string> = {
+  high: "High confidence",
+  moderate: "Moderate confidence",
+  low: "Low confidence",
+};
 
 const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStore; brief: Brief }): ReactNode {
   const silent = useSession(
     store,
-    useCallback((s: SessionState) => listed(s.order.flatMap((id) => (s.advisors[id]?.phase === "failed" ? [s.advisors[id]?.name ?? id] : []))), []),
+    useCallback(
+      (s: SessionState) =>
+        listed(s.order.flatMap((id) => (s.advisors[id]?.phase === "failed" ? [s.advisors[id]?.name ?? id] : []))),
+      [],
+    ),
   );
   const { recommendation, consensus, tensions, blindSpots } = brief;
   return (
     <>
       <section className="recommendation" aria-labelledby="brief-recommendation">
         <h2 id="brief-recommendation">Recommendation</h2>
-        <p className="recommendation-words" dir="auto">{inline(recommendation.summary)}</p>
-        <Level of={recommendation.confidence} word={CONFIDENCE[recommendation.confidence] ?? recommendation.confidence} />
+        <p className="recommendation-words" dir="auto">
+          {inline(recommendation.summary)}
+        </p>
+        <Level
+          of={recommendation.confidence}
+          word={CONFIDENCE[recommendation.confidence] ?? recommendation.confidence}
+        />
       </section>
-      {silent ? <p className="silent" dir="auto">Not heard: {silent}. You can ask again from the row above.</p> : null}
+      {silent ? (
+        <p className="silent" dir="auto">
+          Not heard: {silent}. You can ask again from the row above.
+        </p>
+      ) : null}
       {consensus.areas.length > 0 ? (
         <section aria-labelledby="brief-agreement">
           <div className="section-head">
@@ -183,8 +241,12 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
             {tensions.map((tension, at) => (
               <li key={at}>
                 <Pair store={store} names={tension.between} />
-                <p className="tension-issue" dir="auto">{inline(tension.issue)}</p>
-                <p className="tension-implication" dir="auto">{inline(tension.implication)}</p>
+                <p className="tension-issue" dir="auto">
+                  {inline(tension.issue)}
+                </p>
+                <p className="tension-implication" dir="auto">
+                  {inline(tension.implication)}
+                </p>
               </li>
             ))}
           </ul>
@@ -210,7 +272,10 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
 
 /** The person ticks what is met; the server keeps it with the session. */
 function Conditions({ store, items }: { store: SessionStore; items: readonly string[] }): ReactNode {
-  const ticked = useSession(store, useCallback((s: SessionState) => s.ticked, []));
+  const ticked = useSession(
+    store,
+    useCallback((s: SessionState) => s.ticked, []),
+  );
   const [problem, setProblem] = useState<string | null>(null);
   const met = items.filter((item) => ticked.includes(item)).length;
   return (
@@ -219,7 +284,11 @@ function Conditions({ store, items }: { store: SessionStore; items: readonly str
         {items.map((item, at) => (
           <li key={at}>
             <label dir="auto">
-              <input type="checkbox" checked={ticked.includes(item)} onChange={(event) => void store.tick(item, event.target.checked).then(setProblem)} />
+              <input
+                type="checkbox"
+                checked={ticked.includes(item)}
+                onChange={(event) => void store.tick(item, event.target.checked).then(setProblem)}
+              />
               <span>{inline(item)}</span>
             </label>
           </li>
@@ -247,7 +316,10 @@ function Points({ items }: { items: readonly string[] }): ReactNode {
 }
 
 function Pair({ store, names }: { store: SessionStore; names: readonly string[] }): ReactNode {
-  const advisors = useSession(store, useCallback((s: SessionState) => s.advisors, []));
+  const advisors = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors, []),
+  );
   return (
     <p className="pair">
       {names.map((name, at) => {
@@ -271,8 +343,14 @@ function Pair({ store, names }: { store: SessionStore; names: readonly string[] 
 }
 
 const Responses = memo(function Responses({ store }: { store: SessionStore }): ReactNode {
-  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
-  const advisors = useSession(store, useCallback((s: SessionState) => s.advisors, []));
+  const order = useSession(
+    store,
+    useCallback((s: SessionState) => s.order, []),
+  );
+  const advisors = useSession(
+    store,
+    useCallback((s: SessionState) => s.advisors, []),
+  );
   const all = useSession(store, allSettled);
   if (!all) return null;
   return (

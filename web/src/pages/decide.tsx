@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import { ModelNote } from "../components/model-note";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, useDraft } from "../draft";
@@ -29,8 +29,8 @@ export function Decide(): ReactNode {
         }}
       >
         <label htmlFor={id}>
-          Write it as you would to a friend who will disagree: what you lean towards, what it would cost, when you have to
-          choose.
+          Write it as you would to a friend who will disagree: what you lean towards, what it would cost, when you have
+          to choose.
         </label>
         <textarea
           id={id}

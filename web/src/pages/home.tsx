@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { type ReactNode, useCallback, useEffect, useId, useRef, useState } from "react";
 import { announce } from "../announce";
 import { api, PAGE_OF_SESSIONS, sentence } from "../api";
 import { Mark } from "../components/glyphs";
@@ -30,7 +30,10 @@ export function Home(): ReactNode {
   const [wanted, setWanted] = useState(PAGE_OF_SESSIONS);
   const [typed, setTyped] = useState("");
   const [search, setSearch] = useState("");
-  const load = useCallback((signal: AbortSignal) => api.sessions(everywhere, wanted, search, signal), [everywhere, wanted, search]);
+  const load = useCallback(
+    (signal: AbortSignal) => api.sessions(everywhere, wanted, search, signal),
+    [everywhere, wanted, search],
+  );
   const [list, again] = useFetched(load);
   const choose = (all: boolean): void => {
     setEverywhere(all);
@@ -75,8 +78,8 @@ export function Home(): ReactNode {
           Argue it before you build it.
         </h1>
         <p className="lede">
-          Bring a decision. A board of advisors who disagree with each other takes it apart, you push back, and the brief
-          keeps the dissent.
+          Bring a decision. A board of advisors who disagree with each other takes it apart, you push back, and the
+          brief keeps the dissent.
         </p>
         <div className="row">
           <Link to={paths.new} className="button button-accent button-large">
@@ -110,7 +113,9 @@ export function Home(): ReactNode {
           />
         ) : null}
         {none ? (
-          <p className="empty">No sessions yet. The first decision you present will be kept here, with everything that was said.</p>
+          <p className="empty">
+            No sessions yet. The first decision you present will be kept here, with everything that was said.
+          </p>
         ) : null}
         {list.value !== null ? (
           <div className="row row-spread list-head">
@@ -186,11 +191,23 @@ const PLACES = [
   [true, "All workspaces"],
 ] as const;
 
-function WorkspaceChoice({ everywhere, onChoose }: { everywhere: boolean; onChoose: (all: boolean) => void }): ReactNode {
+function WorkspaceChoice({
+  everywhere,
+  onChoose,
+}: {
+  everywhere: boolean;
+  onChoose: (all: boolean) => void;
+}): ReactNode {
   return (
     <div className="places" role="group" aria-label="Sessions of">
       {PLACES.map(([all, label]) => (
-        <button key={label} type="button" className="quiet" aria-pressed={everywhere === all} onClick={() => onChoose(all)}>
+        <button
+          key={label}
+          type="button"
+          className="quiet"
+          aria-pressed={everywhere === all}
+          onClick={() => onChoose(all)}
+        >
           {label}
         </button>
       ))}
@@ -208,7 +225,9 @@ function Faces(): ReactNode {
           <Mark id={persona.id} name={persona.name} contributionType={persona.contributionType} />
           <span>
             <strong dir="auto">{persona.name}</strong>
-            <span className="faces-role" dir="auto">{persona.role}</span>
+            <span className="faces-role" dir="auto">
+              {persona.role}
+            </span>
           </span>
         </li>
       ))}
@@ -245,7 +264,8 @@ function SessionItem({ session, showsPlace, onChanged }: SessionItemProps): Reac
       setProblem(sentence(error));
     }
   };
-  const change = (what: SessionChange, said: string): Promise<void> => attempt(() => api.change(session.id, what), said);
+  const change = (what: SessionChange, said: string): Promise<void> =>
+    attempt(() => api.change(session.id, what), said);
   const remove = (): Promise<void> =>
     attempt(async () => {
       await api.remove(session.id);
@@ -282,7 +302,11 @@ function SessionItem({ session, showsPlace, onChanged }: SessionItemProps): Reac
                 Live
               </span>
             ) : null}
-            <span className={`standing standing-${session.step}${session.hasBrief ? (session.briefStale ? " has-stale-brief" : " has-brief") : ""}`}>{standing(session)}</span>
+            <span
+              className={`standing standing-${session.step}${session.hasBrief ? (session.briefStale ? " has-stale-brief" : " has-brief") : ""}`}
+            >
+              {standing(session)}
+            </span>
             <span>{count(session.personaCount, "advisor")}</span>
             {session.challengeCount > 0 ? <span>{count(session.challengeCount, "challenge")}</span> : null}
             <span>{modelName(session.model)}</span>
@@ -310,13 +334,32 @@ function SessionItem({ session, showsPlace, onChanged }: SessionItemProps): Reac
                 {problem}
               </span>
             ) : null}
-            <IconButton label={session.pinned ? `Unpin the session “${short}”` : `Pin the session “${short}”`} title={session.pinned ? "Unpin" : "Pin to the top"} onClick={() => void change({ pinned: !session.pinned }, session.pinned ? "Session unpinned" : "Session pinned")}>
-              <path className={session.pinned ? "is-filled" : ""} d="M9 4h6l-.8 6 3.3 3.2V15h-11v-1.8L9.8 10ZM12 15v5.5" />
+            <IconButton
+              label={session.pinned ? `Unpin the session “${short}”` : `Pin the session “${short}”`}
+              title={session.pinned ? "Unpin" : "Pin to the top"}
+              onClick={() =>
+                void change({ pinned: !session.pinned }, session.pinned ? "Session unpinned" : "Session pinned")
+              }
+            >
+              <path
+                className={session.pinned ? "is-filled" : ""}
+                d="M9 4h6l-.8 6 3.3 3.2V15h-11v-1.8L9.8 10ZM12 15v5.5"
+              />
             </IconButton>
-            <IconButton label={`Rename the session “${short}”`} title="Rename" focus={used.current === "renaming"} onClick={() => open("renaming")}>
+            <IconButton
+              label={`Rename the session “${short}”`}
+              title="Rename"
+              focus={used.current === "renaming"}
+              onClick={() => open("renaming")}
+            >
               <path d="M5 19h3.2L18.6 8.6a1.8 1.8 0 0 0 0-2.5l-.7-.7a1.8 1.8 0 0 0-2.5 0L5 15.8ZM13.8 7l3.2 3.2" />
             </IconButton>
-            <IconButton label={`Delete the session “${short}”`} title="Delete" focus={used.current === "deleting"} onClick={() => open("deleting")}>
+            <IconButton
+              label={`Delete the session “${short}”`}
+              title="Delete"
+              focus={used.current === "deleting"}
+              onClick={() => open("deleting")}
+            >
               <path d="M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7M10.5 10.5v5.5M13.5 10.5v5.5" />
             </IconButton>
           </>

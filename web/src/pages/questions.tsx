@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
-import { api, ApiError, isAbort, newKey, sentence } from "../api";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { ApiError, api, isAbort, newKey, sentence } from "../api";
 import { DecisionFold } from "../components/decision-fold";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
@@ -110,7 +110,9 @@ export function Questions(): ReactNode {
           <ol className="questions">
             {draft.questions.map((question) => (
               <li key={question.id}>
-                <label htmlFor={`answer-${question.id}`} dir="auto">{question.question}</label>
+                <label htmlFor={`answer-${question.id}`} dir="auto">
+                  {question.question}
+                </label>
                 {question.hint ? (
                   <p className="hint" dir="auto" id={`hint-${question.id}`}>
                     {question.hint}
@@ -124,7 +126,9 @@ export function Questions(): ReactNode {
                   aria-describedby={`${question.hint ? `hint-${question.id} ` : ""}room-${question.id}`}
                   aria-invalid={tooLong(draft.answers[question.id] ?? "", LIMITS.answer)}
                   value={draft.answers[question.id] ?? ""}
-                  onChange={(event) => changeDraft({ answers: { ...getDraft().answers, [question.id]: event.target.value } })}
+                  onChange={(event) =>
+                    changeDraft({ answers: { ...getDraft().answers, [question.id]: event.target.value } })
+                  }
                   onKeyDown={(event) => {
                     if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
                       event.preventDefault();
@@ -132,19 +136,37 @@ export function Questions(): ReactNode {
                     }
                   }}
                 />
-                <Room id={`room-${question.id}`} text={draft.answers[question.id] ?? ""} most={LIMITS.answer} near={200} />
+                <Room
+                  id={`room-${question.id}`}
+                  text={draft.answers[question.id] ?? ""}
+                  most={LIMITS.answer}
+                  near={200}
+                />
               </li>
             ))}
           </ol>
         ) : null}
         {refused ? (
-          <Problem title="The board could not be convened" message={refused.message} retryAfter={refused.retryAfter} onAction={() => void convene()} />
+          <Problem
+            title="The board could not be convened"
+            message={refused.message}
+            retryAfter={refused.retryAfter}
+            onAction={() => void convene()}
+          />
         ) : null}
         <div className="row row-spread convene">
           <button type="submit" className="button button-accent button-large" disabled={convening || long}>
             {convening ? "Convening the board…" : "Convene the Board"}
           </button>
-          <span className="hint">{long ? "an answer is too long" : asked ? (given > 0 ? `${count(given, "answer")} will go along` : "without answers") : "without questions"}</span>
+          <span className="hint">
+            {long
+              ? "an answer is too long"
+              : asked
+                ? given > 0
+                  ? `${count(given, "answer")} will go along`
+                  : "without answers"
+                : "without questions"}
+          </span>
         </div>
       </form>
       <ModelNote />
@@ -152,7 +174,10 @@ export function Questions(): ReactNode {
   );
 }
 
-async function* goingOn<T>(first: T[], rest: AsyncGenerator<T[], void, undefined>): AsyncGenerator<T[], void, undefined> {
+async function* goingOn<T>(
+  first: T[],
+  rest: AsyncGenerator<T[], void, undefined>,
+): AsyncGenerator<T[], void, undefined> {
   yield first;
   yield* rest;
 }

@@ -1,11 +1,11 @@
-import { useCallback, useEffect, useMemo, type ReactNode } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo } from "react";
 import { DecisionFold } from "../components/decision-fold";
 import { MarksRow } from "../components/marks-row";
 import { Problem, Waiting } from "../components/notes";
 import { useKeys } from "../keys";
-import { Link, navigate, paths, usePageHeading, type Route } from "../router";
-import { allSettled, sharedFailure, type SessionState } from "../session/state";
-import { sessionStore, useSession, useSlice, type SessionStore, type Snapshot } from "../session/store";
+import { Link, navigate, paths, type Route, usePageHeading } from "../router";
+import { allSettled, type SessionState, sharedFailure } from "../session/state";
+import { type SessionStore, type Snapshot, sessionStore, useSession, useSlice } from "../session/store";
 import { SMALL_MODEL } from "../wire";
 import { AdvisorPage } from "./advisor";
 import { BriefPage } from "./brief";
@@ -62,13 +62,28 @@ export function SessionPage({ route }: { route: SessionRoute }): ReactNode {
 }
 
 function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }): ReactNode {
-  const decision = useSession(store, useCallback((s: SessionState) => s.decision, []));
-  const answers = useSession(store, useCallback((s: SessionState) => s.answers, []));
-  const order = useSession(store, useCallback((s: SessionState) => s.order, []));
-  const tiny = useSession(store, useCallback((s: SessionState) => s.tiny, []));
+  const decision = useSession(
+    store,
+    useCallback((s: SessionState) => s.decision, []),
+  );
+  const answers = useSession(
+    store,
+    useCallback((s: SessionState) => s.answers, []),
+  );
+  const order = useSession(
+    store,
+    useCallback((s: SessionState) => s.order, []),
+  );
+  const tiny = useSession(
+    store,
+    useCallback((s: SessionState) => s.tiny, []),
+  );
   const start = useSession(
     store,
-    useCallback((s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null), []),
+    useCallback(
+      (s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null),
+      [],
+    ),
   );
   useEffect(() => {
     if (route.page === "session" && start) navigate(start, { replace: true });
@@ -84,7 +99,10 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
       [store, route],
     ),
   );
-  const title = useSession(store, useCallback((s: SessionState) => s.title, []));
+  const title = useSession(
+    store,
+    useCallback((s: SessionState) => s.title, []),
+  );
 
   const known = route.page !== "advisor" || order.includes(route.personaId);
   return (
@@ -93,7 +111,9 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
       <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
       <ConnectionNote store={store} />
       {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
-      {route.page === "advisor" && known ? <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} /> : null}
+      {route.page === "advisor" && known ? (
+        <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} />
+      ) : null}
       {route.page === "brief" ? <BriefPage store={store} /> : null}
       {!known ? (
         <div className="narrow">
@@ -118,14 +138,25 @@ function goal(key: string, store: SessionStore, route: SessionRoute): string | n
   if (step === 0 || session.challenging !== null) return null;
   const places = session.order.map((persona) => paths.advisor(session.id, persona));
   if (allSettled(session)) places.push(paths.brief(session.id));
-  const here = route.page === "brief" ? session.order.length : route.page === "advisor" ? session.order.indexOf(route.personaId) : -1;
+  const here =
+    route.page === "brief"
+      ? session.order.length
+      : route.page === "advisor"
+        ? session.order.indexOf(route.personaId)
+        : -1;
   return here < 0 ? null : (places[here + step] ?? null);
 }
 
 function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
   const connection = useSlice(store, connectionOf);
-  const failed = useSession(store, useCallback((s: SessionState) => s.streamError, []));
-  const paused = useSession(store, useCallback((s: SessionState) => s.paused, []));
+  const failed = useSession(
+    store,
+    useCallback((s: SessionState) => s.streamError, []),
+  );
+  const paused = useSession(
+    store,
+    useCallback((s: SessionState) => s.paused, []),
+  );
   const shared = useSession(store, sharedFailure);
   if (connection === "reconnecting") {
     return (
@@ -135,16 +166,25 @@ function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
     );
   }
   if (failed !== null) {
-    return <Problem title="The session stopped" message={failed} action="Go on with it" onAction={() => void store.goOn()} />;
+    return (
+      <Problem title="The session stopped" message={failed} action="Go on with it" onAction={() => void store.goOn()} />
+    );
   }
   if (connection === "unreachable") {
-    return <Problem title="No answer from moot" message="What is on the page stays as it is." onAction={() => void store.goOn()} />;
+    return (
+      <Problem
+        title="No answer from moot"
+        message="What is on the page stays as it is."
+        onAction={() => void store.goOn()}
+      />
+    );
   }
   if (paused) {
     return (
       <div className="paused" role="status">
         <p>
-          <strong>Paused.</strong> Nothing is asked and nothing is spent until you go on. What was said to its end is kept.
+          <strong>Paused.</strong> Nothing is asked and nothing is spent until you go on. What was said to its end is
+          kept.
         </p>
         <button type="button" className="button button-accent" onClick={() => void store.goOn()}>
           Go on
@@ -153,7 +193,14 @@ function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
     );
   }
   if (shared !== null) {
-    return <Problem title="Several advisors could not answer, for the same reason" message={shared} action="Ask all again" onAction={() => void store.retryAll()} />;
+    return (
+      <Problem
+        title="Several advisors could not answer, for the same reason"
+        message={shared}
+        action="Ask all again"
+        onAction={() => void store.retryAll()}
+      />
+    );
   }
   return null;
 }

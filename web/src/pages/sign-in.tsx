@@ -1,4 +1,4 @@
-import { useId, useState, type ReactNode } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { sentence } from "../api";
 import { signIn } from "../me";
 import { usePageHeading } from "../router";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Brief, Session, SessionEvent } from "../wire";
-import { allSettled, fromSession, isNews, reduce, sharedFailure, type Action, type SessionState } from "./state";
+import { type Action, allSettled, fromSession, isNews, reduce, type SessionState, sharedFailure } from "./state";
 
 const BRIEF: Brief = {
   consensus: { areas: ["a"], strength: "strong" },
@@ -22,7 +22,16 @@ function stored(part: Partial<Session> = {}): Session {
     tiny: false,
     step: "advisors",
     personas: ids.map((id) => ({ id, name: `The ${id}`, role: "r", contributionType: "integrator" })),
-    responses: ids.map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, errorKind: null, challenges: [], usage: null })),
+    responses: ids.map((id) => ({
+      personaId: id,
+      personaName: `The ${id}`,
+      content: "",
+      isComplete: false,
+      error: null,
+      errorKind: null,
+      challenges: [],
+      usage: null,
+    })),
     brief: null,
     briefStale: false,
     briefError: null,
@@ -38,8 +47,14 @@ function stored(part: Partial<Session> = {}): Session {
 }
 
 const USAGE = { model: "m", inputTokens: 10, outputTokens: 5, costUsd: 0.5, durationMs: 1 };
-const run = (actions: Action[], from: SessionState = fromSession(stored())): SessionState => actions.reduce(reduce, from);
-const start = (personaId: string): SessionEvent => ({ type: "persona_start", personaId, personaName: `The ${personaId}`, role: "r" });
+const run = (actions: Action[], from: SessionState = fromSession(stored())): SessionState =>
+  actions.reduce(reduce, from);
+const start = (personaId: string): SessionEvent => ({
+  type: "persona_start",
+  personaId,
+  personaName: `The ${personaId}`,
+  role: "r",
+});
 const token = (personaId: string, text: string): SessionEvent => ({ type: "persona_token", personaId, token: text });
 const complete = (personaId: string): SessionEvent => ({ type: "persona_complete", personaId, usage: USAGE });
 const everybody = ["one", "two", "three"].flatMap((id) => [start(id), token(id, `${id} says`), complete(id)]);
@@ -63,7 +78,14 @@ describe("a condition of the brief", () => {
 
 describe("a session's events", () => {
   it("follow interleaved advisors", () => {
-    const state = run([start("one"), start("two"), token("one", "A"), token("two", "B"), token("one", "C"), complete("one")]);
+    const state = run([
+      start("one"),
+      start("two"),
+      token("one", "A"),
+      token("two", "B"),
+      token("one", "C"),
+      complete("one"),
+    ]);
     expect(state.advisors["one"]).toMatchObject({ phase: "done", content: "AC" });
     expect(state.advisors["two"]).toMatchObject({ phase: "speaking", content: "B" });
     expect(state.advisors["three"]?.phase).toBe("waiting");
@@ -83,13 +105,21 @@ describe("a session's events", () => {
   });
 
   it("keep one advisor's failure to that advisor, and take a retry", () => {
-    const failed = run([...everybody.slice(0, 6), start("three"), token("three", "I"), { type: "persona_error", personaId: "three", message: "gone", kind: "" }]);
+    const failed = run([
+      ...everybody.slice(0, 6),
+      start("three"),
+      token("three", "I"),
+      { type: "persona_error", personaId: "three", message: "gone", kind: "" },
+    ]);
     expect(failed.advisors["three"]).toMatchObject({ phase: "failed", error: "gone", content: "" });
     expect(allSettled(failed)).toBe(true);
     const retried = reduce(failed, { type: "retry", personaId: "three" });
     expect(retried.advisors["three"]).toMatchObject({ phase: "waiting", error: null });
     expect(allSettled(retried)).toBe(false);
-    expect(run([start("three"), token("three", "Now."), complete("three")], retried).advisors["three"]).toMatchObject({ phase: "done", content: "Now." });
+    expect(run([start("three"), token("three", "Now."), complete("three")], retried).advisors["three"]).toMatchObject({
+      phase: "done",
+      content: "Now.",
+    });
   });
 
   it("add an advisor nobody announced", () => {
@@ -99,8 +129,19 @@ describe("a session's events", () => {
   });
 
   it("write the brief, or say why not", () => {
-    const written = run([...everybody, { type: "brief_start" }, { type: "brief_complete", brief: BRIEF }, { type: "session_complete" }]);
-    expect(written).toMatchObject({ brief: BRIEF, briefStale: false, briefWriting: false, live: false, step: "review" });
+    const written = run([
+      ...everybody,
+      { type: "brief_start" },
+      { type: "brief_complete", brief: BRIEF },
+      { type: "session_complete" },
+    ]);
+    expect(written).toMatchObject({
+      brief: BRIEF,
+      briefStale: false,
+      briefWriting: false,
+      live: false,
+      step: "review",
+    });
     const not = run([...everybody, { type: "brief_start" }, { type: "brief_error", message: "no" }, { type: "idle" }]);
     expect(not).toMatchObject({ brief: null, briefError: "no", briefWriting: false, live: false });
     expect(run([{ type: "error", message: "broken" }])).toMatchObject({ streamError: "broken", live: false });
@@ -108,7 +149,12 @@ describe("a session's events", () => {
 });
 
 describe("a failure that several advisors share", () => {
-  const failing = (personaId: string, message: string, kind = "KeyRefused"): SessionEvent => ({ type: "persona_error", personaId, message, kind });
+  const failing = (personaId: string, message: string, kind = "KeyRefused"): SessionEvent => ({
+    type: "persona_error",
+    personaId,
+    message,
+    kind,
+  });
 
   it("is said once for all of them", () => {
     expect(sharedFailure(run([failing("one", "bad key")]))).toBeNull();
@@ -127,16 +173,29 @@ describe("a challenge", () => {
 
   it("appends a blank exchange, grows it, and makes the brief stale when complete", () => {
     expect(asked.challenging).toBe("one");
-    expect(asked.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "", isReplyComplete: false }]);
-    const growing = run([{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_token", personaId: "one", token: "cause" }], asked);
+    expect(asked.advisors["one"]?.challenges).toEqual([
+      { challengeText: "Why?", replyContent: "", isReplyComplete: false },
+    ]);
+    const growing = run(
+      [
+        { type: "challenge_token", personaId: "one", token: "Be" },
+        { type: "challenge_token", personaId: "one", token: "cause" },
+      ],
+      asked,
+    );
     expect(growing.briefStale).toBe(false);
     const over = reduce(growing, { type: "challenge_complete", personaId: "one", usage: USAGE });
-    expect(over.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "Because", isReplyComplete: true }]);
+    expect(over.advisors["one"]?.challenges).toEqual([
+      { challengeText: "Why?", replyContent: "Because", isReplyComplete: true },
+    ]);
     expect(over).toMatchObject({ challenging: null, briefStale: true, brief: BRIEF });
   });
 
   it("leaves no half exchange when aborted, and the brief as it was", () => {
-    const aborted = run([{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_abort" }], asked);
+    const aborted = run(
+      [{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_abort" }],
+      asked,
+    );
     expect(aborted.advisors["one"]?.challenges).toEqual([]);
     expect(aborted).toMatchObject({ challenging: null, briefStale: false });
     expect(reduce(aborted, { type: "challenge_token", personaId: "one", token: "late" })).toBe(aborted);
@@ -160,8 +219,16 @@ describe("a challenge", () => {
     const newer = { ...BRIEF, blindSpots: ["x"] };
     const loading = reduce(stale, { type: "brief_requested" });
     expect(loading.briefLoading).toBe(true);
-    expect(reduce(loading, { type: "brief_received", brief: newer })).toMatchObject({ brief: newer, briefStale: false, briefLoading: false });
-    expect(reduce(loading, { type: "brief_failed", message: "no" })).toMatchObject({ brief: BRIEF, briefStale: true, briefError: "no" });
+    expect(reduce(loading, { type: "brief_received", brief: newer })).toMatchObject({
+      brief: newer,
+      briefStale: false,
+      briefLoading: false,
+    });
+    expect(reduce(loading, { type: "brief_failed", message: "no" })).toMatchObject({
+      brief: BRIEF,
+      briefStale: true,
+      briefError: "no",
+    });
   });
 });
 
@@ -176,7 +243,13 @@ describe("a brief written before somebody was retried", () => {
 describe("a session picked up again", () => {
   const half = stored({
     lastEventId: 20,
-    responses: stored().responses.map((one) => (one.personaId === "one" ? { ...one, content: "Said.", isComplete: true } : one.personaId === "two" ? { ...one, error: "gone" } : one)),
+    responses: stored().responses.map((one) =>
+      one.personaId === "one"
+        ? { ...one, content: "Said.", isComplete: true }
+        : one.personaId === "two"
+          ? { ...one, error: "gone" }
+          : one,
+    ),
   });
 
   it("takes earlier events only for those who have not finished", () => {
@@ -189,7 +262,13 @@ describe("a session picked up again", () => {
 
   it("reads phases from what is stored, and drops exchanges that were never finished", () => {
     const withHalf = stored({
-      responses: half.responses.map((one) => ({ ...one, challenges: [{ challengeText: "q", replyContent: "a", isReplyComplete: true }, { challengeText: "q", replyContent: "", isReplyComplete: false }] })),
+      responses: half.responses.map((one) => ({
+        ...one,
+        challenges: [
+          { challengeText: "q", replyContent: "a", isReplyComplete: true },
+          { challengeText: "q", replyContent: "", isReplyComplete: false },
+        ],
+      })),
     });
     const state = fromSession(withHalf);
     expect(state.order.map((id) => state.advisors[id]?.phase)).toEqual(["done", "failed", "waiting"]);

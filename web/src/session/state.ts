@@ -234,7 +234,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
     }
 
     case "persona_error":
-      return change(state, action.personaId, { phase: "failed", error: action.message, errorKind: action.kind ?? "", content: "" });
+      return change(state, action.personaId, {
+        phase: "failed",
+        error: action.message,
+        errorKind: action.kind ?? "",
+        content: "",
+      });
 
     case "brief_start":
       return { ...state, step: "brief", briefWriting: true, paused: false, briefError: null };
@@ -251,7 +256,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
       return reduce(state, { type: "session_complete" });
 
     case "session_complete":
-      return { ...state, live: false, briefWriting: false, step: allSettled(state) && !state.paused ? "review" : state.step };
+      return {
+        ...state,
+        live: false,
+        briefWriting: false,
+        step: allSettled(state) && !state.paused ? "review" : state.step,
+      };
 
     case "error":
       return { ...state, live: false, briefWriting: false, streamError: action.message };
@@ -260,7 +270,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
       return { ...state, streamError: null, paused: false, live: true };
 
     case "retry":
-      return change({ ...state, live: true, paused: false }, action.personaId, { phase: "waiting", content: "", error: null, errorKind: "" });
+      return change({ ...state, live: true, paused: false }, action.personaId, {
+        phase: "waiting",
+        content: "",
+        error: null,
+        errorKind: "",
+      });
 
     case "challenge_start": {
       const clean = withoutIncomplete(state);
@@ -281,7 +296,13 @@ export function reduce(state: SessionState, action: Action): SessionState {
     case "challenge_complete": {
       if (state.challenging !== action.personaId) return state;
       const next = lastExchange(state, action.personaId, { isReplyComplete: true });
-      return { ...next, challenging: null, briefStale: true, briefError: null, usage: spend(state.usage, action.usage) };
+      return {
+        ...next,
+        challenging: null,
+        briefStale: true,
+        briefError: null,
+        usage: spend(state.usage, action.usage),
+      };
     }
 
     case "challenge_abort":

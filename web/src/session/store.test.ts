@@ -23,7 +23,16 @@ function session(part: Partial<Session> = {}): Session {
     tiny: false,
     step: "advisors",
     personas: ["one", "two"].map((id) => ({ id, name: `The ${id}`, role: "", contributionType: "challenger" })),
-    responses: ["one", "two"].map((id) => ({ personaId: id, personaName: `The ${id}`, content: "", isComplete: false, error: null, errorKind: null, challenges: [], usage: null })),
+    responses: ["one", "two"].map((id) => ({
+      personaId: id,
+      personaName: `The ${id}`,
+      content: "",
+      isComplete: false,
+      error: null,
+      errorKind: null,
+      challenges: [],
+      usage: null,
+    })),
     brief: null,
     briefStale: false,
     briefError: null,
@@ -38,7 +47,11 @@ function session(part: Partial<Session> = {}): Session {
   };
 }
 
-const done = (one: Session["responses"][number]): Session["responses"][number] => ({ ...one, isComplete: true, content: `${one.personaId} in full` });
+const done = (one: Session["responses"][number]): Session["responses"][number] => ({
+  ...one,
+  isComplete: true,
+  content: `${one.personaId} in full`,
+});
 
 function sse(events: [number, object][], broken = false): Response {
   const text = events.map(([id, event]) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
@@ -75,12 +88,34 @@ describe("SessionStore", () => {
   it("goes on after a dropped connection from the last event, with nothing lost or said twice", async () => {
     let streams = 0;
     const asked = serve((path) => {
-      if (!path.includes("/events")) return Response.json({ session: streams < 2 ? session() : session({ live: false, responses: session().responses.map(done) }) });
+      if (!path.includes("/events"))
+        return Response.json({
+          session: streams < 2 ? session() : session({ live: false, responses: session().responses.map(done) }),
+        });
       streams++;
       if (streams === 1) {
-        return sse([[1, { type: "session_start", sessionId: "s1", personaCount: 2, model: "m", tiny: false }], [2, { type: "persona_start", personaId: "one", personaName: "The one", role: "" }], [3, { type: "persona_token", personaId: "one", token: "one in " }]], true);
+        return sse(
+          [
+            [1, { type: "session_start", sessionId: "s1", personaCount: 2, model: "m", tiny: false }],
+            [2, { type: "persona_start", personaId: "one", personaName: "The one", role: "" }],
+            [3, { type: "persona_token", personaId: "one", token: "one in " }],
+          ],
+          true,
+        );
       }
-      return sse([[3, { type: "persona_token", personaId: "one", token: "one in " }], [4, { type: "persona_token", personaId: "one", token: "full" }], [5, { type: "persona_complete", personaId: "one", usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 } }], [5, { type: "idle" }]]);
+      return sse([
+        [3, { type: "persona_token", personaId: "one", token: "one in " }],
+        [4, { type: "persona_token", personaId: "one", token: "full" }],
+        [
+          5,
+          {
+            type: "persona_complete",
+            personaId: "one",
+            usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 },
+          },
+        ],
+        [5, { type: "idle" }],
+      ]);
     });
     const store = new SessionStore("s1", now);
     const seen: string[] = [];
@@ -92,12 +127,17 @@ describe("SessionStore", () => {
     await store.open();
     expect(seen).toEqual(["loading", "live", "reconnecting", "live", "idle"]);
     expect([...texts]).toEqual(["", "one in ", "one in full"]);
-    expect(asked.filter((one) => one.includes("events"))).toEqual(["GET /api/board/sessions/s1/events?after=0", "GET /api/board/sessions/s1/events after 3"]);
+    expect(asked.filter((one) => one.includes("events"))).toEqual([
+      "GET /api/board/sessions/s1/events?after=0",
+      "GET /api/board/sessions/s1/events after 3",
+    ]);
   });
 
   it("asks ever less often where a server says both that it goes on and that nothing more is to come", async () => {
     vi.useFakeTimers();
-    const asked = serve((path) => (path.includes("/events") ? sse([[1, { type: "idle" }]]) : Response.json({ session: session() })));
+    const asked = serve((path) =>
+      path.includes("/events") ? sse([[1, { type: "idle" }]]) : Response.json({ session: session() }),
+    );
     const store = new SessionStore("s1", now);
     void store.open();
     await vi.advanceTimersByTimeAsync(30_000);
@@ -117,7 +157,9 @@ describe("SessionStore", () => {
   });
 
   it("asks for no events when a stored session is finished", async () => {
-    const asked = serve(() => Response.json({ session: session({ live: false, step: "review", responses: session().responses.map(done) }) }));
+    const asked = serve(() =>
+      Response.json({ session: session({ live: false, step: "review", responses: session().responses.map(done) }) }),
+    );
     const store = new SessionStore("s1", now);
     await store.open();
     expect(store.snapshot.connection).toBe("idle");
@@ -170,7 +212,11 @@ describe("SessionStore", () => {
     await store.refresh();
     expect(store.snapshot).toBe(before);
     const exchange = { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true };
-    stored = { ...finished, briefStale: true, responses: finished.responses.map((one) => (one.personaId === "two" ? { ...one, challenges: [exchange] } : one)) };
+    stored = {
+      ...finished,
+      briefStale: true,
+      responses: finished.responses.map((one) => (one.personaId === "two" ? { ...one, challenges: [exchange] } : one)),
+    };
     store.lookedAt();
     expect(store.snapshot).toBe(before);
     vi.spyOn(Date, "now").mockReturnValue(Date.now() + 5000);
@@ -186,7 +232,17 @@ describe("SessionStore", () => {
     const held: (() => void)[] = [];
     let holding = false;
     serve((path) => {
-      if (path === "/api/board/challenge") return sse([[1, { type: "challenge_reply_token", token: "Because." }], [2, { type: "challenge_reply_complete", usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 } }]]);
+      if (path === "/api/board/challenge")
+        return sse([
+          [1, { type: "challenge_reply_token", token: "Because." }],
+          [
+            2,
+            {
+              type: "challenge_reply_complete",
+              usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 },
+            },
+          ],
+        ]);
       const answer = (): Response => Response.json({ session: finished });
       return holding ? new Promise((resolve) => held.push(() => resolve(answer()))) : answer();
     });
@@ -197,14 +253,25 @@ describe("SessionStore", () => {
     await store.challenge("one", "Why?");
     for (const release of held) release();
     await looking;
-    expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([{ challengeText: "Why?", replyContent: "Because.", isReplyComplete: true }]);
+    expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([
+      { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true },
+    ]);
   });
 
   it("asks for a brief only when there is none or it is out of date", async () => {
-    const brief = { consensus: { areas: [], strength: "weak" as const }, tensions: [], blindSpots: [], recommendation: { summary: "x", confidence: "low" as const, conditions: [] } };
+    const brief = {
+      consensus: { areas: [], strength: "weak" as const },
+      tensions: [],
+      blindSpots: [],
+      recommendation: { summary: "x", confidence: "low" as const, conditions: [] },
+    };
     const finished = session({ live: false, step: "review", brief, responses: session().responses.map(done) });
     let stale = false;
-    const asked = serve((path) => (path === "/api/board/brief" ? ((stale = false), Response.json({ brief })) : Response.json({ session: { ...finished, briefStale: stale } })));
+    const asked = serve((path) =>
+      path === "/api/board/brief"
+        ? ((stale = false), Response.json({ brief }))
+        : Response.json({ session: { ...finished, briefStale: stale } }),
+    );
     const store = new SessionStore("s1", now);
     await store.open();
     await store.ensureBrief();

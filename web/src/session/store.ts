@@ -1,12 +1,12 @@
 /** One session, followed live. Components read slices of it with useSyncExternalStore. */
 
 import { useCallback, useSyncExternalStore } from "react";
-import { api, ApiError, isAbort, sentence, type SessionStream } from "../api";
+import { ApiError, api, isAbort, type SessionStream, sentence } from "../api";
+import { type FrameScheduler, TokenBatcher } from "../batch";
 import { keepChallengeDraft } from "../challenge-drafts";
-import { TokenBatcher, type FrameScheduler } from "../batch";
 import type { Received } from "../sse";
 import type { Session, SessionEvent } from "../wire";
-import { allSettled, fromSession, isNews, reduce, type Action, type Advisor, type SessionState } from "./state";
+import { type Action, type Advisor, allSettled, fromSession, isNews, reduce, type SessionState } from "./state";
 
 export type Connection = "loading" | "live" | "reconnecting" | "idle" | "missing" | "unreachable";
 
@@ -198,7 +198,8 @@ export class SessionStore {
       await api.stop(this.id, personaId);
     } catch (error) {
       // Whoever had finished by then needs no stopping: the stream tells.
-      if (!(error instanceof ApiError && error.status === 409)) this.#dispatch({ type: "error", message: sentence(error) });
+      if (!(error instanceof ApiError && error.status === 409))
+        this.#dispatch({ type: "error", message: sentence(error) });
     }
   }
 
@@ -211,7 +212,12 @@ export class SessionStore {
       await api.retry(this.id);
     } catch (error) {
       for (const personaId of failed) {
-        this.#dispatch({ type: "persona_error", personaId, message: sentence(error), kind: before.get(personaId)?.errorKind ?? "" });
+        this.#dispatch({
+          type: "persona_error",
+          personaId,
+          message: sentence(error),
+          kind: before.get(personaId)?.errorKind ?? "",
+        });
       }
       return;
     }
