@@ -3,7 +3,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { thirdPartyNotices } from "./notices";
 
-const api = process.env["MOOT_API"] ?? "http://127.0.0.1:8642";
+const api = process.env.MOOT_API ?? "http://127.0.0.1:8642";
 
 export default defineConfig({
   plugins: [react(), thirdPartyNotices()],

@@ -159,9 +159,8 @@ function stream(response) {
 
 function listen(session, response, after) {
   stream(response);
-  session.events
-    .slice(after)
-    .forEach((event, at) => response.write(`id: ${after + at + 1}\ndata: ${JSON.stringify(event)}\n\n`));
+  for (const [at, event] of session.events.slice(after).entries())
+    response.write(`id: ${after + at + 1}\ndata: ${JSON.stringify(event)}\n\n`);
   if (session.running === 0) {
     response.end(`id: ${session.events.length}\ndata: {"type":"idle"}\n\n`);
     return;
@@ -243,7 +242,6 @@ async function handle(request, response) {
   const url = new URL(request.url, "http://mock");
   const path = url.pathname;
   const is = (method, pattern) => (request.method === method ? path.match(pattern) : null);
-  let match;
   if (!path.startsWith("/api/")) return page(path, response);
   if (is("GET", /^\/api\/board\/personas$/)) return json(response, 200, { personas: PERSONAS });
   if (is("GET", /^\/api\/model$/))
@@ -311,7 +309,8 @@ async function handle(request, response) {
     });
   }
   if (is("GET", /^\/api\/me$/)) return json(response, 200, { name: "", admin: true, signsIn: false });
-  if ((match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/))) {
+  const match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/);
+  if (match) {
     const session = sessions.get(match[1]);
     if (!session) return json(response, 404, { error: "There is no session with this id." });
     if (request.method === "DELETE" && !match[2]) {

@@ -234,6 +234,7 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
       return <hr />;
     case "code":
       return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by itself when it is wide, by keys, too
         <pre tabIndex={0} dir="auto">
           <code>{block.text}</code>
           {caret}
@@ -243,8 +244,9 @@ const BlockView = memo(function BlockView({ source, growing }: { source: string;
       const width = block.head.length;
       const end = block.rows.length - 1;
       const className = (at: number): string => `align-${block.align[at] ?? "left"}`;
-      // It scrolls by itself when it is wide, and so has to take the focus.
       return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by itself when it is wide, by keys, too
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls, and this has none
         <div className="md-table" role="group" aria-label="Table" tabIndex={0}>
           <table>
             <thead>

@@ -6,7 +6,7 @@ const listeners = new Set<() => void>();
 const system = (): MediaQueryList => matchMedia("(prefers-color-scheme: dark)");
 
 function current(): Theme {
-  const chosen = document.documentElement.dataset["theme"];
+  const chosen = document.documentElement.dataset.theme;
   if (chosen === "light" || chosen === "dark") return chosen;
   return system().matches ? "dark" : "light";
 }
@@ -14,8 +14,8 @@ function current(): Theme {
 export function chooseTheme(theme: Theme): void {
   // Back at what the system says: follow it again.
   const asSystem = (theme === "dark") === system().matches;
-  if (asSystem) delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  if (asSystem) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
   try {
     if (asSystem) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);

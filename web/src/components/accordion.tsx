@@ -33,6 +33,7 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
           <Chevron />
         </button>
       </h3>
+      {/* biome-ignore lint/a11y/useSemanticElements: said outright, as the ARIA pattern of an accordion asks for it */}
       <div
         id={panel}
         className="acc-panel"

@@ -18,18 +18,18 @@ export function ExportMenu({ id }: { id: string }): ReactNode {
     const outside = (event: Event): void => {
       if (event.target instanceof Node && !box.current?.contains(event.target)) setOpen(false);
     };
-    const escape = (event: KeyboardEvent): void => {
+    const closeOnEscape = (event: KeyboardEvent): void => {
       if (event.key !== "Escape") return;
       setOpen(false);
       button.current?.focus();
     };
     document.addEventListener("pointerdown", outside);
     document.addEventListener("focusin", outside);
-    document.addEventListener("keydown", escape);
+    document.addEventListener("keydown", closeOnEscape);
     return () => {
       document.removeEventListener("pointerdown", outside);
       document.removeEventListener("focusin", outside);
-      document.removeEventListener("keydown", escape);
+      document.removeEventListener("keydown", closeOnEscape);
     };
   }, [open]);
   return (

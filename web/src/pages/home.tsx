@@ -162,7 +162,7 @@ function Search({ typed, onType }: { typed: string; onType: (text: string) => vo
     }, []),
   );
   return (
-    <div className="search" role="search">
+    <search className="search">
       <input
         ref={field}
         type="search"
@@ -180,9 +180,10 @@ function Search({ typed, onType }: { typed: string; onType: (text: string) => vo
           field.current?.blur();
         }}
       />
+      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a kbd takes no focus, and aria-keyshortcuts says the same */}
       <kbd aria-hidden="true">/</kbd>
       {long ? <Room id={id} text={typed} most={MOST_SEARCHED} near={0} /> : null}
-    </div>
+    </search>
   );
 }
 
@@ -199,7 +200,7 @@ function WorkspaceChoice({
   onChoose: (all: boolean) => void;
 }): ReactNode {
   return (
-    <div className="places" role="group" aria-label="Sessions of">
+    <fieldset className="places" aria-label="Sessions of">
       {PLACES.map(([all, label]) => (
         <button
           key={label}
@@ -211,7 +212,7 @@ function WorkspaceChoice({
           {label}
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }
 
@@ -318,15 +319,16 @@ function SessionItem({ session, showsPlace, onChanged }: SessionItemProps): Reac
       )}
       <div className="session-actions">
         {doing === "deleting" ? (
-          <span className="confirm" role="group" aria-label="Delete this session for good?">
+          <fieldset className="confirm" aria-label="Delete this session for good?">
             <span>{problem ?? "Delete for good?"}</span>
             <button type="button" className="quiet danger" onClick={() => void remove()}>
               Delete
             </button>
+            {/* biome-ignore lint/a11y/noAutofocus: the button that opened this is gone, and the focus with it */}
             <button type="button" className="quiet" autoFocus onClick={() => setDoing(null)}>
               Keep
             </button>
-          </span>
+          </fieldset>
         ) : doing === null ? (
           <>
             {problem !== null ? (
@@ -379,6 +381,7 @@ interface IconButtonProps {
 
 function IconButton({ label, title, focus = false, onClick, children }: IconButtonProps): ReactNode {
   return (
+    // biome-ignore lint/a11y/noAutofocus: it takes back the focus that it lost to what it opened
     <button type="button" className="icon-button" aria-label={label} title={title} autoFocus={focus} onClick={onClick}>
       <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
         {children}
@@ -412,6 +415,7 @@ function Rename({ session, problem, onSave, onCancel }: RenameProps): ReactNode 
         id={id}
         type="text"
         dir="auto"
+        // biome-ignore lint/a11y/noAutofocus: the button that opened this is gone, and the focus with it
         autoFocus
         value={title}
         placeholder={session.decision.slice(0, 120)}

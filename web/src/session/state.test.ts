@@ -86,22 +86,22 @@ describe("a session's events", () => {
       token("one", "C"),
       complete("one"),
     ]);
-    expect(state.advisors["one"]).toMatchObject({ phase: "done", content: "AC" });
-    expect(state.advisors["two"]).toMatchObject({ phase: "speaking", content: "B" });
-    expect(state.advisors["three"]?.phase).toBe("waiting");
+    expect(state.advisors.one).toMatchObject({ phase: "done", content: "AC" });
+    expect(state.advisors.two).toMatchObject({ phase: "speaking", content: "B" });
+    expect(state.advisors.three?.phase).toBe("waiting");
     expect(state.usage).toEqual({ inputTokens: 10, outputTokens: 5, costUsd: 0.5 });
   });
 
   it("leave untouched advisors the same objects", () => {
     const before = run([start("one"), start("two")]);
     const after = reduce(before, { type: "tokens", tokens: new Map([["one", "x"]]) });
-    expect(after.advisors["two"]).toBe(before.advisors["two"]);
+    expect(after.advisors.two).toBe(before.advisors.two);
     expect(after.order).toBe(before.order);
   });
 
   it("begin again when an advisor starts a second time", () => {
     const state = run([start("one"), token("one", "half a sent"), start("one"), token("one", "Whole.")]);
-    expect(state.advisors["one"]?.content).toBe("Whole.");
+    expect(state.advisors.one?.content).toBe("Whole.");
   });
 
   it("keep one advisor's failure to that advisor, and take a retry", () => {
@@ -111,12 +111,12 @@ describe("a session's events", () => {
       token("three", "I"),
       { type: "persona_error", personaId: "three", message: "gone", kind: "" },
     ]);
-    expect(failed.advisors["three"]).toMatchObject({ phase: "failed", error: "gone", content: "" });
+    expect(failed.advisors.three).toMatchObject({ phase: "failed", error: "gone", content: "" });
     expect(allSettled(failed)).toBe(true);
     const retried = reduce(failed, { type: "retry", personaId: "three" });
-    expect(retried.advisors["three"]).toMatchObject({ phase: "waiting", error: null });
+    expect(retried.advisors.three).toMatchObject({ phase: "waiting", error: null });
     expect(allSettled(retried)).toBe(false);
-    expect(run([start("three"), token("three", "Now."), complete("three")], retried).advisors["three"]).toMatchObject({
+    expect(run([start("three"), token("three", "Now."), complete("three")], retried).advisors.three).toMatchObject({
       phase: "done",
       content: "Now.",
     });
@@ -125,7 +125,7 @@ describe("a session's events", () => {
   it("add an advisor nobody announced", () => {
     const state = run([start("guest"), token("guest", "Hello")]);
     expect(state.order).toEqual(["one", "two", "three", "guest"]);
-    expect(state.advisors["guest"]).toMatchObject({ name: "The guest", content: "Hello" });
+    expect(state.advisors.guest).toMatchObject({ name: "The guest", content: "Hello" });
   });
 
   it("write the brief, or say why not", () => {
@@ -173,7 +173,7 @@ describe("a challenge", () => {
 
   it("appends a blank exchange, grows it, and makes the brief stale when complete", () => {
     expect(asked.challenging).toBe("one");
-    expect(asked.advisors["one"]?.challenges).toEqual([
+    expect(asked.advisors.one?.challenges).toEqual([
       { challengeText: "Why?", replyContent: "", isReplyComplete: false },
     ]);
     const growing = run(
@@ -185,7 +185,7 @@ describe("a challenge", () => {
     );
     expect(growing.briefStale).toBe(false);
     const over = reduce(growing, { type: "challenge_complete", personaId: "one", usage: USAGE });
-    expect(over.advisors["one"]?.challenges).toEqual([
+    expect(over.advisors.one?.challenges).toEqual([
       { challengeText: "Why?", replyContent: "Because", isReplyComplete: true },
     ]);
     expect(over).toMatchObject({ challenging: null, briefStale: true, brief: BRIEF });
@@ -196,7 +196,7 @@ describe("a challenge", () => {
       [{ type: "challenge_token", personaId: "one", token: "Be" }, { type: "challenge_abort" }],
       asked,
     );
-    expect(aborted.advisors["one"]?.challenges).toEqual([]);
+    expect(aborted.advisors.one?.challenges).toEqual([]);
     expect(aborted).toMatchObject({ challenging: null, briefStale: false });
     expect(reduce(aborted, { type: "challenge_token", personaId: "one", token: "late" })).toBe(aborted);
   });
@@ -204,13 +204,13 @@ describe("a challenge", () => {
   it("gives its text back when the reply failed", () => {
     const failed = reduce(asked, { type: "challenge_failed", personaId: "one", message: "overloaded" });
     expect(failed.challengeError).toEqual({ personaId: "one", message: "overloaded", text: "Why?" });
-    expect(failed.advisors["one"]?.challenges).toEqual([]);
+    expect(failed.advisors.one?.challenges).toEqual([]);
     expect(failed.briefStale).toBe(false);
   });
 
   it("replaces one that is still being answered", () => {
     const again = reduce(asked, { type: "challenge_start", personaId: "two", text: "And you?" });
-    expect(again.advisors["one"]?.challenges).toEqual([]);
+    expect(again.advisors.one?.challenges).toEqual([]);
     expect(again.challenging).toBe("two");
   });
 
@@ -272,6 +272,6 @@ describe("a session picked up again", () => {
     });
     const state = fromSession(withHalf);
     expect(state.order.map((id) => state.advisors[id]?.phase)).toEqual(["done", "failed", "waiting"]);
-    expect(state.advisors["one"]?.challenges).toHaveLength(1);
+    expect(state.advisors.one?.challenges).toHaveLength(1);
   });
 });

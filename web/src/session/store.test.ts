@@ -122,7 +122,7 @@ describe("SessionStore", () => {
     const texts = new Set<string>();
     store.subscribe(() => {
       if (seen.at(-1) !== store.snapshot.connection) seen.push(store.snapshot.connection);
-      texts.add(store.snapshot.session?.advisors["one"]?.content ?? "");
+      texts.add(store.snapshot.session?.advisors.one?.content ?? "");
     });
     await store.open();
     expect(seen).toEqual(["loading", "live", "reconnecting", "live", "idle"]);
@@ -194,12 +194,12 @@ describe("SessionStore", () => {
     const store = new SessionStore("s1", now);
     await store.open();
     const running = store.challenge("one", "Why?");
-    await vi.waitFor(() => expect(store.snapshot.session?.advisors["one"]?.challenges[0]?.replyContent).toBe("Well"));
+    await vi.waitFor(() => expect(store.snapshot.session?.advisors.one?.challenges[0]?.replyContent).toBe("Well"));
     store.abortChallenge();
     await running;
     expect((signal as AbortSignal | null)?.aborted).toBe(true);
     expect(store.snapshot.session).toMatchObject({ challenging: null, briefStale: false, challengeError: null });
-    expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([]);
+    expect(store.snapshot.session?.advisors.one?.challenges).toEqual([]);
   });
 
   it("shows a challenge made in another tab when it is looked at, and draws only that again", async () => {
@@ -221,9 +221,9 @@ describe("SessionStore", () => {
     expect(store.snapshot).toBe(before);
     vi.spyOn(Date, "now").mockReturnValue(Date.now() + 5000);
     store.lookedAt();
-    await vi.waitFor(() => expect(store.snapshot.session?.advisors["two"]?.challenges).toEqual([exchange]));
+    await vi.waitFor(() => expect(store.snapshot.session?.advisors.two?.challenges).toEqual([exchange]));
     expect(store.snapshot.session?.briefStale).toBe(true);
-    expect(store.snapshot.session?.advisors["one"]).toBe(before.session?.advisors["one"]);
+    expect(store.snapshot.session?.advisors.one).toBe(before.session?.advisors.one);
     expect(store.snapshot.session?.order).toBe(before.session?.order);
   });
 
@@ -253,7 +253,7 @@ describe("SessionStore", () => {
     await store.challenge("one", "Why?");
     for (const release of held) release();
     await looking;
-    expect(store.snapshot.session?.advisors["one"]?.challenges).toEqual([
+    expect(store.snapshot.session?.advisors.one?.challenges).toEqual([
       { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true },
     ]);
   });
@@ -267,11 +267,11 @@ describe("SessionStore", () => {
     };
     const finished = session({ live: false, step: "review", brief, responses: session().responses.map(done) });
     let stale = false;
-    const asked = serve((path) =>
-      path === "/api/board/brief"
-        ? ((stale = false), Response.json({ brief }))
-        : Response.json({ session: { ...finished, briefStale: stale } }),
-    );
+    const asked = serve((path) => {
+      if (path !== "/api/board/brief") return Response.json({ session: { ...finished, briefStale: stale } });
+      stale = false;
+      return Response.json({ brief });
+    });
     const store = new SessionStore("s1", now);
     await store.open();
     await store.ensureBrief();
