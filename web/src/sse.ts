@@ -1,56 +1,9 @@
-/** Server-sent events over fetch: a parser that may be fed in pieces cut anywhere. */
+/** Server-sent events over fetch, in pieces cut anywhere. */
 
-export interface SseMessage {
-  id: number | null;
-  data: string;
-}
-
-export class SseParser {
-  #line = "";
-  #data: string[] = [];
-  #id: number | null = null;
-  #afterCr = false;
-
-  /** Takes the next piece of text and gives back the messages that it completed. */
-  push(text: string): SseMessage[] {
-    const out: SseMessage[] = [];
-    let from = 0;
-    if (this.#afterCr && text.length > 0) {
-      if (text[0] === "\n") from = 1;
-      this.#afterCr = false;
-    }
-    for (let at = from; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code !== 10 && code !== 13) continue;
-      this.#take(this.#line + text.slice(from, at), out);
-      this.#line = "";
-      if (code === 13) {
-        if (at + 1 === text.length) this.#afterCr = true;
-        else if (text.charCodeAt(at + 1) === 10) at++;
-      }
-      from = at + 1;
-    }
-    this.#line += text.slice(from);
-    return out;
-  }
-
-  #take(line: string, out: SseMessage[]): void {
-    if (line === "") {
-      if (this.#data.length > 0) out.push({ id: this.#id, data: this.#data.join("\n") });
-      this.#data = [];
-      return;
-    }
-    const colon = line.indexOf(":");
-    if (colon === 0) return; // a comment, sent to keep the line open
-    const field = colon < 0 ? line : line.slice(0, colon);
-    let value = colon < 0 ? "" : line.slice(colon + 1);
-    if (value.startsWith(" ")) value = value.slice(1);
-    if (field === "data") this.#data.push(value);
-    else if (field === "id" && /^\d+$/.test(value)) this.#id = Number(value);
-  }
-}
+import { createParser } from "eventsource-parser";
 
 export interface Received<E> {
+  /** The last number that was given as an id, for Last-Event-ID. */
   id: number | null;
   event: E;
 }
@@ -62,19 +15,26 @@ export interface Received<E> {
 export async function* sseEvents<E extends { type: string }>(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Received<E>[], void, undefined> {
-  const parser = new SseParser();
+  let id: number | null = null;
+  let batch: Received<E>[] = [];
+  const parser = createParser({
+    onId(text) {
+      if (/^\d+$/.test(text)) id = Number(text);
+    },
+    onEvent({ data }) {
+      const event = readEvent<E>(data);
+      if (event) batch.push({ id, event });
+    },
+  });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const batch: Received<E>[] = [];
-      for (const message of parser.push(decoder.decode(value, { stream: true }))) {
-        const event = readEvent<E>(message.data);
-        if (event) batch.push({ id: message.id, event });
-      }
+      parser.feed(decoder.decode(value, { stream: true }));
       if (batch.length > 0) yield batch;
+      batch = [];
     }
   } finally {
     reader.cancel().catch(() => undefined);
