@@ -1,7 +1,8 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import { closeOpen, readBlock, Spoken, sources } from "./markdown";
+import { closeOpen, Sources, Spoken } from "./markdown";
 
+const sources = (text: string): string[] => new Sources().of(text);
 const drawn = (text: string): string => renderToStaticMarkup(<Spoken text={text} />);
 /** Without what every block has, which a test of its own is about. */
 const html = (text: string): string => drawn(text).replaceAll(' dir="auto"', "");
@@ -48,6 +49,65 @@ describe("Spoken", () => {
     expect(html("[a](data:text/html,x)")).not.toContain("href");
   });
 
+  it("lets no address but those of the web through, however it is written", () => {
+    const addresses = [
+      "javascript:alert(1)",
+      "JavaScript:alert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "//example.org",
+      "/x",
+    ];
+    for (const address of [...addresses, " javascript:x", "\\javascript:x", "&#106;avascript:x", "java\tscript:x"]) {
+      for (const text of [
+        `[a](${address})`,
+        `[a](<${address}>)`,
+        `![a](${address})`,
+        `<${address}>`,
+        `[a]: ${address}\n\n[a]`,
+      ]) {
+        expect(html(text), text).not.toMatch(/<(a|img)\b/);
+      }
+    }
+  });
+
+  it("fetches no image: it is a link to it", () => {
+    expect(html("![a *b*](https://example.org/x.png)")).toMatch(
+      /<p><a href="https:\/\/example.org\/x.png"[^>]*>a <em>b<\/em><\/a><\/p>/,
+    );
+    expect(html("![](https://example.org/x.png)")).toContain(">https://example.org/x.png</a>");
+  });
+
+  it("draws what stands within items and quotes, and goes on with a list after a blank line", () => {
+    expect(html("1. one\n\n   more\n\n   ```\n   x\n   ```\n\n2. two\n\n> a\n>\n> - b")).toBe(
+      '<div class="spoken"><ol start="1"><li>one<p>more</p><pre tabindex="0"><code>x</code></pre></li><li>two</li></ol>' +
+        "<blockquote>a<ul><li>b</li></ul></blockquote></div>",
+    );
+    expect(html("- [ ] open\n- [x] done")).toBe('<div class="spoken"><ul><li>☐ open</li><li>☑ done</li></ul></div>');
+  });
+
+  it("reads what models write and the standard does not", () => {
+    expect(html("• one\n• two")).toBe('<div class="spoken"><ul><li>one</li><li>two</li></ul></div>');
+    expect(html("**注意：**这是")).toBe('<div class="spoken"><p><strong>注意：</strong>这是</p></div>');
+    expect(html("~5 min (~10 at most)")).toBe('<div class="spoken"><p>~5 min (~10 at most)</p></div>');
+    expect(html("Thus:\n---\n[1]: so")).toBe('<div class="spoken"><p>Thus:</p><hr/><p>[1]: so</p></div>');
+  });
+
+  it("draws marks within marks without end as text", () => {
+    for (const [open, close] of [
+      [">", ""],
+      ["1. ", ""],
+      ["- ", ""],
+      ["*a **b ", " c** d*"],
+      ["~~a *", "* b~~"],
+      ["![", "](https://example.org)"],
+    ] as const) {
+      const deep = html(`${open.repeat(2000)}x${close.repeat(2000)}`);
+      expect(deep).toContain("x");
+      expect(deep.match(/<(blockquote|ol|ul|em|strong|del|a)\b/g)?.length ?? 0).toBeLessThan(30);
+    }
+  });
+
   it("leaves single stars and underscores in words alone", () => {
     expect(html("2 * 3 and snake_case_name")).toBe('<div class="spoken"><p>2 * 3 and snake_case_name</p></div>');
   });
@@ -58,6 +118,56 @@ describe("Spoken", () => {
     for (let at = 0; at < text.length; at++) {
       const part = sources(text.slice(0, at));
       expect(part.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, part.length - 1)));
+    }
+  });
+
+  it("cuts a text that grows as it cuts the whole", () => {
+    const text =
+      "# One\n\nTwo\n- a\n\n- b\n\n  more\n\n\n1. x\n\n```\ncode\n\nstill\n```\nafter\r\n| a | b |\r\n|---|---|\n| 1 | 2 |\n> so\nand on\n\n> more\n---\n• one\n• two\n\n    far in\n\nend";
+    for (const step of [1, 2, 3, 7, 20]) {
+      const growing = new Sources();
+      for (let at = 0; at < text.length + step; at += step) {
+        expect(growing.of(text.slice(0, at)), `step ${step}, at ${at}`).toEqual(sources(text.slice(0, at)));
+      }
+      expect(growing.of("Another.\n\nText")).toEqual(["Another.", "Text"]);
+    }
+  });
+
+  it("cuts a text that grows as it cuts the whole, whatever is in it", () => {
+    const bits = [
+      "a",
+      " ",
+      "\n",
+      "\n\n",
+      "- ",
+      "-",
+      "--",
+      "> ",
+      "1. ",
+      "```",
+      "|",
+      "| a | b |",
+      "|--|--|",
+      "# ",
+      "    ",
+      "**",
+      "• ",
+      "\r\n",
+      "\t",
+      "<div>",
+      "[x]: y",
+      "===",
+    ];
+    let seed = 1;
+    const next = (): number => {
+      seed = (seed * 48271) % 2147483647;
+      return seed;
+    };
+    for (let round = 0; round < 300; round++) {
+      const growing = new Sources();
+      for (let text = ""; text.length < 60; text += bits[next() % bits.length]) {
+        expect(growing.of(text), JSON.stringify(text)).toEqual(sources(text));
+      }
     }
   });
 
@@ -75,10 +185,11 @@ describe("Spoken", () => {
   });
 
   it("ends a table where something else begins, and needs no pipes at the edges", () => {
-    const kinds = (text: string): string[] => sources(text).map((source) => readBlock(source).kind);
-    expect(kinds("a | b\n--- | ---\n1 | 2\n- one\n- two")).toEqual(["table", "list"]);
-    expect(kinds("a | b\n--- | ---\n> so")).toEqual(["table", "quote"]);
-    expect(kinds("a | b\n--- | ---\n# so")).toEqual(["table", "heading"]);
+    const kinds = (text: string): string[] =>
+      sources(text).map((source) => /<(table|ul|blockquote|p class="md-heading")/.exec(html(source))?.[1] ?? "");
+    expect(kinds("a | b\n--- | ---\n1 | 2\n- one\n- two")).toEqual(["table", "ul"]);
+    expect(kinds("a | b\n--- | ---\n> so")).toEqual(["table", "blockquote"]);
+    expect(kinds("a | b\n--- | ---\n# so")).toEqual(["table", 'p class="md-heading"']);
     expect(kinds("| a | b |\n|---|---|\n| 1 | 2 |\n| - | - |\n| 3 | 4 |")).toEqual(["table"]);
   });
 
