@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { thirdPartyNotices } from "./notices";
+import { thirdPartyNotices } from "./notices.ts";
 
 const api = process.env.MOOT_API ?? "http://127.0.0.1:8642";
 

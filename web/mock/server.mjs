@@ -104,17 +104,16 @@ async function speak(session, response, position) {
     session.decision.includes("[fail-all]") || (session.decision.includes("[fail]") && persona.id === "the-analyst");
   const text = Array(REPEAT).fill(SPEECH[persona.id]).join("\n\n");
   const tokens = tokensOf(text);
-  const step = STEP;
   const speed = session.decision.includes("[slow]") ? 0.25 : 1;
-  for (let at = 0; at < tokens.length; at += step) {
+  for (let at = 0; at < tokens.length; at += STEP) {
     if (fails && !session.failed.has(persona.id) && at > 30) {
       session.failed.add(persona.id);
       response.error = "The model stopped answering half-way (the connection was closed after 31 tokens).";
       emit(session, { type: "persona_error", personaId: persona.id, message: response.error });
       return;
     }
-    emit(session, { type: "persona_token", personaId: persona.id, token: tokens.slice(at, at + step).join("") });
-    await wait((1000 * step) / RATE / speed);
+    emit(session, { type: "persona_token", personaId: persona.id, token: tokens.slice(at, at + STEP).join("") });
+    await wait((1000 * STEP) / RATE / speed);
   }
   Object.assign(response, { content: text, isComplete: true, error: null, usage: usage(text, Date.now() - began) });
   spend(session, response.usage);

@@ -40,7 +40,7 @@ export class ApiError extends Error {
 }
 
 /** Status 0: no answer came at all. */
-export const UNREACHABLE = "moot is not answering. It may have been stopped, or this machine is offline.";
+const UNREACHABLE = "moot is not answering. It may have been stopped, or this machine is offline.";
 
 export function sentence(error: unknown): string {
   if (error instanceof ApiError) return error.message;

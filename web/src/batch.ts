@@ -6,7 +6,7 @@ export interface FrameScheduler {
 }
 
 /** Animation frames stop in a hidden tab; a timer then keeps the buffer from growing. */
-export const frames: FrameScheduler = {
+const frames: FrameScheduler = {
   request(callback) {
     if (typeof document !== "undefined" && !document.hidden) return requestAnimationFrame(callback);
     return -Number(setTimeout(callback, 200));

@@ -6,7 +6,7 @@ const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable]"
 /** Code and tables take the focus so that arrows can move them. */
 const SCROLLING = "pre, .md-table";
 
-export function isForThePage(event: KeyboardEvent): boolean {
+function isForThePage(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return false;
   const at = event.target instanceof Element ? event.target : null;
   if (at?.closest(TYPING)) return false;

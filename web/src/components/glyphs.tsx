@@ -58,7 +58,7 @@ const FRAMES: Record<string, ReactNode> = {
   "sense-checker": <rect x="4" y="4" width="40" height="40" rx="9" />,
 };
 
-export function kindClass(contributionType: string): string {
+function kindClass(contributionType: string): string {
   return contributionType in FRAMES ? `kind-${contributionType}` : "kind-other";
 }
 

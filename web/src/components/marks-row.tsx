@@ -122,7 +122,7 @@ const BriefStep = memo(function BriefStep({ store, current }: { store: SessionSt
   );
 });
 
-export function briefState(s: SessionState): string {
+function briefState(s: SessionState): string {
   if (s.briefWriting || s.briefLoading) return "writing";
   if (s.briefStale && s.brief) return "out of date";
   if (s.brief) return "ready";

@@ -58,7 +58,6 @@ export interface SessionState {
   /** The advisor whose reply to a challenge is being streamed. */
   readonly challenging: string | null;
   readonly challengeError: { readonly personaId: string; readonly message: string; readonly text: string } | null;
-  readonly createdAt: string;
 }
 
 export type Action =
@@ -143,7 +142,6 @@ export function fromSession(session: Session): SessionState {
     streamError: null,
     challenging: null,
     challengeError: null,
-    createdAt: session.createdAt,
   };
 }
 

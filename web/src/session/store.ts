@@ -8,7 +8,7 @@ import type { Received } from "../sse";
 import type { Session, SessionEvent } from "../wire";
 import { type Action, type Advisor, allSettled, fromSession, isNews, reduce, type SessionState } from "./state";
 
-export type Connection = "loading" | "live" | "reconnecting" | "idle" | "missing" | "unreachable";
+type Connection = "loading" | "live" | "reconnecting" | "idle" | "missing" | "unreachable";
 
 export interface Snapshot {
   readonly connection: Connection;
