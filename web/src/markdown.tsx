@@ -7,10 +7,10 @@
 import { Lexer, type MarkedToken, type Token, Tokenizer, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useState } from "react";
 
-/** Marks within marks. From here on they are the text that they are, so that none can exhaust the stack or the reader. */
+/** How deep lists, quotes and emphasis may nest. Deeper marks stay text, so that none exhausts the stack or freezes the page. */
 const DEEPEST = 12;
 
-/** Markdown as GitHub has it, but for what is overridden here. */
+/** GitHub-flavoured Markdown, except for what is overridden here. */
 class Reader extends Tokenizer {
   #depth = 0;
 
@@ -32,26 +32,27 @@ class Reader extends Tokenizer {
     return this.#within(() => super.list(source));
   }
 
-  /** A line under words without a column makes no table of them. */
+  /** The head needs a column, too: `a` above `|---|` is not a table. */
   override table(source: string): Tokens.Table | undefined {
     return /^.*\|/.test(source) ? super.table(source) : undefined;
   }
 
+  // HTML stays text.
   override html(): undefined {}
   override tag(): undefined {}
 
-  /** The first dash of a list or a rule, while it is the last of all, would make a heading of the words above it. */
+  /** While a list or a rule is still on its way, its first dash would turn the words above it into a heading. */
   override lheading(): undefined {}
 
-  /** A block is drawn from its own words alone, and so is read only once. */
+  /** Every block is drawn from its own source, so a definition elsewhere cannot apply: it stays visible. */
   override def(): undefined {}
 
-  /** One tilde is allowed, too; but most who write one mean "about": ~5 (~10). */
+  /** A single tilde mostly means "about": ~5 (~10). */
   override del(source: string, masked: string, before?: string): Tokens.Del | undefined {
     return source.startsWith("~~") ? this.#within(() => super.del(source, masked, before)) : undefined;
   }
 
-  /** By the standard, a space has to be at one side of some **; scripts without spaces have none. */
+  /** The standard asks for a space beside some **; scripts without spaces have none. */
   override emStrong(source: string, masked: string, before?: string): Tokens.Em | Tokens.Strong | undefined {
     if (!/^[*_]/.test(source)) return undefined;
     return this.#within(() => super.emStrong(source, masked, before) ?? this.#strong(source));
@@ -69,12 +70,12 @@ const lexer = (): Lexer => new Lexer({ gfm: true, tokenizer: new Reader() });
 const isBlock = (token: Token): boolean => token.type !== "space";
 
 /**
- * So many blocks at the end of a text may still become others when more is added: the last one grows, and its first
- * lines, until they are whole, may still turn out to be a part of those before it.
+ * How many blocks at the end of a growing text may still change: the last one grows, and a line that is not complete
+ * may yet turn out to belong to the blocks before it.
  */
 const OPEN = 3;
 
-/** Cuts a text into the sources of its blocks. Those that are finished are kept: what was said is not read again. */
+/** Splits a text into the sources of its blocks. Keeps those that are finished, so that only the end is read again. */
 export class Sources {
   #text = "";
   /** The finished blocks, and where the others begin. */
@@ -99,7 +100,7 @@ export class Sources {
 }
 
 function source({ type, raw }: Token): string {
-  // Models like this bullet, which Markdown does not know.
+  // Models use this bullet, which Markdown does not know.
   return (type === "paragraph" ? raw.replace(/^(\s*)•(?=\s)/gm, "$1-") : raw).trimEnd();
 }
 
@@ -198,7 +199,7 @@ function Block({ token: of, caret }: BlockProps): ReactNode {
   }
 }
 
-/** What an item or a quote has in it. The first words are its own, as it has its direction from them. */
+/** What an item or a quote contains. Its first words are not a block of their own: it takes its direction from them. */
 function Within({ tokens, caret }: { tokens: readonly Token[]; caret: ReactNode }): ReactNode {
   const blocks = tokens.filter(isBlock);
   if (blocks.length === 0) return caret;
