@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import tests.netguard.sitecustomize as netguard
 
 if TYPE_CHECKING:
     from tests.stub.server import StubServer
+
+# How long an example takes says something of the machine, and nothing of moot.
+settings.register_profile("moot", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("moot")
 
 _FOREIGN_PREFIXES = ("ANTHROPIC_", "OPENAI_", "MOOT_", "OLLAMA", "HF_", "GIT_", "OTEL_")
 _FOREIGN_SUFFIX = "_PROXY"

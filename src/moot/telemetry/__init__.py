@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from dataclasses import dataclass, field
 from typing import Protocol
 
-CLOSING_SECONDS = 3.0
+CLOSING_SECONDS = 8.0
 """How long the last figures may take to leave: a collector that is away keeps no server from ending."""
 
 
