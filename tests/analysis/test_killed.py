@@ -23,6 +23,7 @@ from moot.analysis.state import AnalysisState, Step
 from moot.analysis.steps import load_steps
 from moot.analysis.tasks import Work
 from moot.app import Moot, Options, opened
+from moot.cli.menu_lines import read_line
 from moot.core import model_effects
 from moot.core.flow import (
     AskPerson,
@@ -81,9 +82,12 @@ class Players:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
         assert problem is None
         self.asked.append((ask.step, ask.occasion))
+        return read_line(ask, self._line(ask))
+
+    def _line(self, ask: AskPerson) -> str:
         state = self.state
         step = state.current.ref.id if state.current else ""
         if ask.step == "roundtable":
@@ -264,7 +268,7 @@ def test_a_person_who_leaves_and_comes_back_at_every_question_sees_the_same_end(
     shutil.rmtree(world.item)
     answer = Players.answer
 
-    async def one_answer(players: Players, ask: AskPerson, problem: str | None) -> str:
+    async def one_answer(players: Players, ask: AskPerson, problem: str | None) -> PersonAnswered:
         if players.asked:
             raise UserQuit
         return await answer(players, ask, problem)

@@ -103,7 +103,10 @@ def test_each_step_asks_for_exactly_what_it_needs() -> None:
     assert isinstance(follow_up, AskPerson)
     assert isinstance(failed, AskPerson)
     assert (question.optional, follow_up.optional, failed.optional) == (False, True, False)
-    assert [option.key for option in failed.options] == ["r"]
+    assert [choice.id for choice in failed.choices] == ["retry"]
+    assert question.free_text
+    assert follow_up.free_text
+    assert failed.free_text
 
 
 def test_a_retry_is_another_asking() -> None:
@@ -116,8 +119,7 @@ def test_a_retry_is_another_asking() -> None:
     [
         (Step.QUESTION, PersonAnswered("  Should we? "), QuestionAsked("Should we?")),
         (Step.FOLLOW_UP, PersonAnswered("r"), QuestionAsked("r")),
-        (Step.FAILED, PersonAnswered(" R "), RetryChosen()),
-        (Step.FAILED, PersonAnswered("retry"), RetryChosen()),
+        (Step.FAILED, PersonAnswered(choice="retry"), RetryChosen()),
         (Step.FAILED, PersonAnswered("really?"), QuestionAsked("really?")),
         (Step.ANSWER, PersonaSpoke("Yes.", BILL), AnswerGiven("Yes.", BILL)),
         (Step.ANSWER, PersonaFailed("ReplyEmpty", "no word"), AnswerFailed("ReplyEmpty", "no word")),

@@ -797,7 +797,7 @@ EVERY_EFFECT: tuple[Effect, ...] = (
     ASK_CHALLENGED,
     ASK_BRIEF,
     AskPersona("ada", "ask/answer", "1"),
-    AskPerson("elsewhere", "a challenge", "1"),
+    AskPerson("elsewhere", "a challenge", "1", free_text=True),
     ASK_NEXT,
 )
 POSSIBLE = {(effect, type(outcome)) for effect, outcome, _ in RECORDED} | {(ASK_NEXT, PersonAnswered)}

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from moot.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
+from moot.cli.menu_lines import LineReader
 from moot.cli.talking import answering
-from moot.core.flow import AskPerson, Option
-from moot.core.runner import Person, UserQuit
+from moot.core.flow import AskPerson, Choice
+from moot.core.runner import UserQuit
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
 
 FOLLOW_UP = AskPerson("follow-up", "a follow-up question", "1", optional=True)
@@ -60,13 +61,13 @@ MENU = AskPerson(
     "menu",
     "what next",
     "3",
-    (Option("E", "Elaborate"), Option("", "Skip this")),
+    (Choice("elaborate", "Elaborate"), Choice("skip-question", "Skip this")),
     hint="Or type naturally.",
 )
 
 
 @pytest.mark.parametrize("person", [ScriptedPerson([]), NoPerson()])
-def test_running_out_names_every_choice(person: Person) -> None:
+def test_running_out_names_every_choice(person: LineReader) -> None:
     with pytest.raises(AnswersExhausted) as raised:
         asyncio.run(person.answer(MENU, None))
     assert "step 'menu' needs an answer (what next: E = Elaborate, an empty line = Skip this" in str(

@@ -13,7 +13,7 @@ from moot.brainstorm.events import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _talk
 from moot.cli.brainstorm_screen import BrainstormNarrator
-from moot.core.flow import AskPerson
+from moot.core.flow import AskPerson, PersonAnswered
 from moot.core.runner import Participants, Runner, UserQuit
 from moot.workflow.events import Restored
 from moot.workflow.files import SnapshotLog
@@ -468,12 +468,12 @@ class _Wavers:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> str:
+    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
         assert problem is None
         self.asked.append(ask.step)
         if ask.step == "failed":
             assert "sent by mistake" in ask.expects
-            return "B"
+            return PersonAnswered("B")
         raise UserQuit
 
 

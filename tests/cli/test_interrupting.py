@@ -17,7 +17,7 @@ from prompt_toolkit.output import DummyOutput
 from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_person import MenuPerson
 from moot.cli.terminal import TerminalPerson
-from moot.core.flow import AskPerson, Option
+from moot.core.flow import AskPerson, Choice
 from moot.core.runner import UserQuit
 from moot.errors import InvalidInput
 from tests.cli.test_analyze import Project, speaking, stalling
@@ -25,10 +25,10 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.terminal import CTRL_D, ENTER, Terminal, at_terminal
 
-DONE = (Option("done", "End the discussion"),)
+DONE = (Choice("done", "End the discussion"),)
 SPEAKING = AskPerson("roundtable", "done", "1", DONE, interrupting=True)
-FLOOR = AskPerson("roundtable", "your thoughts", "1", (Option("", "Listen on"), *DONE))
-MENU = AskPerson("menu", "what next", "2", (Option("C", "Continue"),))
+FLOOR = AskPerson("roundtable", "your thoughts", "1", (Choice("listen", "Listen on"), *DONE))
+MENU = AskPerson("menu", "what next", "2", (Choice("continue", "Continue"),))
 FRAMING, FIRST, SECOND = 3, 4, 5
 """Which request to the model is which, in a first roundtable."""
 

@@ -16,7 +16,7 @@ from moot.cli import screen
 from moot.cli.menu_person import MenuPerson
 from moot.cli.screen import wrapped
 from moot.cli.terminal import TerminalPerson
-from moot.core.flow import AskPerson, Option
+from moot.core.flow import AskPerson, Choice
 from moot.core.runner import UserQuit
 
 ENTER, ALT_ENTER, CTRL_J, LEFT, CTRL_D, CTRL_C = "\r", "\x1b\r", "\n", "\x1b[D", "\x04", "\x03"
@@ -24,7 +24,7 @@ MENU = AskPerson(
     "questions",
     "a number to answer that question",
     "1",
-    (Option("1", "[unanswered] Who?"), Option("B", "Back")),
+    (Choice("question-1", "[unanswered] Who?"), Choice("back", "Back")),
 )
 WORDS = AskPerson("comment", "what you think of it", "2")
 
@@ -73,13 +73,13 @@ def test_the_left_arrow_goes_back_where_that_can_be_and_moves_elsewhere() -> Non
 
 def test_an_empty_line_is_an_answer_only_where_one_is_offered() -> None:
     assert answered(f"{ENTER}{ENTER}1{ENTER}") == "1"
-    listening = AskPerson("roundtable", "your thoughts", "3", (Option("", "Listen on"),))
+    listening = AskPerson("roundtable", "your thoughts", "3", (Choice("listen", "Listen on"),))
     assert answered(ENTER, listening) == ""
 
 
 def test_an_empty_line_leaves_what_may_be_left(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserQuit):
-        answered(ENTER, AskPerson("next", "1 waiting", "4", (Option("A", "Accept"),), optional=True))
+        answered(ENTER, AskPerson("next", "1 waiting", "4", (Choice("begin-next", "Accept"),), optional=True))
     assert "Enter leaves" in capsys.readouterr().err
 
 
@@ -153,8 +153,8 @@ def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[
 
 
 def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    option = Option("1", "[answered: one\n  two\x1b[2J " + "x" * 400 + "] Who?")
-    answered(f"1{ENTER}", AskPerson("questions", "which", "5", (option,)))
+    choice = Choice("question-1", "[answered: one\n  two\x1b[2J " + "x" * 400 + "] Who?")
+    answered(f"1{ENTER}", AskPerson("questions", "which", "5", (choice,)))
     told = capsys.readouterr().err
     assert "  1 [answered: one two" in told
     assert "\x1b[2J" not in told

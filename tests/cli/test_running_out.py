@@ -11,7 +11,8 @@ import pytest
 import typer
 
 from moot.cli.main import app
-from moot.core.flow import AskPerson, Option
+from moot.cli.menu_lines import answerable
+from moot.core.flow import AskPerson, Choice
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.analysis import reply
@@ -133,6 +134,6 @@ def test_what_is_neither_yes_nor_no_is_refused_with_what_may_be_answered(
 
 
 def test_what_is_asked_reads_well_before_its_choices() -> None:
-    choices = (Option("r", "Retry"), Option("", "Skip"))
+    choices = (Choice("retry", "Retry"), Choice("skip-question", "Skip"))
     for asked, said in (("What now?", "What now? r"), ("what next", "what next: r"), ("Go on.", "Go on: r")):
-        assert AskPerson("s", asked, "1", choices).answerable == f"{said} = Retry, an empty line = Skip"
+        assert answerable(AskPerson("s", asked, "1", choices)) == f"{said} = Retry, an empty line = Skip"

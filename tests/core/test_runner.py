@@ -74,7 +74,7 @@ def advance(state: PanelState, event: PanelEvent) -> PanelState:
 def pending(state: PanelState) -> tuple[Effect, ...]:
     asked: tuple[Effect, ...] = tuple(AskPersona(persona, "p", "1") for persona in state.waiting)
     if state.asks_person and state.waiting:
-        asked = (*asked, AskPerson("floor", "whom to call off", str(state.called_off)))
+        asked = (*asked, AskPerson("floor", "whom to call off", str(state.called_off), free_text=True))
     return asked
 
 
@@ -139,11 +139,11 @@ class Answers:
         self.answers = list(answers)
         self.problems: list[str | None] = []
 
-    async def answer(self, _: AskPerson, problem: str | None) -> str:
+    async def answer(self, _: AskPerson, problem: str | None) -> PersonAnswered:
         self.problems.append(problem)
         if not self.answers:
             await forever()
-        return self.answers.pop(0)
+        return PersonAnswered(self.answers.pop(0))
 
 
 Speaker = Callable[[Any, Any, Speech], Any]
@@ -234,10 +234,10 @@ def test_an_outcome_that_came_too_late_is_dropped() -> None:
 class Interrupting(Answers):
     """Says all that it says while others speak."""
 
-    async def answer(self, *_: Any) -> str:
+    async def answer(self, *_: Any) -> PersonAnswered:
         raise AssertionError("nobody was asked")
 
-    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
         return await Answers.answer(self, ask, problem)
 
 
@@ -306,7 +306,7 @@ def test_a_person_who_leaves_stops_everything_and_keeps_what_was_complete(interr
             closed.append(effect.persona)
 
     class Leaving:
-        async def answer(self, *_: Any) -> str:
+        async def answer(self, *_: Any) -> PersonAnswered:
             await bob_is_logged.wait()
             raise UserQuit(interrupted=interrupted)
 

@@ -89,7 +89,7 @@ def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
             return AskPersona(state.current.ref.persona, OPEN, occasion)
         case Step.ANSWERING:
             assert state.current is not None
-            return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK)
+            return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK, free_text=True)
         case Step.MENU:
             return menu.ask_at_menu(state)
         case Step.CHOOSING:

@@ -9,10 +9,10 @@ from moot.core.conversation import PERSON, Conversation
 from moot.core.flow import (
     AskPerson,
     AskPersona,
+    Choice,
     Effect,
     Event,
     Flow,
-    Option,
     Outcome,
     PersonaFailed,
     PersonAnswered,
@@ -122,35 +122,41 @@ def _check(text: str) -> None:
         raise InvalidInput("question", f"has {len(text):,} characters; at most {MAX_QUESTION:,} are taken")
 
 
+_RETRY = Choice("retry", "Retry: ask the same again")
+
+
 def pending(state: AskState) -> tuple[Effect, ...]:
     occasion = str(state.attempts)
     match state.step:
         case Step.QUESTION:
-            return (AskPerson(Step.QUESTION, "your question", occasion),)
+            return (AskPerson(Step.QUESTION, "your question", occasion, free_text=True),)
         case Step.ANSWER:
             return (AskPersona(state.persona, "ask/answer", occasion),)
         case Step.FOLLOW_UP:
-            return (AskPerson(Step.FOLLOW_UP, "a follow-up question", occasion, optional=True),)
+            asked = "a follow-up question"
+            return (AskPerson(Step.FOLLOW_UP, asked, occasion, optional=True, free_text=True),)
         case Step.FAILED:
-            retry = Option("r", "Retry: ask the same again")
-            return (AskPerson(Step.FAILED, "r to retry, or another question", occasion, (retry,)),)
+            return (
+                AskPerson(Step.FAILED, "a retry, or another question", occasion, (_RETRY,), free_text=True),
+            )
         case _:
             return ()
 
 
-def record(state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
+def record(_state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
     match outcome:
         case PersonaSpoke(text, spoken):
             return AnswerGiven(text, spoken)
         case PersonaFailed(kind, message):
             return AnswerFailed(kind, message)
+        case PersonAnswered(choice="retry"):
+            return RetryChosen()
         case PersonAnswered(text):
-            retry = state.step is Step.FAILED and text.strip().lower() in ("r", "retry")
-            return RetryChosen() if retry else QuestionAsked(text.strip())
+            return QuestionAsked(text.strip())
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
 ASK: Flow[AskState, AskEvent] = Flow(
-    name="ask", initial=AskState(), events=AskEvent, advance=advance, pending=pending, record=record
+    name="ask", initial=AskState(), events=AskEvent, advance=advance, pending=pending, make_event=record
 )

@@ -374,5 +374,5 @@ def ask_again(state: BoardState, persona: str = "") -> BoardEvent:
 
 
 BOARD: Flow[BoardState, BoardEvent] = Flow(
-    name="board", initial=BoardState(), events=BoardEvent, advance=advance, pending=pending, record=record
+    name="board", initial=BoardState(), events=BoardEvent, advance=advance, pending=pending, make_event=record
 )

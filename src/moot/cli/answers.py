@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moot.cli.menu_lines import answerable
 from moot.core.runner import UserQuit
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
 
 if TYPE_CHECKING:
+    from moot.cli.menu_lines import LineReader
     from moot.core.flow import AskPerson
-    from moot.core.runner import Person
 
 SPEAKING = "speaking"
 """Where a reply is pinned to that interrupts."""
@@ -85,7 +86,7 @@ class ScriptedPerson:
         if ask.optional:
             self.rested_at = ask
             raise UserQuit
-        raise AnswersExhausted(ask.step, ask.answerable, scripted=True)
+        raise AnswersExhausted(ask.step, answerable(ask), scripted=True)
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
         if problem is not None:
@@ -93,15 +94,19 @@ class ScriptedPerson:
         for place, candidate in enumerate(self._answers):
             if candidate.at == SPEAKING:
                 return self._answers.pop(place).reply
-        await asyncio.Event().wait()
-        raise AssertionError("nobody ends this waiting but by cancelling it")
+        return await _say_nothing()
 
     def unused(self) -> int:
         return len(self._answers)
 
 
+async def _say_nothing() -> str:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody ends this waiting but by cancelling it")
+
+
 def _refused(ask: AskPerson, problem: str) -> InvalidInput:
-    return InvalidInput(f"answer at step '{ask.step}'", f"{problem} (may be answered: {ask.answerable})")
+    return InvalidInput(f"answer at step '{ask.step}'", f"{problem} (may be answered: {answerable(ask)})")
 
 
 class NoPerson:
@@ -112,13 +117,16 @@ class NoPerson:
             raise _refused(ask, problem)
         if ask.optional:
             raise UserQuit
-        raise AnswersExhausted(ask.step, ask.answerable, scripted=False)
+        raise AnswersExhausted(ask.step, answerable(ask), scripted=False)
+
+    async def interrupt(self, _ask: AskPerson, _problem: str | None) -> str:
+        return await _say_nothing()
 
 
 class FirstSays:
     """Says one thing that was given beforehand, then leaves the floor to somebody else."""
 
-    def __init__(self, first: str, then: Person) -> None:
+    def __init__(self, first: str, then: LineReader) -> None:
         self._first: str | None = first
         self._then = then
 
@@ -127,3 +135,6 @@ class FirstSays:
             return await self._then.answer(ask, problem)
         first, self._first = self._first, None
         return first
+
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
+        return await self._then.interrupt(ask, problem)

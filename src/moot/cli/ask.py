@@ -49,7 +49,6 @@ def ask(
 
     moot ask --resume ID "And if rents fall?"
     """
-    from moot.cli.answers import FirstSays
     from moot.cli.talking import answering
 
     resuming = resume is not None or last
@@ -67,12 +66,11 @@ def ask(
         from moot.cli.terminal import Narrator, TerminalPerson
 
         narrator = Narrator(lambda: moot.library, words_to_stdout=not as_json)
-        with answering(answers, TerminalPerson) as person:
+        with answering(answers, TerminalPerson, question if resuming else None) as person:
             if persona is not None:
                 conversation = await new_ask(moot, persona, question, person, narrator)
             else:
-                first = FirstSays(question, person) if question is not None else person
-                conversation = await resume_ask(moot, resume, first, narrator)
+                conversation = await resume_ask(moot, resume, person, narrator)
                 recount(moot, conversation.state)
             narrator.introduce(conversation.model, tiny=conversation.tiny)
             return await _talk(conversation, narrator, as_json=as_json)

@@ -68,13 +68,14 @@ async def carry_on(
     from moot.workflow.service import Workflows
 
     with answering(answers, MenuPerson) as person:
-        asks = isinstance(person, MenuPerson)
+        asks = answers is None and screen.interactive()
         narrator = BrainstormNarrator(lambda: moot.library, words_to_stdout=not as_json, asks=asks)
         company = Company(person, narrator, narrator.tell, narrator.at_table)
         workflows = Workflows(moot)
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
             try:
-                idea = await person.answer(AskPerson("idea", "your idea, in a sentence or more", "0"), None)
+                ask = AskPerson("idea", "your idea, in a sentence or more", "0", free_text=True)
+                idea = (await person.answer(ask, None)).text
             except UserQuit as left:
                 return ConversationResult(interrupted=left.interrupted).exit_code(failed=False)
         opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 BecauseOption = Annotated[str, typer.Option("--because", metavar="TEXT", help="Why; it is kept with it.")]
 
-_YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False}
-
 
 def approve(
     change_id: ChangeArgument,
@@ -135,20 +133,15 @@ async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
     """Asked of the person at the terminal, or of their answers; nobody else can say so."""
     from moot.cli.menu_person import MenuPerson
     from moot.cli.talking import answering
-    from moot.core.flow import AskPerson, Option
+    from moot.core.flow import AskPerson, Choice
     from moot.core.runner import UserQuit
 
-    ask = AskPerson(step, asked, step, (Option("Y", "yes"), Option("N", "no")))
-    problem = None
+    ask = AskPerson(step, asked, step, (Choice("yes", "yes"), Choice("no", "no")))
     with answering(answers, MenuPerson) as person:
-        while True:
-            try:
-                reply = (await person.answer(ask, problem)).strip()
-            except UserQuit:
-                return False
-            if reply.lower() in _YES_OR_NO:
-                return _YES_OR_NO[reply.lower()]
-            problem = f"{reply[:80]!r} is neither y nor n"
+        try:
+            return (await person.answer(ask, None)).choice == "yes"
+        except UserQuit:
+            return False
 
 
 def _left_alone(change_id: str, *, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from moot.cli import screen
+from moot.cli import menu_lines, screen
 from moot.cli.failures import refusal
 from moot.cli.screen import wrapped
 from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
@@ -17,7 +17,7 @@ from moot.core.runner import UserQuit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.core.flow import AskPerson, Option
+    from moot.core.flow import AskPerson
 
 HELP, BACK = "?", "B"
 _LONGEST_LABEL = 300
@@ -72,7 +72,7 @@ class MenuPerson:
         if problem:
             screen.say(refusal(problem))
         self._show(ask)
-        may_be_empty = any(option.key == "" for option in ask.options)
+        may_be_empty = menu_lines.may_be_empty(ask)
         refused = self._typed_ahead.refused(problem)
         # Where the words push the reason off the screen, it stands below them.
         self._prompt.bottom_toolbar = refusal(problem) if problem and len(refused) > A_SCREENFUL else None
@@ -105,16 +105,16 @@ class MenuPerson:
     # -- what is shown -----------------------------------------------------------------------
 
     def _show(self, ask: AskPerson) -> None:
-        asked = _first_capital(ask.expects)
+        asked = _first_capital(menu_lines.asked(ask))
         screen.say(wrapped(asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}:"), "bold")
-        for option in ask.options:
-            self._line(option)
-        leave = "Enter" if ask.optional and not any(o.key == "" for o in ask.options) else "Ctrl-D"
+        for key, label in menu_lines.shown(ask):
+            self._line(key, label)
+        leave = "Enter" if ask.optional and not menu_lines.may_be_empty(ask) else "Ctrl-D"
         screen.say(f"  {leave} leaves, ? helps", "dim")
 
-    def _line(self, option: Option) -> None:
-        mark = f"  {option.key or 'Enter'} "
-        label = " ".join(option.label.split())
+    def _line(self, key: str, label: str) -> None:
+        mark = f"  {key or 'Enter'} "
+        label = " ".join(label.split())
         shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
         screen.say(f"{mark}{wrapped(shown, len(mark)).lstrip()}")
 
@@ -161,18 +161,22 @@ class MenuPerson:
     def _can_go_back(self) -> bool:
         if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
             return False
-        return any(option.key == BACK for option in self._ask.options)
+        return _goes_back(self._ask)
 
 
 def _keys(ask: AskPerson) -> Iterator[str]:
     """Those that do something here."""
-    if ask.options:
+    if ask.choices:
         yield _CHOOSING
     yield _EDITING
-    if any(option.key == BACK for option in ask.options):
+    if _goes_back(ask):
         yield _GOING_BACK
     if ask.step in _STEPS and ask.step != "idea":
         yield _LEAVING
+
+
+def _goes_back(ask: AskPerson) -> bool:
+    return any(key == BACK for key, _ in menu_lines.shown(ask))
 
 
 def _first_capital(text: str) -> str:

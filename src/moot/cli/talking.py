@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moot.cli import failures, screen
-from moot.cli.answers import NoPerson, ScriptedPerson, read_answers
+from moot.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
+from moot.cli.menu_lines import TypingPerson, answerable
 from moot.cli.running import SIGTERM, report
 from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
 
@@ -17,19 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from moot.core.runner import Person, Runner
+    from moot.cli.menu_lines import LineReader
+    from moot.core.runner import Runner
 
 
 @contextmanager
-def answering(answers: Path | None, terminal: Callable[[], Person]) -> Iterator[Person]:
-    """A scripted person, or the one at the terminal, or nobody. At the end, says what was not needed."""
+def answering(
+    answers: Path | None, terminal: Callable[[], LineReader], first: str | None = None
+) -> Iterator[TypingPerson]:
+    """A scripted person, or the one at the terminal, or nobody; `first` is said before all else. At the end,
+    says what was not needed."""
+
+    def typing(reader: LineReader) -> TypingPerson:
+        return TypingPerson(reader if first is None else FirstSays(first, reader))
+
     if answers is None:
-        yield terminal() if screen.interactive() else NoPerson()
+        yield typing(terminal() if screen.interactive() else NoPerson())
         return
     scripted = ScriptedPerson(read_answers(answers))
-    yield scripted
+    yield typing(scripted)
     if (rested := scripted.rested_at) is not None:
-        screen.say(f"{answers} has no reply left for step '{rested.step}' ({rested.answerable}).", "dim")
+        screen.say(f"{answers} has no reply left for step '{rested.step}' ({answerable(rested)}).", "dim")
     if scripted.unused():
         screen.say(f"Replies of {answers} that were not needed: {scripted.unused()}.")
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from moot.ask.flow import AnswerFailed, AnswerGiven
-from moot.cli import screen
+from moot.cli import menu_lines, screen
 from moot.cli.failures import NEXT_STEPS, refusal, sentence
 from moot.cli.plain import Wrapping, visible
 from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
@@ -44,14 +44,14 @@ class TerminalPerson:
             from prompt_toolkit.output import create_output
 
             self._prompt = PromptSession(output=create_output(sys.stderr))
-        may_be_empty = any(option.key == "" for option in ask.options)
+        may_be_empty = menu_lines.may_be_empty(ask)
         leaves = ask.optional and not may_be_empty
         screen.say()
         if problem:
             screen.say(refusal(problem))
-        screen.say(_asked(ask.expects), "bold")
-        for option in ask.options:
-            screen.say(f"  [{option.key or 'Enter'}] {option.label}", "dim")
+        screen.say(_asked(menu_lines.asked(ask)), "bold")
+        for key, label in menu_lines.shown(ask):
+            screen.say(f"  [{key or 'Enter'}] {label}", "dim")
         screen.say(f"  [{'Enter' if leaves else 'Ctrl-D'}] Leave", "dim")
         if ask.hint:
             screen.say(f"  {ask.hint}", "dim")

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from moot.errors import IllegalMove
+from moot.errors import IllegalMove, InvalidInput
 from moot.text.characters import strip_controls_in_json
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
+T = TypeVar("T")
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -48,28 +50,68 @@ class Option:
     label: str
 
 
+class Takes(StrEnum):
+    """Whether words belong to a choice."""
+
+    NOTHING = "nothing"
+    OPTIONAL_TEXT = "optional text"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that the person may choose. `id` is the word that comes back; by which letter, number or
+    button it is chosen, the surface decides. `label` says what it does. `suggestions` are texts that may be
+    taken over as they are."""
+
+    id: str
+    label: str
+    takes: Takes = Takes.NOTHING
+    suggestions: tuple[str, ...] = ()
+
+
+def numbered(word: str, things: Iterable[T]) -> dict[str, T]:
+    """Ids for things that are told apart by their place: word-1, word-2 and so on."""
+    return {f"{word}-{place}": thing for place, thing in enumerate(things, start=1)}
+
+
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """Ask the person. `expects` says in a few words what may be answered. An `optional` question may be
-    left unanswered: then the flow rests where it is and can be taken up again. `hint` is what else may be
-    typed, shown below the options. An `interrupting` one is put while others speak: nobody has to answer it,
-    and whoever does interrupts them."""
+    """Ask the person. `expects` says in a few words what may be answered: one of the `choices` or, with
+    `free_text`, words of their own. An `optional` question may be left unanswered: then the flow rests where
+    it is and can be taken up again. `hint` is what else may be said, shown below the choices. An
+    `interrupting` one is put while others speak: nobody has to answer it; whoever does interrupts them."""
 
     step: str
     expects: str
     occasion: str
-    options: tuple[Option, ...] = ()
+    choices: tuple[Any, ...] = ()
     optional: bool = False
     hint: str = ""
     interrupting: bool = False
+    free_text: bool = False
 
     @property
-    def answerable(self) -> str:
-        """In one line, all that may be answered: for somebody who writes their answers beforehand."""
-        choices = ", ".join(f"{option.key or 'an empty line'} = {option.label}" for option in self.options)
-        asked = self.expects.rstrip(".")
-        told = f"{asked}{'' if asked.endswith('?') else ':'} {choices}" if choices else self.expects
-        return f"{told}. {self.hint}" if self.hint else told
+    def options(self) -> tuple[Any, ...]:
+        return self.choices
+
+    def check(self, answer: PersonAnswered) -> None:
+        """Refuses a choice that is not offered, and words where none are taken."""
+        if any(isinstance(choice, Option) for choice in self.choices):
+            return
+        offered = {choice.id: choice for choice in self.choices}
+        if answer.choice is None:
+            if not self.free_text:
+                raise InvalidInput("answer", f"has to be one of: {', '.join(offered)}")
+            return
+        if answer.choice not in offered:
+            known = f": {', '.join(offered)}" if offered else ""
+            raise InvalidInput("choice", f"{answer.choice[:80]!r} is none of those offered{known}")
+        takes, words = offered[answer.choice].takes, answer.text.strip()
+        if words and takes is Takes.NOTHING:
+            raise InvalidInput("choice", f"{answer.choice!r} takes no words")
+        if not words and takes is Takes.TEXT:
+            raise InvalidInput("choice", f"{answer.choice!r} needs words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +167,10 @@ class PersonaFailed:
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswered:
-    text: str
+    """With the id of what was chosen, and the words that belong to it; without one, words of their own."""
+
+    text: str = ""
+    choice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +223,20 @@ Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered 
 
 @dataclass(frozen=True)
 class Flow(Generic[S, E]):
-    """A format's state machine. `events` is the union of its events, for reading them back from a log."""
+    """A format's state machine. `events` is the union of its events, for reading them back from a log;
+    `make_event` is given answers only that were offered."""
 
     name: str
     initial: S
     events: Any
     advance: Callable[[S, E], S]
     pending: Callable[[S], tuple[Effect, ...]]
-    record: Callable[[S, Effect, Outcome], E]
+    make_event: Callable[[S, Effect, Outcome], E]
+
+    def record(self, state: S, effect: Effect, outcome: Outcome) -> E:
+        if isinstance(effect, AskPerson) and isinstance(outcome, PersonAnswered):
+            effect.check(outcome)
+        return self.make_event(state, effect, outcome)
 
     def fold(self, events: Iterable[E]) -> S:
         state = self.initial

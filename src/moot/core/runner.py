@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask
@@ -39,7 +39,7 @@ class Person(Protocol):
     """Whoever answers for the person: a terminal, a list of replies, later a browser. `problem` says why the
     answer before was not taken."""
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> str: ...
+    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered: ...
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class Interrupter(Person, Protocol):
     """A person who can say something while others speak. Waits for as long as they say nothing. An answer
     that is not taken is theirs again: it is for whoever asks the person next at the same step."""
 
-    async def interrupt(self, ask: AskPerson, problem: str | None) -> str: ...
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered: ...
 
 
 class Listener(Protocol):
@@ -128,6 +128,10 @@ async def _to_the_end(writing: Coroutine[Any, Any, None]) -> asyncio.CancelledEr
             cancelled = cancel
     task.result()
     return cancelled
+
+
+def _cleaned(answer: PersonAnswered) -> PersonAnswered:
+    return replace(answer, text=strip_controls(answer.text))
 
 
 # -- the loop ------------------------------------------------------------------------------------
@@ -351,10 +355,10 @@ class Runner(Generic[S, E]):
         match effect:
             case AskPerson(interrupting=True):
                 assert isinstance(self._person, Interrupter)
-                return PersonAnswered(strip_controls(await self._person.interrupt(effect, problem)))
+                return _cleaned(await self._person.interrupt(effect, problem))
             case AskPerson():
                 assert self._person is not None
-                return PersonAnswered(strip_controls(await self._person.answer(effect, problem)))
+                return _cleaned(await self._person.answer(effect, problem))
             case RunTask():
                 return await self._work(effect, self.state)
             case _:

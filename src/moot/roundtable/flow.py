@@ -276,5 +276,5 @@ ROUNDTABLE: Flow[RoundtableState, RoundtableEvent] = Flow(
     events=RoundtableEvent,
     advance=advance,
     pending=pending,
-    record=record,
+    make_event=record,
 )

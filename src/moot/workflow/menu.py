@@ -48,7 +48,7 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
     match state.stage:
         case Stage.BRAINSTORMING:
             asked = brainstorm_menu.ask(state.brainstorm, occasion)
-            return None if asked is None else replace(asked, options=(*asked.options, STOP))
+            return None if asked is None else replace(asked, choices=(*asked.choices, STOP))
         case Stage.AT_UNCOMMITTED:
             return AskPerson("uncommitted", _at_uncommitted(state), occasion, options(state))
         case Stage.FAILED:
