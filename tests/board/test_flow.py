@@ -49,19 +49,21 @@ from moot.board.events import (
 )
 from moot.board.flow import BOARD, TRANSITIONS, ask_again, go_on, stop
 from moot.board.state import BoardState, Exchange, Step
+from moot.cli.menu_lines import read_line
 from moot.core.flow import (
     AskPerson,
     AskPersona,
+    Choice,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    Option,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
     Spoken,
+    Takes,
 )
 from moot.core.input import check_text
 from moot.errors import IllegalMove, InvalidInput, NotNow
@@ -474,12 +476,12 @@ def asked(state: BoardState) -> AskPerson:
     return effect
 
 
-def meant(state: BoardState, typed: str) -> BoardEvent:
-    return BOARD.record(state, asked(state), PersonAnswered(typed))
+def meant(state: BoardState, text: str = "", choice: str | None = None) -> BoardEvent:
+    return BOARD.record(state, asked(state), PersonAnswered(text, choice))
 
 
-def told(state: BoardState, typed: str) -> BoardState:
-    return BOARD.advance(state, meant(state, typed))
+def told(state: BoardState, text: str = "", choice: str | None = None) -> BoardState:
+    return BOARD.advance(state, meant(state, text, choice))
 
 
 def test_probing_questions_are_asked_one_by_one_and_the_last_answer_convenes() -> None:
@@ -488,7 +490,8 @@ def test_probing_questions_are_asked_one_by_one_and_the_last_answer_convenes() -
         "answers",
         "How long can you wait? (months)",
         "q1",
-        (Option("", "Skip this question"), Option("c", "Convene the board now")),
+        (Choice("skip-question", "Skip this question"), Choice("convene", "Convene the board now")),
+        free_text=True,
     )
     state = told(state, " Till May. ")
     assert (state.step, asked(state).expects, asked(state).occasion) == (Step.ANSWERS, "Who pays?", "q2")
@@ -498,21 +501,23 @@ def test_probing_questions_are_asked_one_by_one_and_the_last_answer_convenes() -
 
 
 def test_a_skipped_question_has_no_answer() -> None:
-    state = told(told(BOARD.fold(ASKED), ""), "We do.")
+    state = told(told(BOARD.fold(ASKED), choice="skip-question"), "We do.")
     assert state.answers == (Answer("Who pays?", "We do."),)
 
 
-def test_a_letter_convenes_at_once_with_the_answers_so_far() -> None:
-    state = told(told(BOARD.fold(ASKED), "Till May."), "C")
+def test_the_board_is_convened_at_once_with_the_answers_so_far() -> None:
+    state = told(told(BOARD.fold(ASKED), "Till May."), choice="convene")
     assert (state.step, state.answers) == (Step.ADVISORS, (Answer("How long can you wait?", "Till May."),))
 
 
 def test_without_questions_the_person_convenes() -> None:
     state = BOARD.fold([*OPENED, EVENTS[QuestionsFailed]])
-    assert asked(state).expects == "c to convene the board"
-    with pytest.raises(InvalidInput, match="there is no question"):
+    assert asked(state) == AskPerson(
+        "answers", "whether to convene the board", "convene", (Choice("convene", "Convene the board now"),)
+    )
+    with pytest.raises(InvalidInput, match="has to be one of: convene"):
         meant(state, "Till May.")
-    assert told(state, "c").step is Step.ADVISORS
+    assert told(state, choice="convene").step is Step.ADVISORS
 
 
 def test_only_the_question_whose_turn_it_is_is_answered() -> None:
@@ -529,21 +534,22 @@ def test_the_advisors_are_heard_out_in_order_on_the_way_to_the_brief() -> None:
         "challenge",
         "a challenge to Ada",
         "ada 0",
-        (Option("", "Go on to Ben"), Option("b", "Go to the brief")),
+        (Choice("next", "Go on to Ben"), Choice("brief", "Go to the brief")),
         optional=True,
+        free_text=True,
     )
     assert meant(state, " Why? ") == WHY
     state = BOARD.advance(told(state, "Why?"), replied("ada"))
     assert asked(state).occasion == "ada 1"
-    assert meant(state, "") == AdvisorPassed("ada")
-    state = told(state, "")
-    assert (asked(state).expects, asked(state).options) == (
+    assert meant(state, choice="next") == AdvisorPassed("ada")
+    state = told(state, choice="next")
+    assert (asked(state).expects, asked(state).choices) == (
         "a challenge to Ben",
-        (Option("", "Go to the brief"),),
+        (Choice("next", "Go to the brief"),),
     )
-    assert meant(state, "") == BriefRequested()
+    assert meant(state, choice="next") == BriefRequested()
     # Ada has replied since the brief was written.
-    assert told(state, "").step is Step.BRIEF
+    assert told(state, choice="next").step is Step.BRIEF
 
 
 def test_whoever_has_not_spoken_is_passed_over() -> None:
@@ -551,10 +557,10 @@ def test_whoever_has_not_spoken_is_passed_over() -> None:
     assert asked(state).expects == "a challenge to Ben"
 
 
-def test_a_letter_goes_to_the_brief() -> None:
+def test_the_others_can_be_passed_over_on_the_way_to_the_brief() -> None:
     state = BOARD.fold(REVIEWED)
-    assert meant(state, "b") == BriefRequested()
-    assert asked(told(state, "b")).step == "review"
+    assert meant(state, choice="brief") == BriefRequested()
+    assert asked(told(state, choice="brief")).step == "review"
 
 
 def test_nobody_is_asked_while_a_reply_is_waited_for() -> None:
@@ -575,41 +581,39 @@ def test_with_the_brief_everything_is_offered_that_can_be_done() -> None:
         "what next",
         "1 0 2",
         (
-            Option("NUMBER TEXT", "Challenge an advisor: 1 Ada"),
-            Option("r 2", "Ask Ben again"),
-            Option("b", "Show the brief"),
-            Option("t NUMBER", "Tick a condition of the brief, or take its tick back"),
-            Option("e FILE", "Export the record: .md, .json, .html"),
+            Choice("challenge-1", "Challenge Ada", Takes.TEXT),
+            Choice("ask-again-2", "Ask Ben again"),
+            Choice("brief", "Show the brief"),
+            Choice("tick-1", "Tick, or take the tick back: the tests pass"),
+            Choice("export", "Export the record: .md, .json, .html", Takes.TEXT),
         ),
         optional=True,
     )
     stale = BOARD.fold([*REVIEWED, BriefRequested(), WHY, replied("ada")])
-    assert asked(stale).options[1] == Option("b", "Write the brief anew")
+    assert Choice("brief", "Write the brief anew") in asked(stale).choices
 
 
 @pytest.mark.parametrize(
-    ("typed", "event"),
+    ("choice", "text", "event"),
     [
-        ("1 Why?", WHY),
-        ("1: Why?", WHY),
-        ("r 2", AdvisorRetried("ben")),
-        ("R", AdvisorRetried("ben")),
-        ("b", BriefRequested()),
-        ("t 1", TICK),
-        ("e my record.md", RecordRequested("my record.md")),
+        ("challenge-1", "Why?", WHY),
+        ("ask-again-2", "", AdvisorRetried("ben")),
+        ("brief", "", BriefRequested()),
+        ("tick-1", "", TICK),
+        ("export", "my record.md", RecordRequested("my record.md")),
     ],
 )
-def test_a_choice_becomes_an_event(typed: str, event: BoardEvent) -> None:
-    assert meant(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), typed) == event
+def test_a_choice_becomes_an_event(choice: str, text: str, event: BoardEvent) -> None:
+    assert meant(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), text, choice) == event
 
 
 def test_a_condition_is_ticked_and_its_tick_taken_back() -> None:
     state = BOARD.fold([*REVIEWED, BriefRequested()])
     assert state.conditions == (("the tests pass", False),)
-    state = told(state, "t 1")
+    state = told(state, choice="tick-1")
     assert state.conditions == (("the tests pass", True),)
-    assert meant(state, "t 1") == ConditionTicked("the tests pass", ticked=False)
-    assert told(state, "t 1").conditions == (("the tests pass", False),)
+    assert meant(state, choice="tick-1") == ConditionTicked("the tests pass", ticked=False)
+    assert told(state, choice="tick-1").conditions == (("the tests pass", False),)
 
 
 def test_a_brief_that_is_written_anew_keeps_the_ticks_of_the_conditions_that_it_still_has() -> None:
@@ -628,32 +632,30 @@ def test_only_a_condition_of_the_brief_can_be_ticked(history: list[BoardEvent]) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "problem"),
+    ("choice", "text", "problem"),
     [
-        ("t 2", "name the number of a condition, 1 to 1"),
-        ("t", "none of those offered"),
-        ("2 Why?", "Ben has not spoken yet"),
-        ("3 Why?", "none of those offered"),
-        ("0 Why?", "none of those offered"),
-        ("1", "none of those offered"),
-        ("Why?", "none of those offered"),
-        ("b now", "none of those offered"),
-        ("e", "none of those offered"),
-        ("e record.pdf", "must end in"),
-        ("r 1", "who did not answer"),
-        ("r 9", "who did not answer"),
+        ("tick-2", "", "none of those offered"),
+        ("challenge-2", "Why?", "none of those offered"),
+        ("challenge-3", "Why?", "none of those offered"),
+        ("challenge-1", "", "needs words"),
+        (None, "Why?", "has to be one of"),
+        ("brief", "now", "takes no words"),
+        ("export", "", "needs words"),
+        ("export", "record.pdf", "must end in"),
+        ("ask-again-1", "", "none of those offered"),
     ],
 )
-def test_a_choice_that_is_not_offered_is_refused(typed: str, problem: str) -> None:
+def test_a_choice_that_is_not_offered_is_refused(choice: str | None, text: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        told(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), typed)
+        told(BOARD.fold([*REVIEWED_WITH_ONE, BriefRequested()]), text, choice)
 
 
 def test_a_board_on_which_nobody_spoke_has_no_brief_to_offer() -> None:
     state = BOARD.fold([*CONVENED, failed("ada"), failed("ben")])
-    assert [option.key for option in asked(state).options] == ["r 1", "r 2", "r all", "e FILE"]
-    with pytest.raises(InvalidInput, match="no advisor has spoken"):
-        meant(state, "b")
+    offered = [choice.id for choice in asked(state).choices]
+    assert offered == ["ask-again-1", "ask-again-2", "ask-again-all", "export"]
+    with pytest.raises(InvalidInput, match="none of those offered"):
+        meant(state, choice="brief")
 
 
 # -- limits --------------------------------------------------------------------------------------
@@ -758,7 +760,7 @@ ASK_QUESTIONS = DraftReply("board/questions", "1")
 ASK_ADVISOR = AskPersona("ada", "board/advisor", "1")
 ASK_CHALLENGED = AskPersona("ada", "board/challenge", "1")
 ASK_BRIEF = DraftReply("board/brief", "2")
-ASK_NEXT = AskPerson("review", "what next", "1")
+ASK_NEXT = AskPerson("review", "what next", "1", free_text=True)
 SPOKE = PersonaSpoke("Yes.", BILL)
 SILENT = PersonaFailed("ProviderDown", "529", 7.0)
 UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
@@ -910,7 +912,7 @@ def test_a_stopped_board_asks_no_model_for_anything_until_the_person_goes_on(
     assert isinstance(effect, AskPerson)
     with pytest.raises(InvalidInput):
         BOARD.record(stopped, effect, PersonAnswered("x"))
-    resumed = BOARD.advance(stopped, BOARD.record(stopped, effect, PersonAnswered("G")))
+    resumed = BOARD.advance(stopped, BOARD.record(stopped, effect, PersonAnswered(choice="go-on")))
     assert (resumed.step, resumed.stopped) == (before.step, False)
     assert len(asked_of_models(resumed)) == len(asked_of_models(before))
     with pytest.raises(IllegalMove):
@@ -952,21 +954,22 @@ def test_everybody_who_failed_is_asked_again_with_one_word() -> None:
     with pytest.raises(IllegalMove):
         BOARD.advance(again, AdvisorRetried())
     nobody = BOARD.fold([present("ada", "ben"), BoardConvened(), failed("ada"), failed("ben")])
-    assert Option("r all", "Ask all of them again") in asked(nobody).options
-    assert meant(nobody, "r all") == AdvisorRetried()
+    assert Choice("ask-again-all", "Ask all of them again") in asked(nobody).choices
+    assert meant(nobody, choice="ask-again-all") == AdvisorRetried()
 
 
 # -- random walks --------------------------------------------------------------------------------
+
+
+_WORDS = {"export": "record.md", **{f"challenge-{n}": "Why?" for n in range(1, 10)}}
 
 
 def outcomes_of(effect: Effect) -> tuple[Outcome, ...]:
     if isinstance(effect, AskPersona):
         return SPOKE, SILENT
     if isinstance(effect, AskPerson):
-        return tuple(
-            PersonAnswered(text)
-            for text in ("", "c", "b", "g", "1 Why?", "r", "r all", "e record.md", "Why?")
-        )
+        chosen = (PersonAnswered(_WORDS.get(choice.id, ""), choice.id) for choice in effect.choices)
+        return (*chosen, PersonAnswered("Why?"))
     return Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL), UNUSABLE
 
 
@@ -1131,7 +1134,7 @@ def test_whatever_a_person_types_is_taken_or_refused_with_a_reason(walked: Walk,
         for effect in BOARD.pending(state):
             if isinstance(effect, AskPerson):
                 with contextlib.suppress(InvalidInput):
-                    BOARD.advance(state, BOARD.record(state, effect, PersonAnswered(typed)))
+                    BOARD.advance(state, BOARD.record(state, effect, read_line(effect, typed)))
 
 
 @walking

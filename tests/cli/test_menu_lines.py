@@ -7,9 +7,27 @@ import asyncio
 import pytest
 
 from moot.ask.flow import ASK, AnswerFailed, AskOpened, QuestionAsked
+from moot.board.events import (
+    AdvisorFailed,
+    AdvisorSpoke,
+    BoardConvened,
+    BoardEvent,
+    BoardStopped,
+    Brief,
+    BriefDrafted,
+    BriefRequested,
+    Consensus,
+    DecisionPresented,
+    Member,
+    Question,
+    QuestionsDrafted,
+    QuestionsFailed,
+    Recommendation,
+)
+from moot.board.flow import BOARD
 from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_lines import TypingPerson, answerable, read_line, shown
-from moot.core.flow import AskPerson, Choice, PersonAnswered
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken
 from moot.errors import InvalidInput
 
 
@@ -83,3 +101,97 @@ def test_everything_else_is_another_question(line: str) -> None:
 
 def test_what_may_be_answered_is_put_in_the_words_of_somebody_who_types() -> None:
     assert answerable(FAILED) == "r to retry, or another question: r = Retry: ask the same again"
+
+
+# -- the board -----------------------------------------------------------------------------------
+
+BILL = Spoken("local", 1, 1, None, 1)
+MEMBERS = tuple(Member(name.lower(), name, "advisor", "looks at it") for name in ("Ada", "Ben", "Cleo"))
+PRESENTED: list[BoardEvent] = [DecisionPresented("Ship?", MEMBERS, "independent", "local")]
+DRAFTED = BriefDrafted(
+    Brief(Consensus((), "weak"), (), (), Recommendation("Ship.", "low", ("tests pass", "money lasts"))), BILL
+)
+HEARD: list[BoardEvent] = [
+    *PRESENTED,
+    BoardConvened(),
+    AdvisorSpoke("ada", "Yes.", BILL),
+    AdvisorFailed("ben", "ProviderDown", "529"),
+    AdvisorSpoke("cleo", "No.", BILL),
+    DRAFTED,
+]
+
+
+def board(*events: BoardEvent) -> AskPerson:
+    return asked(BOARD.pending(BOARD.fold(events)))
+
+
+QUESTION = board(*PRESENTED, QuestionsDrafted((Question("q1", "How long?"),), BILL))
+NO_QUESTIONS = board(*PRESENTED, QuestionsFailed("ProviderDown", "529"))
+STOPPED = board(*PRESENTED, BoardConvened(), BoardStopped())
+CHALLENGE = board(*HEARD)
+LAST_CHALLENGE = board(*HEARD[:-3], HEARD[3], AdvisorFailed("cleo", "ProviderDown", "529"), DRAFTED)
+REVIEW = board(*HEARD, BriefRequested())
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "answer"),
+    [
+        (QUESTION, "", chosen("skip-question")),
+        (QUESTION, "C", chosen("convene")),
+        (QUESTION, "convene", PersonAnswered("convene")),
+        (QUESTION, "c is the speed of light", PersonAnswered("c is the speed of light")),
+        (NO_QUESTIONS, "c", chosen("convene")),
+        (STOPPED, "G", chosen("go-on")),
+        (CHALLENGE, "", chosen("next")),
+        (CHALLENGE, "b", chosen("brief")),
+        (CHALLENGE, "Why?", PersonAnswered("Why?")),
+        (LAST_CHALLENGE, "", chosen("next")),
+        (LAST_CHALLENGE, "B", chosen("next")),
+        (REVIEW, "1 Why?", chosen("challenge-1", "Why?")),
+        (REVIEW, "3: Why\nnot?", chosen("challenge-3", "Why\nnot?")),
+        (REVIEW, "r 2", chosen("ask-again-2")),
+        (REVIEW, "R", chosen("ask-again-2")),
+        (REVIEW, "r  ALL", chosen("ask-again-2")),
+        (REVIEW, "b", chosen("brief")),
+        (REVIEW, "t 2", chosen("tick-2")),
+        (REVIEW, "e my record.md", chosen("export", "my record.md")),
+    ],
+)
+def test_lines_on_a_board(ask: AskPerson, line: str, answer: PersonAnswered) -> None:
+    assert read_line(ask, line) == answer
+    ask.check(answer)
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "problem"),
+    [
+        (NO_QUESTIONS, "Till May.", "none of those offered: c"),
+        (NO_QUESTIONS, "convene", "none of those offered: c"),
+        (STOPPED, "go", "none of those offered: g"),
+        (STOPPED, "g now", "none of those offered: g"),
+        (REVIEW, "t 3", "t: name the number of a condition, 1 to 2"),
+        (REVIEW, "t", "none of those offered"),
+        (REVIEW, "2 Why?", "none of those offered"),
+        (REVIEW, "0 Why?", "none of those offered"),
+        (REVIEW, "1", "none of those offered"),
+        (REVIEW, "Why?", "none of those offered: NUMBER TEXT, r 2, b, t NUMBER, e FILE"),
+        (REVIEW, "b now", "none of those offered"),
+        (REVIEW, "e", "none of those offered"),
+        (REVIEW, "r 1", "r: name the number of an advisor who did not answer"),
+        (REVIEW, "r 9", "r: name the number of an advisor who did not answer"),
+    ],
+)
+def test_lines_that_a_board_refuses(ask: AskPerson, line: str, problem: str) -> None:
+    assert problem in refused(ask, line)
+
+
+def test_the_menu_of_a_board_has_a_line_for_each_kind_of_choice() -> None:
+    assert list(shown(REVIEW)) == [
+        ("NUMBER TEXT", "Challenge an advisor: 1 Ada, 3 Cleo"),
+        ("r 2", "Ask Ben again"),
+        ("b", "Show the brief"),
+        ("t NUMBER", "Tick a condition of the brief, or take its tick back"),
+        ("e FILE", "Export the record: .md, .json, .html"),
+    ]
+    assert list(shown(CHALLENGE)) == [("", "Go on to Cleo"), ("b", "Go to the brief")]
+    assert list(shown(LAST_CHALLENGE)) == [("", "Go to the brief")]

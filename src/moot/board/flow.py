@@ -325,8 +325,8 @@ def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
             return BriefDrafted(msgspec.convert(value, Brief), spoken)
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
-        case AskPerson(step=step), PersonAnswered(text):
-            return menu.meant(state, step, text.strip())
+        case AskPerson(step=step), PersonAnswered():
+            return menu.meant(state, step, outcome)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
