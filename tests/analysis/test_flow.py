@@ -40,6 +40,7 @@ from moot.analysis.events import (
 )
 from moot.analysis.flow import ANALYSIS, TRANSITIONS
 from moot.analysis.state import AnalysisState, AskedBack, Step
+from moot.cli.menu_lines import shown
 from moot.core.flow import (
     AskPerson,
     AskPersona,
@@ -160,6 +161,9 @@ class Play:
         assert isinstance(self.asked(), AskPerson), self.asked()
         return self.settle(PersonAnswered(text))
 
+    def picks(self, choice: str) -> AnalysisEvent:
+        return self.settle(PersonAnswered(choice=choice))
+
     def opens(self) -> Play:
         if self.state.step is Step.LOOKING:
             self.settle(TaskDone({"found": "2 files touched"}))
@@ -174,7 +178,7 @@ class Play:
         return self
 
     def roundtable(self, *words: str) -> Play:
-        self.says("E")
+        self.picks("elaborate")
         while self.state.step is Step.ROUNDTABLE:
             self.settle(self._at_table(self.asked(), words))
         return self
@@ -197,10 +201,10 @@ class Play:
             case _:
                 return PersonAnswered((*words, "done")[table.answers])
 
-    def options(self) -> dict[str, str]:
+    def choices(self) -> dict[str, str]:
         effect = self.asked()
         assert isinstance(effect, AskPerson)
-        return {option.key: option.label for option in effect.options}
+        return {choice.id: choice.label for choice in effect.choices}
 
     @property
     def at(self) -> str:
@@ -341,7 +345,7 @@ def test_the_menu_after_a_step_is_word_for_word() -> None:
     asked = play.asked()
     assert isinstance(asked, AskPerson)
     assert asked.hint == "Or type naturally to provide feedback."
-    assert [f"[{option.key}] {option.label}" for option in asked.options] == [
+    assert [f"[{key}] {label}" for key, label in shown(asked)] == [
         "[E] Elaboration Mode -- bring all perspectives to discuss this topic",
         "[C] Continue -- move to the next step",
         "[S] Skip remaining steps in this phase",
@@ -350,42 +354,36 @@ def test_the_menu_after_a_step_is_word_for_word() -> None:
 
 def test_at_the_end_of_a_phase_there_is_nothing_to_skip_and_the_next_phase_is_named() -> None:
     play = Play().step()
-    play.says("C")
+    play.picks("continue")
     play.step()
-    assert list(play.options()) == ["E", "C"]
-    assert play.options()["C"] == "Continue to Phase 01 (requirements)"
-    play.says("C")
+    assert list(play.choices()) == ["elaborate", "continue"]
+    assert play.choices()["continue"] == "Continue to Phase 01 (requirements)"
+    play.picks("continue")
     play.step()
-    play.says("C")
+    play.picks("continue")
     play.step()
-    assert play.options()["C"] == "Continue to Phase 02 (impact-analysis)"
-    play.says("C")
+    assert play.choices()["continue"] == "Continue to Phase 02 (impact-analysis)"
+    play.picks("continue")
     play.step()
-    assert play.options() == {
-        "E": "Elaboration Mode -- bring all perspectives to discuss this topic",
-        "C": "Complete analysis",
+    assert play.choices() == {
+        "elaborate": "Elaboration Mode -- bring all perspectives to discuss this topic",
+        "continue": "Complete analysis",
     }
-    play.says("c")
+    play.picks("continue")
     assert (play.state.step, ANALYSIS.pending(play.state)) == (Step.FINISHED, ())
     assert play.state.status == "analyzed"
 
 
 @pytest.mark.parametrize(
-    ("typed", "event"),
-    [
-        ("C", MenuChosen("C")),
-        (" c ", MenuChosen("C")),
-        ("e", MenuChosen("E")),
-        ("S", MenuChosen("S")),
-        ("Continue", FeedbackGiven("Continue", "unchanged")),
-        ("CC", FeedbackGiven("CC", "unchanged")),
-        ("B", FeedbackGiven("B", "unchanged")),
-        ("Q", FeedbackGiven("Q", "unchanged")),
-        ("C is the wrong language", FeedbackGiven("C is the wrong language", "unchanged")),
-    ],
+    ("choice", "key"), [("continue", "C"), ("elaborate", "E"), ("skip-phase", "S"), ("ask-board", "B")]
 )
-def test_only_the_single_letter_is_a_choice(typed: str, event: AnalysisEvent) -> None:
-    assert Play().step().says(typed) == event
+def test_the_log_names_a_choice_by_the_letter_it_always_had(choice: str, key: str) -> None:
+    play = Play().step().roundtable() if choice == "ask-board" else Play().step()
+    assert play.picks(choice) == MenuChosen(key)
+
+
+def test_words_at_the_menu_are_feedback() -> None:
+    assert Play().step().says(" C ") == FeedbackGiven("C", "unchanged")
 
 
 @pytest.mark.parametrize("key", ["X", "B", "c", ""])
@@ -394,10 +392,11 @@ def test_a_choice_that_is_not_offered_is_none(key: str) -> None:
         Play().step().put(MenuChosen(key))
 
 
-def test_at_a_phase_boundary_s_is_feedback() -> None:
+def test_at_a_phase_boundary_there_is_nothing_to_skip() -> None:
     play = Play().step()
-    play.says("C")
-    assert play.step().says("S") == FeedbackGiven("S", "unchanged")
+    play.picks("continue")
+    with pytest.raises(InvalidInput, match="'skip-phase' is none of those offered"):
+        play.step().picks("skip-phase")
 
 
 # -- feedback ------------------------------------------------------------------------------------
@@ -405,13 +404,13 @@ def test_at_a_phase_boundary_s_is_feedback() -> None:
 
 def test_feedback_is_answered_written_and_leads_back_to_the_same_menu() -> None:
     play = Play().step()
-    before = play.options()
+    before = play.choices()
     play.says("You forgot the tunnels.")
     assert play.asked() == DraftReply("analysis/feedback", str(play.state.happened))
     play.settle(Drafted({"reply": "You are right.", "contents": {"quick-scan.md": "Tunnels."}}, BILL))
     assert play.asked() == RunTask("analysis/amend", str(play.state.happened))
     play.settle(TaskDone({"files": ["quick-scan.md"]}))
-    assert (play.state.step, play.options(), play.at) == (Step.MENU, before, "00-01")
+    assert (play.state.step, play.choices(), play.at) == (Step.MENU, before, "00-01")
     assert play.state.completed == ("00-01",)
     (record,) = play.state.done
     assert record.feedback == (("You forgot the tunnels.", "You are right.", {"quick-scan.md": "Tunnels."}),)
@@ -424,7 +423,7 @@ def test_feedback_comes_as_often_as_somebody_has_some() -> None:
         play.settle(Drafted({"reply": "Yes.", "contents": {}}, BILL))
         play.settle(TaskDone({"files": []}))
     assert [said for said, _, _ in play.state.done[0].feedback] == ["First.", "Second."]
-    play.says("C")
+    play.picks("continue")
     assert play.at == "00-02"
 
 
@@ -445,10 +444,10 @@ def test_what_is_set_for_a_phase_goes_before_everything_else() -> None:
     play = Play(scan="deep", depth_overrides={"00-quick-scan": "brief"})
     assert depth_at(play) == "brief"
     play.step("Let us go deep.")
-    play.says("C")
+    play.picks("continue")
     assert depth_at(play) == "brief"
     play.step()
-    play.says("C")
+    play.picks("continue")
     assert (play.at, depth_at(play)) == ("01-01", "deep")
 
 
@@ -456,14 +455,14 @@ def test_without_a_scan_the_files_own_depth_holds() -> None:
     play = Play(*STEPS[2:])
     assert (play.at, depth_at(play)) == ("01-01", "standard")
     play.step()
-    play.says("C")
+    play.picks("continue")
     assert (play.at, depth_at(play)) == ("01-02", "deep")
 
 
 def test_words_in_an_answer_change_the_depth_from_the_next_step_on() -> None:
     play = Play(scan="standard").step("About twenty. Just the highlights, please.")
     assert depth_at(play) == "standard"
-    play.says("C")
+    play.picks("continue")
     assert depth_at(play) == "brief"
 
 
@@ -472,7 +471,7 @@ def test_words_in_feedback_change_the_depth_too() -> None:
     play.says("I want more detail on that.")
     play.settle(Drafted({"reply": "Good.", "contents": {}}, BILL))
     play.settle(TaskDone({"files": []}))
-    play.says("C")
+    play.picks("continue")
     assert depth_at(play) == "deep"
 
 
@@ -488,7 +487,7 @@ def test_a_completed_step_is_not_taken_again() -> None:
     play = Play(completed=("00-01", "01-01"))
     assert play.at == "00-02"
     play.step()
-    play.says("C")
+    play.picks("continue")
     assert play.at == "01-02"
 
 
@@ -505,11 +504,11 @@ def test_without_steps_there_is_nothing_to_analyse() -> None:
 def test_a_step_whose_dependencies_are_missing_is_left_out_with_the_reason() -> None:
     orphan = msgspec.structs.replace(STEPS[3], depends_on=("01-09", "01-01"))
     play = Play(STEPS[2], orphan, STEPS[4]).step()
-    play.says("C")
+    play.picks("continue")
     play.step()
     assert play.at == "02-01"
     assert play.state.left_out == ((orphan, "it needs 01-09 first"),)
-    play.says("C")
+    play.picks("continue")
     assert (play.state.status, play.state.phases_completed) == ("partial", ("02-impact-analysis",))
 
 
@@ -530,10 +529,10 @@ def test_a_step_can_be_for_some_depths_only() -> None:
     only_deep = msgspec.structs.replace(STEPS[1], skip_at=("brief", "standard"))
     shallow = Play(STEPS[0], only_deep, STEPS[2], scan="standard").step()
     assert shallow.state.left_out == ((only_deep, "the analysis is standard"),)
-    shallow.says("C")
+    shallow.picks("continue")
     assert shallow.at == "01-01"
     thorough = Play(STEPS[0], only_deep, STEPS[2], scan="standard").step("Please be thorough.")
-    thorough.says("C")
+    thorough.picks("continue")
     assert thorough.at == "00-02"
 
 
@@ -561,16 +560,16 @@ def test_what_it_touches_is_looked_at_before_the_impact_phase() -> None:
 
 def test_skipping_goes_to_the_next_phase_and_completes_nothing() -> None:
     play = Play().step()
-    play.says("s")
+    play.picks("skip-phase")
     assert (play.at, play.state.completed, play.state.phases_completed) == ("01-01", ("00-01",), ())
     assert play.state.left_out == ((STEPS[1], "the rest of its phase was skipped"),)
 
 
 def skipped_to_the_end() -> Play:
     play = Play(*STEPS[:4]).step()
-    play.says("S")
+    play.picks("skip-phase")
     play.step()
-    play.says("S")
+    play.picks("skip-phase")
     return play
 
 
@@ -586,19 +585,19 @@ def test_what_was_skipped_is_offered_at_the_end() -> None:
     )
     with pytest.raises(InvalidInput):
         play.says("Perhaps")
-    assert play.says("T") == SkippedTakenUp()
+    assert play.picks("take-up") == SkippedTakenUp()
     assert play.at == "00-02"
     play.step()
-    play.says("C")
+    play.picks("continue")
     assert play.at == "01-02"
     play.step()
-    play.says("C")
+    play.picks("continue")
     assert (ANALYSIS.pending(play.state), play.state.status) == ((), "analyzed")
 
 
 def test_one_skipped_step_is_one() -> None:
     play = Play(*STEPS[:2]).step()
-    play.says("S")
+    play.picks("skip-phase")
     asked = play.asked()
     assert isinstance(asked, AskPerson)
     assert asked.expects == "1 skipped step left. Take them up?"
@@ -613,7 +612,7 @@ def test_the_status_goes_from_raw_through_partial_to_analyzed() -> None:
     assert (play.state.status, play.state.phases_completed) == ("raw", ())
     play.step()
     assert (play.state.status, play.state.phases_completed) == ("partial", ())
-    play.says("C")
+    play.picks("continue")
     play.step()
     assert (play.state.status, play.state.phases_completed) == ("analyzed", ("00-quick-scan",))
 
@@ -634,8 +633,8 @@ def failing(at: Step) -> Play:
         play.says("You forgot the tunnels.")
         return play
     play.roundtable()
-    play.says("B")
-    play.says("1")
+    play.picks("ask-board")
+    play.picks("question-1")
     if at is Step.BOARD:
         play.settle(TaskDone({"session": "7"}))
     return play
@@ -664,7 +663,7 @@ def test_what_failed_is_said_and_can_be_tried_again_where_it_was(at: Step) -> No
     assert (asked.step, asked.optional) == ("failed", True)
     with pytest.raises(InvalidInput):
         play.says("Why?")
-    assert play.says("R") == TriedAgain()
+    assert play.picks("retry") == TriedAgain()
     after = play.state
     assert (after.failure, after.step) == (None, at)
     again = play.asked()
@@ -677,17 +676,17 @@ def test_what_a_step_can_do_without_can_be_given_up(at: Step) -> None:
     play = failing(at)
     play.settle(FAILURES[at])
     if at in (Step.OPENING, Step.READING, Step.ASSESSING):
-        assert list(play.options()) == ["r"]
+        assert list(play.choices()) == ["retry"]
         with pytest.raises(InvalidInput):
-            play.says("m")
+            play.picks("to-menu")
         with pytest.raises(IllegalMove):
             play.put(Withdrawn())
         return
-    assert list(play.options()) == ["r", "m"]
-    assert play.says("m") == Withdrawn()
+    assert list(play.choices()) == ["retry", "to-menu"]
+    assert play.picks("to-menu") == Withdrawn()
     assert (play.state.step, play.state.failure, play.state.pending_feedback) == (Step.MENU, None, "")
     assert play.state.board_question == ""
-    assert "B" in play.options() or at is Step.FEEDBACK, "the question is still open"
+    assert "ask-board" in play.choices() or at is Step.FEEDBACK, "the question is still open"
 
 
 def test_nothing_else_happens_while_a_failure_waits() -> None:
@@ -713,18 +712,18 @@ def test_a_step_that_was_added_is_taken_in_its_place() -> None:
     play = Play(completed=("00-01", "00-02")).step()
     assert play.at == "01-01"
     play.files = changed(*STEPS[:3], OWN, *STEPS[3:])
-    play.says("C")
+    play.picks("continue")
     assert (play.at, play.state.step) == ("01-01b", Step.OPENING)
     assert play.asked() == AskPersona("the-digger", "analysis/open", str(play.state.happened))
     assert play.state.voice("the-digger").name == "The Digger"
-    play.step().says("C")
+    play.step().picks("continue")
     assert play.at == "01-02"
 
 
 def test_a_step_whose_file_is_gone_is_not_opened_and_what_was_completed_stays_so() -> None:
     play = Play(completed=("00-01", "00-02")).step()
     play.files = changed(*STEPS[:2], *STEPS[4:])
-    play.says("C")
+    play.picks("continue")
     assert play.state.step is Step.LOOKING, "the next is of another phase"
     play.step()
     assert (play.at, play.state.completed) == ("02-01", ("00-01", "00-02", "01-01", "02-01"))
@@ -740,7 +739,7 @@ def test_a_finished_analysis_goes_on_with_a_step_that_was_added() -> None:
 
 def test_steps_are_read_once_before_each_is_opened() -> None:
     play = Play(completed=("00-01", "00-02")).step()
-    play.says("C")
+    play.picks("continue")
     play.step()
     reads = [number for number, event in enumerate(play.events) if isinstance(event, StepsRead)]
     opens = [number for number, event in enumerate(play.events) if isinstance(event, StepOpened)]
@@ -757,15 +756,15 @@ def test_a_log_of_an_earlier_version_opens_steps_without_reading_them() -> None:
 
 def test_a_roundtable_leads_back_to_the_same_menu_with_its_insights() -> None:
     play = Play().step()
-    before = play.options()
+    before = play.choices()
     play.roundtable("Alex, what about conflicts?")
     assert (play.state.step, play.at, play.state.roundtable) == (Step.MENU, "00-01", None)
-    assert {key: label for key, label in play.options().items() if key != "B"} == before
+    assert {key: label for key, label in play.choices().items() if key != "ask-board"} == before
     (held,) = play.state.elaborations
     assert (held.step, held.summary) == ("00-01", "we found that conflicts have to be shown")
     assert held.open_questions == ("Who merges?", "Who pays?")
     assert play.state.turns > 4, "its replies are on the bill"
-    play.says("C")
+    play.picks("continue")
     assert play.at == "00-02"
 
 
@@ -773,21 +772,21 @@ def test_a_roundtable_can_be_held_again_and_at_the_end_of_a_phase() -> None:
     play = Play().step()
     play.roundtable().roundtable()
     assert [held.step for held in play.state.elaborations] == ["00-01", "00-01"]
-    play.says("C")
+    play.picks("continue")
     play.step().roundtable()
     assert [held.step for held in play.state.elaborations] == ["00-01", "00-01", "00-02"]
 
 
 def test_a_roundtable_that_could_not_be_opened_leads_back_to_the_menu() -> None:
     play = Play().step()
-    play.says("E")
+    play.picks("elaborate")
     play.settle(TaskFailed("FileDamaged", "bad panel"))
     assert (play.state.step, play.state.elaborations) == (Step.MENU, ())
 
 
 def test_the_first_thing_of_a_roundtable_is_never_a_model() -> None:
     play = Play().step()
-    play.says("E")
+    play.picks("elaborate")
     assert play.asked() == RunTask("roundtable/open", "1")
     play.settle(TaskDone(seated(STEPS[0])))
     assert play.state.roundtable is not None
@@ -798,18 +797,20 @@ def test_the_first_thing_of_a_roundtable_is_never_a_model() -> None:
 
 
 def test_without_an_open_question_there_is_no_board() -> None:
-    assert "B" not in Play().step().options()
+    assert "ask-board" not in Play().step().choices()
 
 
 def test_the_board_is_asked_an_open_question_once() -> None:
     play = Play().step().roundtable()
-    assert play.options()["B"] == "Convene the Board on an open question"
-    play.says("b")
-    assert play.options() == {"1": "Who merges?", "2": "Who pays?", "": "None of them"}
-    for wrong in ("3", "0", "²", "who"):
+    assert play.choices()["ask-board"] == "Convene the Board on an open question"
+    play.picks("ask-board")
+    assert play.choices() == {"question-1": "Who merges?", "question-2": "Who pays?", "none": "None of them"}
+    for wrong in ("question-3", "question-0", "2", "who"):
         with pytest.raises(InvalidInput):
-            play.says(wrong)
-    assert play.says("2") == QuestionPut("Who pays?")
+            play.picks(wrong)
+    with pytest.raises(InvalidInput):
+        play.says("Who pays?")
+    assert play.picks("question-2") == QuestionPut("Who pays?")
     assert play.asked() == RunTask("analysis/call", str(play.state.happened))
     play.settle(TaskDone({"session": "s-7"}))
     assert (play.state.board_session, play.asked().occasion) == ("s-7", str(play.state.happened))
@@ -817,20 +818,20 @@ def test_the_board_is_asked_an_open_question_once() -> None:
     assert play.settle(TaskDone(answer)) == BoardAnswered("Who pays?", "s-7", "board-s-7.md", "The reader.")
     assert (play.state.step, play.state.board_session) == (Step.MENU, "")
     assert play.state.open_questions == ("Who merges?",)
-    play.says("C")
-    assert "B" not in play.step().options(), "the questions of another step"
+    play.picks("continue")
+    assert "ask-board" not in play.step().choices(), "the questions of another step"
 
 
 def test_one_can_think_better_of_the_board() -> None:
     play = Play().step().roundtable()
-    play.says("B")
-    assert play.says("") == QuestionPut("")
-    assert (play.state.step, "B" in play.options()) == (Step.MENU, True)
+    play.picks("ask-board")
+    assert play.picks("none") == QuestionPut("")
+    assert (play.state.step, "ask-board" in play.choices()) == (Step.MENU, True)
 
 
 def test_only_open_questions_are_put() -> None:
     play = Play().step().roundtable()
-    play.says("B")
+    play.picks("ask-board")
     with pytest.raises(InvalidInput):
         play.put(QuestionPut("What is love?"))
 
@@ -876,7 +877,7 @@ def _amending() -> Play:
 
 def _choosing() -> Play:
     play = Play().step().roundtable()
-    play.says("B")
+    play.picks("ask-board")
     return play
 
 
@@ -948,7 +949,7 @@ def test_an_outcome_that_does_not_fit_is_a_mistake_of_ours() -> None:
 # -- whatever happens ----------------------------------------------------------------------------
 
 WORDS = [
-    *("", "C", "c", "E", "S", "B", "1", "2", "t", "r", "m", "done", "Twenty people.", "go deep"),
+    *("", "done", "Twenty people.", "go deep"),
     *(
         "What do you mean?",
         "Alex, why?",
@@ -962,7 +963,9 @@ WORDS = [
 def outcome_of(play: Play, effect: Effect, choice: int) -> Outcome:
     """Of a world in which anything may fail."""
     if isinstance(effect, AskPerson):
-        return PersonAnswered(WORDS[choice % len(WORDS)])
+        chosen = [PersonAnswered(choice=one.id) for one in effect.choices]
+        answers = [*chosen, *chosen, *map(PersonAnswered, WORDS)]
+        return answers[choice % len(answers)]
     if play.state.step is Step.ROUNDTABLE:
         return play._at_table(effect, ())
     if choice % 6 == 0 and play.state.step in FAILURES:
@@ -1042,7 +1045,7 @@ def test_whatever_happens_the_promises_hold(choices: list[int], at: int) -> None
 
 def test_a_requirement_of_the_matter_is_no_wish_for_a_depth() -> None:
     play = Play(scan="deep").step("The page has to be quick.")
-    play.says("C")
+    play.picks("continue")
     assert depth_at(play) == "deep"
 
 

@@ -23,7 +23,6 @@ from moot.analysis.state import AnalysisState, Step
 from moot.analysis.steps import load_steps
 from moot.analysis.tasks import Work
 from moot.app import Moot, Options, opened
-from moot.cli.menu_lines import read_line
 from moot.core import model_effects
 from moot.core.flow import (
     AskPerson,
@@ -85,20 +84,21 @@ class Players:
     async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
         assert problem is None
         self.asked.append((ask.step, ask.occasion))
-        return read_line(ask, self._line(ask))
-
-    def _line(self, ask: AskPerson) -> str:
         state = self.state
         step = state.current.ref.id if state.current else ""
         if ask.step == "roundtable":
             assert state.roundtable is not None
-            return ("Alex, what about conflicts?", "", "done")[state.roundtable.answers]
+            said = PersonAnswered("Alex, what about conflicts?")
+            return (said, PersonAnswered(choice="listen"), PersonAnswered(choice="done"))[
+                state.roundtable.answers
+            ]
         if ask.step != "menu":
-            return "People on trains, about twenty of them."
+            return PersonAnswered("People on trains, about twenty of them.")
         if step == "00-01" and not state.done[-1].feedback:
-            return "You forgot the tunnels."
+            return PersonAnswered("You forgot the tunnels.")
         held = [elaboration.step for elaboration in state.elaborations]
-        return "E" if step in ("00-01", "01-07") and step not in held else "C"
+        elaborates = step in ("00-01", "01-07") and step not in held
+        return PersonAnswered(choice="elaborate" if elaborates else "continue")
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,9 @@ def outcome_of(play: Play, effect: Effect) -> Outcome:
     match effect:
         case AskPerson("menu"):
             held = [elaboration.step for elaboration in state.elaborations]
-            return PersonAnswered("E" if play.at in ("01-03", "04-05") and play.at not in held else "C")
+            return PersonAnswered(
+                choice="elaborate" if play.at in ("01-03", "04-05") and play.at not in held else "continue"
+            )
         case AskPerson():
             return PersonAnswered(f"Twenty people at {effect.step}.")
         case AskPersona():

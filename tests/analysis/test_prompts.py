@@ -30,7 +30,7 @@ def said(request: Any) -> str:
 def at_table(*words: str) -> Play:
     """Alex has the word, then Jordan, then the person."""
     play = Play().step()
-    play.says("E")
+    play.picks("elaborate")
     play.settle(TaskDone(seated(STEPS[0])))
     play.settle(play._at_table(play.asked(), ()))
     for persona, _ in zip((ALEX, JORDAN), words, strict=False):
@@ -159,7 +159,7 @@ def test_what_was_asked_back_is_told_apart_from_the_answers() -> None:
 
 def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
     play = at_table("Alex", "Jordan")
-    play.settle(PersonAnswered("done"))
+    play.settle(PersonAnswered(choice="done"))
     _, shape = prompts.synthesis(play.state, small=True)
     drafted: dict[str, Any] = {
         "insights": [{"by": ["Alex"], "text": TALK[ALEX]}, {"by": ["Jordan"], "text": TALK[JORDAN]}],
@@ -176,7 +176,7 @@ def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
 
 def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
     play = Play().step()
-    play.says("E")
+    play.picks("elaborate")
     play.settle(TaskDone({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
     _, shape = prompts.framing(play.state, small=True)
     question = "What do we not know yet about Scope Estimation?"

@@ -27,8 +27,20 @@ from moot.board.events import (
 from moot.board.flow import BOARD
 from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_lines import TypingPerson, answerable, read_line, shown
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken, TaskFailed
 from moot.errors import InvalidInput
+from moot.roundtable.events import (
+    ExitDoubted,
+    PersonaContributed,
+    PersonLeft,
+    RoundtableEvent,
+    RoundtableOpened,
+    Speaker,
+    SynthesisFailed,
+    TopicFramed,
+)
+from moot.roundtable.flow import ROUNDTABLE
+from tests.analysis.test_flow import Play
 
 
 def chosen(choice: str, text: str = "") -> PersonAnswered:
@@ -195,3 +207,126 @@ def test_the_menu_of_a_board_has_a_line_for_each_kind_of_choice() -> None:
     ]
     assert list(shown(CHALLENGE)) == [("", "Go on to Cleo"), ("b", "Go to the brief")]
     assert list(shown(LAST_CHALLENGE)) == [("", "Go to the brief")]
+
+
+# -- a roundtable --------------------------------------------------------------------------------
+
+
+def table(*events: RoundtableEvent) -> AskPerson:
+    speakers = tuple(
+        Speaker(name.lower(), name, name, "advisor", "advisor", "scope") for name in ("Maya", "Alex")
+    )
+    opened = RoundtableOpened("00-01", "Scope", "Offline mode", speakers, "maya", 10, "1", "")
+    return asked(ROUNDTABLE.pending(ROUNDTABLE.fold([opened, *events]))[-1:])
+
+
+FRAMED = TopicFramed("Settled.", "Who?", BILL)
+TALKED: list[RoundtableEvent] = [FRAMED, PersonaContributed("alex", "Conflicts are shown.", BILL)]
+SPEAKING = table(FRAMED)
+FLOOR = table(*TALKED)
+DOUBT = table(*TALKED, ExitDoubted("are we done?"))
+NO_SYNTHESIS = table(*TALKED, PersonLeft("done"), SynthesisFailed("DraftInvalid", "no JSON", ""))
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "answer"),
+    [
+        (SPEAKING, "done", chosen("done")),
+        (SPEAKING, "Done.", PersonAnswered("Done.")),
+        (FLOOR, " ", chosen("listen")),
+        (FLOOR, "done", chosen("done")),
+        (FLOOR, "Alex, why?", PersonAnswered("Alex, why?")),
+        (FLOOR, "continue", PersonAnswered("continue")),
+        (DOUBT, "done", chosen("done")),
+        (DOUBT, "continue", chosen("stay")),
+        (DOUBT, "yes, end it", PersonAnswered("yes, end it")),
+        (DOUBT, "", PersonAnswered("")),
+        (NO_SYNTHESIS, " R ", chosen("retry")),
+        (NO_SYNTHESIS, "retry", chosen("retry")),
+        (NO_SYNTHESIS, "g", chosen("go-without")),
+    ],
+)
+def test_lines_at_a_roundtable(ask: AskPerson, line: str, answer: PersonAnswered) -> None:
+    assert read_line(ask, line) == answer
+    ask.check(answer)
+
+
+def test_without_a_synthesis_a_roundtable_takes_no_other_words() -> None:
+    assert refused(NO_SYNTHESIS, "maybe") == "choice: 'maybe' is none of those offered: r, g"
+    assert refused(NO_SYNTHESIS, "go") == "choice: 'go' is none of those offered: r, g"
+
+
+# -- an analysis ---------------------------------------------------------------------------------
+
+
+def analysis(*choices: str, fails: bool = False) -> AskPerson:
+    play = Play().step().roundtable()
+    for choice in choices:
+        play.picks(choice)
+    if fails:
+        play.settle(TaskFailed("LockTimeout", "held"))
+    return asked((play.asked(),))
+
+
+AT_MENU = analysis()
+BOARD_QUESTION = analysis("ask-board")
+NO_BOARD = analysis("ask-board", "question-1", fails=True)
+
+
+def _skipped() -> AskPerson:
+    play = Play().step()
+    for _ in range(2):
+        play.picks("skip-phase")
+        play.step()
+    play.picks("continue")
+    return asked((play.asked(),))
+
+
+SKIPPED = _skipped()
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "answer"),
+    [
+        (AT_MENU, " c ", chosen("continue")),
+        (AT_MENU, "E", chosen("elaborate")),
+        (AT_MENU, "s", chosen("skip-phase")),
+        (AT_MENU, "B", chosen("ask-board")),
+        (AT_MENU, "Continue", PersonAnswered("Continue")),
+        (AT_MENU, "CC", PersonAnswered("CC")),
+        (AT_MENU, "Q", PersonAnswered("Q")),
+        (AT_MENU, "C is the wrong language", PersonAnswered("C is the wrong language")),
+        (BOARD_QUESTION, "2", chosen("question-2")),
+        (BOARD_QUESTION, " 01 ", chosen("question-1")),
+        (BOARD_QUESTION, "", chosen("none")),
+        (NO_BOARD, "R", chosen("retry")),
+        (NO_BOARD, "Menu", chosen("to-menu")),
+        (NO_BOARD, "m", chosen("to-menu")),
+        (SKIPPED, "T", chosen("take-up")),
+        (SKIPPED, "Take them up", chosen("take-up")),
+    ],
+)
+def test_lines_in_an_analysis(ask: AskPerson, line: str, answer: PersonAnswered) -> None:
+    assert read_line(ask, line) == answer
+    ask.check(answer)
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "offered"),
+    [
+        (BOARD_QUESTION, "3", "1, 2, Enter"),
+        (BOARD_QUESTION, "0", "1, 2, Enter"),
+        (BOARD_QUESTION, "²", "1, 2, Enter"),
+        (BOARD_QUESTION, "who", "1, 2, Enter"),
+        (NO_BOARD, "retry now", "r, m"),
+        (NO_BOARD, "back", "r, m"),
+        (SKIPPED, "take", "t"),
+    ],
+)
+def test_lines_that_an_analysis_refuses(ask: AskPerson, line: str, offered: str) -> None:
+    assert refused(ask, line) == f"choice: {line!r} is none of those offered: {offered}"
+
+
+def test_a_letter_that_is_not_offered_is_feedback() -> None:
+    ask = asked((Play().step().asked(),))
+    assert read_line(ask, "B") == PersonAnswered("B")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from moot.core.flow import (
     AskPerson,
     AskPersona,
+    Choice,
     Drafted,
     DraftFailed,
     DraftReply,
@@ -186,6 +187,9 @@ class Table:
     def answers(self, text: str) -> RoundtableEvent:
         assert isinstance(self.asked(), AskPerson), self.asked()
         return self.settle(PersonAnswered(text))
+
+    def chooses(self, choice: str) -> RoundtableEvent:
+        return self.settle(PersonAnswered(choice=choice))
 
     def lines(self, kind: str) -> list[str]:
         return [self.state.line(said) for said in self.state.transcript if said.kind == kind]
@@ -563,6 +567,23 @@ def test_a_doubt_can_end_the_discussion() -> None:
     assert table.answers("yes, end it") == PersonLeft("yes, end it")
 
 
+def test_who_ends_it_without_words_is_known_to_the_log_as_done() -> None:
+    table = discussed()
+    assert table.chooses("done") == PersonLeft("done")
+    (effect,) = filter(interrupts, ROUNDTABLE.pending(Table().state))
+    assert ROUNDTABLE.record(Table().state, effect, PersonAnswered(choice="done")) == PersonLeft("done")
+
+
+def test_who_listens_on_is_silent_and_who_stays_dispels_the_doubt() -> None:
+    table = discussed()
+    assert table.chooses("listen") == PersonSilent()
+    table.silent_until_asked()
+    table.answers("Jordan, are we done?")
+    with pytest.raises(InvalidInput, match="'listen' is none of those offered: done, stay"):
+        table.chooses("listen")
+    assert table.chooses("stay") == PersonStayed((JORDAN,))
+
+
 def test_a_doubt_that_is_dispelled_counts_as_what_was_said() -> None:
     table = discussed()
     table.answers("Jordan, are we done?")
@@ -648,13 +669,13 @@ def test_who_listens_on_near_the_end_is_asked_for_the_last_word() -> None:
     asked = table.asked()
     assert (table.state.turns, isinstance(asked, AskPerson)) == (5, True)
     assert isinstance(asked, AskPerson)
-    assert asked.options[0].label == "Say nothing – that ends the discussion"
+    assert asked.choices[0].label == "Say nothing – that ends the discussion"
     table.answers("")
     assert (table.state.turns, table.state.exit_type) == (5, "turn-limit")
 
 
 @pytest.mark.parametrize("limit", range(4, 14))
-def test_enter_does_what_its_option_says(limit: int) -> None:
+def test_listening_on_does_what_its_choice_says(limit: int) -> None:
     table = Table(max_turns=limit).framed()
     while table.state.step is Step.DISCUSSION_LOOP:
         asked = table.asked()
@@ -662,8 +683,8 @@ def test_enter_does_what_its_option_says(limit: int) -> None:
             table.says("(silent)" if table.state.calls % 3 else f"A risk: thing{limit} {table.state.calls}.")
             continue
         assert isinstance(asked, AskPerson)
-        [label] = (option.label for option in asked.options if not option.key)
-        table.answers("")
+        [label] = (choice.label for choice in asked.choices if choice.id == "listen")
+        table.chooses("listen")
         goes_on = table.state.step is Step.DISCUSSION_LOOP
         assert label == ("Listen on" if goes_on else "Say nothing – that ends the discussion")
 
@@ -904,20 +925,20 @@ def test_a_failed_synthesis_can_be_retried() -> None:
     assert table.events[-1] == SynthesisFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
     asked = table.asked()
     assert isinstance(asked, AskPerson)
-    assert [(option.key, option.label) for option in asked.options] == [
-        ("r", "Retry"),
-        ("g", "Go on without a synthesis"),
-    ]
+    assert asked.choices == (
+        Choice("retry", "Retry"),
+        Choice("go-without", "Go on without a synthesis"),
+    )
     with pytest.raises(InvalidInput):
         table.answers("maybe")
-    assert table.answers(" R ") == SynthesisRetried()
+    assert table.chooses("retry") == SynthesisRetried()
     assert table.asked() == DraftReply("roundtable/synthesis", "2")
 
 
 def test_one_can_go_on_without_a_synthesis() -> None:
     table = synthesizing()
     table.settle(DraftFailed("DraftInvalid", "no JSON"))
-    assert table.answers("g") == SynthesisForgone()
+    assert table.chooses("go-without") == SynthesisForgone()
     assert table.asked() == RunTask("roundtable/record", AT)
     assert table.state.elaboration()["synthesis_summary"] == (
         "Discussed User Experience & Journeys in 3 turns, without a synthesis."
@@ -1147,6 +1168,9 @@ WORDS = [
 ]
 
 
+ANSWERS = [*map(PersonAnswered, WORDS), *(PersonAnswered(choice=id_) for id_ in ("listen", "done", "stay"))]
+
+
 def panel(size: int) -> list[dict[str, Any]]:
     made = [
         {**SPEAKERS[0], "id": f"persona-{n}", "name": f"Persona{n} Somebody", "first_name": f"Persona{n}"}
@@ -1162,9 +1186,9 @@ def outcome_of(effect: Effect, choice: int) -> Outcome:
         case AskPersona():
             return PersonaSpoke(REPLIES[choice % len(REPLIES)], BILL)
         case AskPerson(step="synthesis"):
-            return PersonAnswered("rg?"[choice % 3])
+            return PersonAnswered(choice=("retry", "go-without", "listen")[choice % 3])
         case AskPerson():
-            return PersonAnswered(WORDS[choice % len(WORDS)])
+            return ANSWERS[choice % len(ANSWERS)]
         case DraftReply() if choice % 5 == 0:
             return DraftFailed("DraftInvalid", "no JSON", "Well, …")
         case DraftReply(prompt="roundtable/framing"):

@@ -106,8 +106,8 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
         return roundtable_effects.record(state.roundtable, effect, outcome)
     at = state.current.ref.id if state.current else ""
     match effect, outcome:
-        case AskPerson(), PersonAnswered(text):
-            return menu.answered(state, text.strip())
+        case AskPerson(), PersonAnswered():
+            return menu.answered(state, outcome)
         case _, PersonaFailed(kind, message) | TaskFailed(kind, message):
             return ModelFailed(kind, message)
         case _, DraftFailed(kind, message, raw):

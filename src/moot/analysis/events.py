@@ -122,8 +122,12 @@ class StepCompleted(Event, frozen=True):
     message: str = ""
 
 
+KEPT_AS = {"elaborate": "E", "continue": "C", "skip-phase": "S", "ask-board": "B"}
+"""How a log names what was chosen at the menu of a step."""
+
+
 class MenuChosen(Event, frozen=True):
-    """`key` is E, C, S or B."""
+    """`key` is what the log calls the choice: see `KEPT_AS`."""
 
     key: str
 

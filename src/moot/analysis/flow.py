@@ -13,6 +13,7 @@ from typing import Any
 from moot.analysis import menu
 from moot.analysis.effects import pending, record
 from moot.analysis.events import (
+    KEPT_AS,
     MAX_ANSWER,
     AnalysisEvent,
     AnalysisOpened,
@@ -280,16 +281,17 @@ def _billed(state: AnalysisState, spoken: Any) -> AnalysisState:
 
 
 def _chosen(state: AnalysisState, key: str) -> AnalysisState:
-    if key not in {option.key for option in menu.options(state)}:
+    offered = {KEPT_AS[choice.id]: choice for choice in menu.choices(state)}
+    if key not in offered:
         raise InvalidInput("choice", f"{key!r} is not offered here")
     record = state.current
     assert record is not None
-    match key:
-        case "E":
+    match offered[key].id:
+        case "elaborate":
             return replace(state, step=Step.ROUNDTABLE, roundtable=RoundtableState())
-        case "B":
+        case "ask-board":
             return replace(state, step=Step.CHOOSING)
-        case "S":
+        case "skip-phase":
             return _to_next(replace(state, skipped_phases=state.skipped_phases | {record.ref.phase}))
         case _:
             return _to_next(state)

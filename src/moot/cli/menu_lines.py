@@ -197,7 +197,7 @@ def read_line(ask: AskPerson, typed: str) -> PersonAnswered:
 def _standing_for(ask: AskPerson, line: str) -> Choice | None:
     plain = " ".join(line.casefold().split())
     if _is_number(plain):
-        plain = plain.lstrip("0")
+        plain = plain.lstrip("0") or "0"
     whole: list[Choice] = [choice for choice in ask.choices if choice.takes is not Takes.TEXT]
     for choice in whole:
         if _key(choice).casefold() == plain:

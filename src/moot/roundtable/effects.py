@@ -13,11 +13,11 @@ import msgspec
 from moot.core.flow import (
     AskPerson,
     AskPersona,
+    Choice,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
-    Option,
     Outcome,
     PersonaFailed,
     PersonAnswered,
@@ -27,7 +27,6 @@ from moot.core.flow import (
     TaskDone,
     TaskFailed,
 )
-from moot.errors import InvalidInput
 from moot.roundtable import lines
 from moot.roundtable.events import (
     ArtifactsNotUpdated,
@@ -86,30 +85,32 @@ def _next_word(state: RoundtableState) -> Effect:
         return AskPersona(state.speaking, AGAIN if state.returned else asked_for, str(state.calls + 1))
     occasion = str(state.answers + 1)
     if state.doubted is not None:
-        return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, Option("continue", "Go on")))
+        return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, _STAY), free_text=True)
     silent = "Say nothing – that ends the discussion" if state.silence_ends else "Listen on"
-    options = (Option("", silent), _DONE)
-    turn = f"turn {state.turns + 1} of {state.opened.max_turns}"
-    return AskPerson(
-        "roundtable", f"your thoughts, to everyone or to one by name ({turn})", occasion, options
+    choices = (Choice("listen", silent), _DONE)
+    asked = (
+        f"your thoughts, to everyone or to one by name (turn {state.turns + 1} of {state.opened.max_turns})"
     )
+    return AskPerson("roundtable", asked, occasion, choices, free_text=True)
 
 
-_DONE = Option("done", "End the discussion")
+_DONE = Choice("done", "End the discussion")
+_STAY = Choice("stay", "Go on")
 
 
 def _interruption(state: RoundtableState) -> AskPerson:
     """The same for as long as others speak, so that nobody who types is disturbed when the word passes on."""
-    return AskPerson("roundtable", "done", str(state.answers + 1), (_DONE,), interrupting=True)
+    occasion = str(state.answers + 1)
+    return AskPerson("roundtable", "done", occasion, (_DONE,), interrupting=True, free_text=True)
 
 
-_RETRY = Option("r", "Retry")
-_GO_ON = Option("g", "Go on without a synthesis")
+_RETRY = Choice("retry", "Retry")
+_GO_WITHOUT = Choice("go-without", "Go on without a synthesis")
 
 
 def _ask_about_failure(failure: SynthesisFailed, occasion: str) -> AskPerson:
     expects = f"what next, as no synthesis was made: {failure.message}"
-    return AskPerson("synthesis", expects, occasion, (_RETRY, _GO_ON))
+    return AskPerson("synthesis", expects, occasion, (_RETRY, _GO_WITHOUT))
 
 
 def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> RoundtableEvent:
@@ -118,12 +119,12 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             return heard(state, persona, outcome)
         case AskPersona(persona), PersonaFailed():
             return not_heard(state, persona, outcome)
-        case AskPerson(interrupting=True), PersonAnswered(text):
-            return interrupted(state, text)
-        case AskPerson(step="roundtable"), PersonAnswered(text):
-            return answered(state, text)
-        case AskPerson(step="synthesis"), PersonAnswered(text):
-            return _chosen(text)
+        case AskPerson(interrupting=True), PersonAnswered():
+            return interrupted(state, outcome)
+        case AskPerson(step="roundtable"), PersonAnswered():
+            return answered(state, outcome)
+        case AskPerson(step="synthesis"), PersonAnswered(choice=choice):
+            return SynthesisRetried() if choice == _RETRY.id else SynthesisForgone()
         case DraftReply(prompt="roundtable/framing"), Drafted(value, spoken):
             return TopicFramed(value["summary"], value["focus_question"], spoken)
         case DraftReply(prompt="roundtable/framing"), DraftFailed(kind, message, _, retry_after):
@@ -185,13 +186,3 @@ def _put_right(
     state: RoundtableState, synthesis: Synthesis, spoken: Spoken | None, wrong: tuple[str, ...]
 ) -> SynthesisDrafted:
     return SynthesisDrafted(corrected(state, synthesis), spoken, (*wrong, *left_out(state, synthesis)))
-
-
-def _chosen(text: str) -> RoundtableEvent:
-    match text.strip().lower():
-        case "r" | "retry":
-            return SynthesisRetried()
-        case "g":
-            return SynthesisForgone()
-        case _:
-            raise InvalidInput("choice", f"{text[:80]!r} is none of those offered")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from moot.core.flow import PersonaFailed, PersonaSpoke, Spoken
+from moot.core.flow import PersonaFailed, PersonAnswered, PersonaSpoke, Spoken
 from moot.errors import InvalidInput
 from moot.roundtable import lines
 from moot.roundtable.addressing import Reading, read_address, read_input, reply_to_doubt
@@ -116,14 +116,25 @@ def sentences(text: str) -> Iterator[str]:
 # -- the person ----------------------------------------------------------------------------------
 
 
-def answered(state: RoundtableState, text: str) -> PersonEvent:
-    text = text.strip()
+_LEFT = "done"
+"""What the log says of whoever leaves without words of their own."""
+
+
+def answered(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
+    match answer.choice:
+        case "done":
+            return PersonLeft(_LEFT)
+        case "listen":
+            return PersonSilent()
+        case "stay":
+            return _stayed(state)
+    text = answer.text.strip()
     if state.doubted is not None:
         match reply_to_doubt(text, state.first_names):
             case "exit":
                 return PersonLeft(text)
             case "stay":
-                return PersonStayed(_addressed(state, read_address(state.doubted, state.first_names)))
+                return _stayed(state)
             case "new":
                 return PersonSpokeUp(text, _addressed(state, read_address(text, state.first_names)))
     reading = read_input(text, state.first_names)
@@ -138,11 +149,19 @@ def answered(state: RoundtableState, text: str) -> PersonEvent:
             return PersonSpokeUp(text, _addressed(state, reading))
 
 
-def interrupted(state: RoundtableState, text: str) -> PersonLeft:
+def interrupted(state: RoundtableState, answer: PersonAnswered) -> PersonLeft:
     """Only an exit cannot wait until the floor is the person's."""
-    if read_input(text.strip(), state.first_names).kind != "exit":
+    if answer.choice == "done":
+        return PersonLeft(_LEFT)
+    text = answer.text.strip()
+    if read_input(text, state.first_names).kind != "exit":
         raise InvalidInput("message", "that is said when it is your turn; done ends the discussion now")
-    return PersonLeft(text.strip())
+    return PersonLeft(text)
+
+
+def _stayed(state: RoundtableState) -> PersonStayed:
+    assert state.doubted is not None
+    return PersonStayed(_addressed(state, read_address(state.doubted, state.first_names)))
 
 
 def _addressed(state: RoundtableState, reading: Reading) -> tuple[str, ...]:
