@@ -46,7 +46,7 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.prompts import material
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import Option
+from moot.core.flow import Choice
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow.state import Phase, Stage
 from tests.support.workflow import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
@@ -69,9 +69,9 @@ def answers(play: Play) -> list[str]:
 
 def test_a_straightforward_idea_takes_two_replies_and_two_decisions() -> None:
     play = Play({"brainstorm/triage": triage("straightforward")}).open()
-    play.say("a")
+    play.choose("agree")
     assert len(play.talk.shown_sections) == 1
-    play.say("a")
+    play.choose("approve")
     assert play.talk.finished
     assert [name for name in play.done if name.startswith("brainstorm/")] == [
         "brainstorm/triage",
@@ -86,8 +86,8 @@ def test_an_outline_of_two_sections_is_confirmed_as_one() -> None:
     }
     play = at(Step.DESIGN, "straightforward", **{"brainstorm/design": two})
     assert [each.title for each in play.talk.shown_sections] == ["Parser", "Tests"]
-    assert "P" not in play.keys
-    play.say("a")
+    assert "previous" not in play.ids
+    play.choose("approve")
     assert [each.status for each in play.talk.design_sections] == ["approved", "approved"]
 
 
@@ -120,13 +120,13 @@ def test_a_level_refuses_fewer_and_more_sections(level: str, sections: int) -> N
 
 
 def test_the_person_can_override_the_level_either_way() -> None:
-    assert at(Step.TRIAGE, "straightforward").say("c").talk.complexity_level == "complex"
-    assert at(Step.TRIAGE, "straightforward").say("c").step is Step.QUESTIONS
-    assert at(Step.TRIAGE, "complex").say("q").step is Step.DESIGN
+    assert at(Step.TRIAGE, "straightforward").choose("complex").talk.complexity_level == "complex"
+    assert at(Step.TRIAGE, "straightforward").choose("complex").step is Step.QUESTIONS
+    assert at(Step.TRIAGE, "complex").choose("straightforward").step is Step.DESIGN
 
 
 def test_skipping_to_planning_needs_nothing_more() -> None:
-    play = at(Step.TRIAGE).say("s")
+    play = at(Step.TRIAGE).choose("skip")
     assert play.talk.finished
     assert play.done[3:5] == ["workflow/design", "workflow/plan"]
 
@@ -135,24 +135,24 @@ def test_skipping_to_planning_needs_nothing_more() -> None:
 
 
 def test_questions_are_answered_in_any_order_and_show_their_state() -> None:
-    play = at(Step.QUESTIONS).say("3", "PostgreSQL", "1 no")
+    play = at(Step.QUESTIONS).choose("question-3").write("PostgreSQL").choose("question-1: no")
     assert answers(play) == ["no", "", "PostgreSQL"]
-    labels = [option.label.split("]")[0] for option in play.asked.options[:3]]
+    labels = [choice.label.split("]")[0] for choice in play.asked.choices[:3]]
     assert labels == ["[answered: no", "[unanswered", "[answered: PostgreSQL"]
 
 
 def test_done_leaves_open_questions_to_the_brainstormer() -> None:
-    play = at(Step.QUESTIONS).say("2 yes", "s")
+    play = at(Step.QUESTIONS).choose("question-2: yes", "finish")
     assert answers(play) == [DEFERRED, "yes", DEFERRED]
     assert DEFERRED == "user deferred — use your best judgment"
 
 
 def test_a_deferred_question_can_still_be_answered_after_going_back() -> None:
-    play = at(Step.QUESTIONS).say("s", "b", "1 now I know")
+    play = at(Step.QUESTIONS).choose("finish", "back", "question-1: now I know")
     assert answers(play) == ["now I know", DEFERRED, DEFERRED]
 
 
-def test_a_number_stands_for_an_option_where_there_are_options() -> None:
+def test_a_question_can_be_answered_by_one_of_its_options() -> None:
     asked = {
         "questions": [
             {"text": "Which?", "type": "choice", "options": ["None", "Sessions"]},
@@ -160,16 +160,17 @@ def test_a_number_stands_for_an_option_where_there_are_options() -> None:
             {"text": "Why?"},
         ]
     }
-    play = at(Step.QUESTIONS, **{"brainstorm/questions": asked}).say("1")
-    assert [option.key for option in play.asked.options] == ["1", "2", "S", "B", "X"]
-    play.say("2", "2 7")
+    play = at(Step.QUESTIONS, **{"brainstorm/questions": asked}).choose("question-1")
+    assert play.ids == ("option-1", "option-2", "skip", "back", "stop")
+    play.choose("option-2", "question-2: 7")
     assert answers(play) == ["Sessions", "7", ""]
-    with pytest.raises(InvalidInput, match="a number from 1 to 2"):
-        play.say("1 3")
+    assert play.asked.choices[0].suggestions == ("None", "Sessions")
+    with pytest.raises(InvalidInput, match="'option-3' is none of those offered"):
+        play.choose("question-1", "option-3")
 
 
 def test_turning_to_a_question_and_back_answers_nothing() -> None:
-    play = at(Step.QUESTIONS).say("2", "b")
+    play = at(Step.QUESTIONS).choose("question-2", "back")
     assert (play.talk.situation, answers(play)) == (Situation.AT_QUESTIONS, ["", "", ""])
 
 
@@ -179,7 +180,9 @@ def discussed(questions: list[dict[str, Any]], replaces: tuple[str, ...] = ()) -
 
 def test_a_discussion_keeps_the_answers_given() -> None:
     said = discussed([{"id": "q2", "text": "Reworded?"}, {"text": "A new one?"}])
-    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "d drop the third")
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).choose(
+        "question-1: yes", "discuss: drop the third"
+    )
     assert texts(play)[1:] == ["Reworded?", "A new one?"]
     assert answers(play) == ["yes", "", ""]
     assert [each.id for each in play.talk.questions] == ["q1", "q2", "q4"]
@@ -191,13 +194,15 @@ def test_an_answered_question_that_is_only_repeated_stays_as_it_is() -> None:
     )
     play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said})
     before = texts(play)[0]
-    play.say("1 yes", "d hm")
+    play.choose("question-1: yes", "discuss: hm")
     assert (texts(play)[0], answers(play)[0]) == (before, "yes")
 
 
 def test_an_answer_goes_only_with_a_question_that_is_explicitly_replaced() -> None:
     said = discussed([{"id": "q1", "text": "The right one?"}, {"id": "q3", "text": "c?"}], ("q1",))
-    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "2 no", "d q1 is wrong")
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).choose(
+        "question-1: yes", "question-2: no", "discuss: q1 is wrong"
+    )
     assert [(each.text, each.answer) for each in play.talk.questions if each.answer] == [
         (play.talk.questions[0].text, "no")
     ]
@@ -208,22 +213,24 @@ def test_an_answer_goes_only_with_a_question_that_is_explicitly_replaced() -> No
 def test_a_discussion_cannot_replace_what_is_not_there() -> None:
     said = discussed([{"text": f"{n}?"} for n in range(3)], ("q9",))
     with pytest.raises(InvalidInput, match="'q9' is none of the questions"):
-        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("d hm")
+        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).choose("discuss: hm")
 
 
 def test_a_discussion_keeps_to_the_number_of_questions() -> None:
     said = discussed([{"text": f"{n}?"} for n in range(5)])
     with pytest.raises(InvalidInput, match="questions: has 6, answered ones included; 1 to 5"):
-        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).say("1 yes", "d more")
+        at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said}).choose(
+            "question-1: yes", "discuss: more"
+        )
 
 
 # -- approaches and design -----------------------------------------------------------------------
 
 
-def test_an_approach_is_picked_by_number_or_by_agreeing() -> None:
-    assert at(Step.APPROACHES).say("1").talk.chosen_approach == "a1"
-    assert at(Step.APPROACHES).say("a").talk.chosen_approach == "a2"
-    assert at(Step.APPROACHES).say("s").talk.chosen_approach == "a2"
+def test_an_approach_is_picked_or_agreed_with() -> None:
+    assert at(Step.APPROACHES).choose("approach-1").talk.chosen_approach == "a1"
+    assert at(Step.APPROACHES).choose("agree").talk.chosen_approach == "a2"
+    assert at(Step.APPROACHES).choose("skip").talk.chosen_approach == "a2"
 
 
 def test_a_discussed_approach_keeps_its_id_and_a_new_one_gets_another() -> None:
@@ -236,34 +243,34 @@ def test_a_discussed_approach_keeps_its_id_and_a_new_one_gets_another() -> None:
         "recommendation": 1,
         "because": "you asked",
     }
-    play = at(Step.APPROACHES, **{"brainstorm/discuss-approaches": combined}).say("d combine them")
+    play = at(Step.APPROACHES, **{"brainstorm/discuss-approaches": combined}).choose("discuss: combine them")
     assert [each.id for each in play.talk.approaches] == ["a3", "a1"]
     assert play.talk.recommended is not None
     assert play.talk.recommended.title == "Both"
 
 
 def test_sections_are_approved_one_at_a_time() -> None:
-    play = at(Step.DESIGN).say("a")
+    play = at(Step.DESIGN).choose("approve")
     assert [each.status for each in play.talk.design_sections] == ["approved", "pending"]
     assert play.talk.current_section == 1
-    play.say("p")
+    play.choose("previous")
     assert (play.talk.current_section, play.talk.design_sections[0].status) == (0, "approved")
-    play.say("a", "a")
+    play.choose("approve", "approve")
     assert play.talk.finished
 
 
 def test_a_revised_section_has_to_be_approved_again() -> None:
-    play = at(Step.DESIGN).say("a", "p", "r shorter, please")
+    play = at(Step.DESIGN).choose("approve", "previous", "revise: shorter, please")
     assert play.talk.design_sections[0].status == "pending"
     assert play.talk.design_sections[0].content.endswith("shorter, please")
-    play.say("a")
+    play.choose("approve")
     assert not play.talk.finished
 
 
 def test_a_design_can_be_discussed_before_it_is_changed() -> None:
     play = at(Step.DESIGN)
     before = play.talk.design_sections
-    play.say("d", "is that needed at all?")
+    play.choose("discuss").write("is that needed at all?")
     assert play.talk.design_sections == before
     assert [entry.content for entry in play.talk.conversation][-2:] == [
         "is that needed at all?",
@@ -274,124 +281,130 @@ def test_a_design_can_be_discussed_before_it_is_changed() -> None:
 def test_only_what_is_shown_can_be_revised() -> None:
     other = {"sections": [{"id": "s2", "content": "Another one."}]}
     with pytest.raises(InvalidInput, match="'s2' is not shown now; shown are s1"):
-        at(Step.DESIGN, **{"brainstorm/revise": other}).say("r change it")
+        at(Step.DESIGN, **{"brainstorm/revise": other}).choose("revise: change it")
 
 
 def test_the_rest_of_a_design_can_be_approved_at_once() -> None:
-    assert at(Step.DESIGN).say("s").talk.finished
+    assert at(Step.DESIGN).choose("skip").talk.finished
 
 
 # -- going back, and what is stale ---------------------------------------------------------------
 
 
 def test_going_back_leads_to_the_step_that_was_really_visited() -> None:
-    play = at(Step.DESIGN).say("b", "b", "b")
+    play = at(Step.DESIGN).choose("back", "back", "back")
     assert play.step is Step.TRIAGE
-    play.say("q")
+    play.choose("straightforward")
     assert (play.step, play.talk.visited) == (Step.DESIGN, (Step.TRIAGE,))
-    assert play.say("b").step is Step.TRIAGE
+    assert play.choose("back").step is Step.TRIAGE
 
 
 def test_going_back_and_forth_without_a_change_asks_nobody() -> None:
-    play = at(Step.DESIGN).say("a")
+    play = at(Step.DESIGN).choose("approve")
     asked, shown = len(play.done), (play.talk.design_sections, play.talk.current_section)
-    play.say("b", "b", "b", "a", "s", "1")
+    play.choose("back", "back", "back", "agree", "finish", "approach-1")
     assert len(play.done) == asked
     assert (play.talk.design_sections, play.talk.current_section) == shown
 
 
-def redone(play: Play, *said: str) -> list[str]:
+def redone(play: Play, *choices: str) -> list[str]:
     before = len(play.done)
-    play.say(*said)
+    play.choose(*choices)
     return play.done[before:]
 
 
 def test_another_approach_makes_only_the_design_stale() -> None:
-    assert redone(at(Step.DESIGN), "b", "2") == ["brainstorm/design"]
+    assert redone(at(Step.DESIGN), "back", "approach-2") == ["brainstorm/design"]
 
 
 def test_another_answer_makes_approaches_and_design_stale_but_no_question() -> None:
-    assert redone(at(Step.DESIGN), "b", "b", "1 other", "s", "1") == [
+    assert redone(at(Step.DESIGN), "back", "back", "question-1: other", "finish", "approach-1") == [
         "brainstorm/approaches",
         "brainstorm/design",
     ]
 
 
 def test_a_choice_goes_with_the_approach_that_was_chosen() -> None:
-    play = at(Step.DESIGN).say("b", "b", "1 other", "s")
+    play = at(Step.DESIGN).choose("back", "back", "question-1: other", "finish")
     assert (play.talk.chosen_approach, play.talk.chosen) == ("", None)
 
 
 def test_an_answer_that_is_taken_back_leaves_nothing_stale() -> None:
-    play = at(Step.QUESTIONS).say("1 yes", "s", "1")
-    assert redone(play, "b", "b", "1 other", "1 yes", "s", "1") == []
+    play = at(Step.QUESTIONS).choose("question-1: yes", "finish", "approach-1")
+    assert redone(play, "back", "back", "question-1: other", "question-1: yes", "finish", "approach-1") == []
 
 
 def test_another_level_asks_for_more_questions_and_keeps_the_answers() -> None:
-    play = at(Step.QUESTIONS).say("1 yes", "2 no")
-    assert redone(play, "b", "c") == ["brainstorm/questions"]
+    play = at(Step.QUESTIONS).choose("question-1: yes", "question-2: no")
+    assert redone(play, "back", "complex") == ["brainstorm/questions"]
     assert answers(play) == ["yes", "no", "", "", ""]
     assert len({each.id for each in play.talk.questions}) == 5
 
 
 def test_who_has_answered_enough_is_not_asked_more_at_a_lower_level() -> None:
-    play = at(Step.QUESTIONS, "complex").say(*(f"{n} yes" for n in range(1, 6)))
-    assert redone(play, "b", "e") == []
+    play = at(Step.QUESTIONS, "complex").choose(*(f"question-{n}: yes" for n in range(1, 6)))
+    assert redone(play, "back", "exploration") == []
     assert answers(play) == ["yes"] * 5
 
 
 def test_another_level_makes_the_design_stale_but_no_approach() -> None:
-    play = at(Step.QUESTIONS, "complex").say(*(f"{n} yes" for n in range(1, 6)), "s", "1")
-    assert redone(play, "b", "b", "b", "e", "s", "1") == ["brainstorm/design"]
+    play = at(Step.QUESTIONS, "complex").choose(
+        *(f"question-{n}: yes" for n in range(1, 6)), "finish", "approach-1"
+    )
+    assert redone(play, "back", "back", "back", "exploration", "finish", "approach-1") == [
+        "brainstorm/design"
+    ]
 
 
 def test_an_outline_is_stale_when_answers_have_come_in_but_not_for_mere_questions() -> None:
     play = at(Step.DESIGN, "straightforward")
-    assert redone(play, "b", "e", "b", "q") == ["brainstorm/questions"]
-    assert redone(play, "b", "e", "1 yes", "b", "q") == ["brainstorm/design"]
+    assert redone(play, "back", "exploration", "back", "straightforward") == ["brainstorm/questions"]
+    assert redone(play, "back", "exploration", "question-1: yes", "back", "straightforward") == [
+        "brainstorm/design"
+    ]
 
 
 def test_a_confirmed_override_is_still_there_after_going_back() -> None:
-    play = at(Step.TRIAGE).say("c", "b")
-    assert redone(play, "a") == []
+    play = at(Step.TRIAGE).choose("complex", "back")
+    assert redone(play, "agree") == []
     assert play.talk.complexity_level == "complex"
 
 
 def test_a_new_assessment_opens_the_level_again() -> None:
     reply = {"reply": "You are right.", **triage("straightforward")}
-    play = at(Step.QUESTIONS, **{"brainstorm/discuss-triage": reply}).say("b", "d it is small")
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-triage": reply}).choose("back", "discuss: it is small")
     assert play.talk.complexity_level is None
-    assert play.say("a").step is Step.DESIGN
+    assert play.choose("agree").step is Step.DESIGN
 
 
 # -- scope ---------------------------------------------------------------------------------------
 
 
 def test_batches_and_splits_are_confirmed_with_the_level() -> None:
-    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES, splits=SPLITS)}).say("a")
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES, splits=SPLITS)}).choose("agree")
     assert play.talk.batches == tuple(Part(**each) for each in BATCHES)
     assert play.talk.subject == "New endpoint: Serve the reviews."
 
 
 def test_batches_can_be_discussed() -> None:
     proposal = triage(batches=BATCHES)
-    play = at(Step.TRIAGE, **{"brainstorm/triage": proposal}).say("d combine the two", "a")
+    play = at(Step.TRIAGE, **{"brainstorm/triage": proposal}).choose("discuss: combine the two", "agree")
     assert play.talk.batches == ()
 
 
 def test_the_person_can_keep_it_whole() -> None:
     play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES, splits=SPLITS)})
-    assert "K" in play.keys
-    play.say("k")
-    assert "K" not in play.keys
-    play.say("a")
+    assert "keep-whole" in play.ids
+    play.choose("keep-whole")
+    assert "keep-whole" not in play.ids
+    play.choose("agree")
     assert (play.talk.batches, play.talk.splits, play.talk.subject) == ((), (), IDEA)
 
 
 def test_narrowing_to_a_part_makes_what_was_made_from_the_whole_stale() -> None:
-    play = at(Step.QUESTIONS).say("1 yes", "b")
+    play = at(Step.QUESTIONS).choose("question-1: yes", "back")
     play.replies["brainstorm/discuss-triage"] = {"reply": "Two.", **triage(splits=SPLITS)}
-    assert redone(play, "d these are two things", "a")[-1] == "brainstorm/questions"
+    assert redone(play, "discuss: these are two things", "agree")[-1] == "brainstorm/questions"
     assert answers(play)[0] == "yes"
     assert texts(play)[1].startswith("exploration New endpoint")
 
@@ -407,13 +420,12 @@ def test_one_part_alone_is_no_division(field: str) -> None:
 
 @pytest.mark.parametrize("step", [Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN])
 @pytest.mark.parametrize(
-    ("key", "who", "said"),
-    [("o", "board", "The Board says: wait."), ("t", "roundtable", "They agreed on little.")],
+    ("who", "said"), [("board", "The Board says: wait."), ("roundtable", "They agreed on little.")]
 )
-def test_at_every_step_others_can_be_consulted(step: Step, key: str, who: str, said: str) -> None:
+def test_at_every_step_others_can_be_consulted(step: Step, who: str, said: str) -> None:
     play = at(step)
     cost = play.state.total_cost
-    play.say(key, "Is this wise?")
+    play.choose(who).write("Is this wise?")
     assert [(e.speaker, e.step, e.content) for e in play.talk.conversation][-2:] == [
         ("person", step, "Is this wise?"),
         (who, step, said),
@@ -422,37 +434,32 @@ def test_at_every_step_others_can_be_consulted(step: Step, key: str, who: str, s
 
 
 def test_who_does_not_say_what_to_ask_asks_about_the_step() -> None:
-    play = at(Step.APPROACHES).say("o", "")
+    play = at(Step.APPROACHES).choose("board", "ask-default")
     assert play.talk.conversation.entries[-2].content == "Which approach should be taken?"
 
 
-def test_letters_mean_the_same_everywhere() -> None:
+def test_choices_mean_the_same_everywhere() -> None:
     for step in (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN):
-        labels = {option.key: option.label.split()[0] for option in at(step).asked.options}
-        assert labels["D"] == "Discuss"
-        assert (labels["O"], labels["T"], labels["X"]) == ("Board", "Roundtable", "Stop")
-        assert labels.get("B", "Back") == "Back"
-        assert labels["S"] in ("Skip", "Done")
+        labels = {choice.id: choice.label.split()[0] for choice in at(step).asked.choices}
+        assert labels["discuss"] == "Discuss"
+        assert (labels["board"], labels["roundtable"], labels["stop"]) == ("Board", "Roundtable", "Stop")
+        assert labels.get("back", "Back") == "Back"
+        assert labels.get("skip", "Skip") == "Skip"
 
 
-def test_an_option_can_be_named_by_its_first_word() -> None:
-    assert at(Step.TRIAGE).say("agree").step is Step.QUESTIONS
-    assert at(Step.QUESTIONS).say("Done").step is Step.APPROACHES
-    with pytest.raises(InvalidInput, match="'override' is none of those offered"):
-        at(Step.TRIAGE).say("override")
-
-
-@pytest.mark.parametrize("text", ["", "z", "9", "0", "a please", "yes, but"])
-def test_what_is_not_offered_is_refused_and_changes_nothing(text: str) -> None:
+@pytest.mark.parametrize("choice", ["", "A", "approach-9", "approach-0", "agree: please", "yes"])
+def test_what_is_not_offered_is_refused_and_changes_nothing(choice: str) -> None:
     play = at(Step.APPROACHES)
     before = play.state
     with pytest.raises(InvalidInput):
-        play.say(text)
+        play.choose(choice)
+    with pytest.raises(InvalidInput):
+        play.write("agree")
     assert play.state == before
 
 
 def test_a_comment_that_is_begun_can_be_dropped() -> None:
-    play = at(Step.DESIGN).say("r", "b")
+    play = at(Step.DESIGN).choose("revise", "back")
     assert play.asked.step == "design"
     assert play.talk.conversation == at(Step.DESIGN).talk.conversation
 
@@ -461,16 +468,16 @@ def test_a_comment_that_is_begun_can_be_dropped() -> None:
 
 
 def test_texts_of_exactly_the_limit_pass() -> None:
-    at(Step.QUESTIONS).say("1 " + "x" * MAX_TEXT)
+    at(Step.QUESTIONS).choose("question-1: " + "x" * MAX_TEXT)
     with pytest.raises(InvalidInput, match=r"answer: has 20,001 characters; at most 20,000 are taken"):
-        at(Step.QUESTIONS).say("1 " + "x" * (MAX_TEXT + 1))
+        at(Step.QUESTIONS).choose("question-1: " + "x" * (MAX_TEXT + 1))
 
 
 @pytest.mark.parametrize("text", ["   ", "\ud800"])
 def test_a_comment_without_usable_text_is_refused(text: str) -> None:
-    play = at(Step.DESIGN).say("d")
+    play = at(Step.DESIGN).choose("discuss")
     with pytest.raises(InvalidInput, match="discuss"):
-        play.say(text)
+        play.write(text)
 
 
 def test_a_scout_reports_at_most_so_many_words() -> None:
@@ -615,7 +622,7 @@ def test_what_the_table_allows_leads_where_it_says(situation: Situation, kind: t
         wish: Wish = "revise" if kind is SectionsRevised else "board"
         state = flow.advance(at(Step.DESIGN).talk, RequestMade(wish, "hm"))
     if kind is PreviousSectionShown:
-        state = at(Step.DESIGN).say("a").talk
+        state = at(Step.DESIGN).choose("approve").talk
     if kind is ScopeKeptWhole:
         state = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).talk
     after = flow.advance(state, EVENTS[kind])
@@ -651,27 +658,27 @@ def test_a_draft_that_failed_is_shown_raw_and_can_be_retried() -> None:
     play = Play().put(at(Step.TRIAGE).events[0]).perform().perform().fail()
     assert play.state.failure is not None
     assert play.state.failure.raw == "Well, …"
-    assert (play.asked.step, play.keys) == ("failed", ("R", "X"))
-    assert play.say("r").asked.step == "triage"
+    assert (play.asked.step, play.ids) == ("failed", ("try-again", "stop"))
+    assert play.choose("try-again").asked.step == "triage"
 
 
 def test_a_failed_round_can_be_gone_on_without_and_keeps_the_comment() -> None:
-    play = at(Step.QUESTIONS).say("1 yes")
+    play = at(Step.QUESTIONS).choose("question-1: yes")
     play.put(RequestMade("discuss", "hm")).fail()
-    assert Option("B", "Back to the menu, without it") in play.asked.options
-    play.say("b")
+    assert Choice("back", "Back to the menu, without it") in play.asked.choices
+    play.choose("back")
     assert (play.asked.step, answers(play)[0]) == ("questions", "yes")
     assert play.talk.conversation.entries[-1].content == "hm"
 
 
 def test_a_failed_step_can_be_gone_back_from() -> None:
     play = at(Step.QUESTIONS)
-    play.put(AnswersClosed()).fail().say("b")
+    play.put(AnswersClosed()).fail().choose("back")
     assert (play.state.stage, play.asked.step) == (Stage.BRAINSTORMING, "questions")
 
 
 def test_aborting_saves_and_stops() -> None:
-    play = Play().put(at(Step.TRIAGE).events[0]).perform().fail().say("x")
+    play = Play().put(at(Step.TRIAGE).events[0]).perform().fail().choose("stop")
     assert (play.state.stopped, play.effects, play.state.phase) == (True, (), Phase.BRAINSTORM)
 
 
@@ -683,7 +690,7 @@ def test_questions_can_be_dropped_below_the_levels_minimum_when_the_person_says_
         "questions": [{"id": first.id, "text": first.text}],
         "replaces": [],
     }
-    play.say("d drop all but the first")
+    play.choose("discuss: drop all but the first")
     assert [each.id for each in play.talk.questions] == [first.id]
     assert play.asked.step == "questions"
     shape = shapes.discussed_questions(play.state, small=False)
@@ -692,7 +699,7 @@ def test_questions_can_be_dropped_below_the_levels_minimum_when_the_person_says_
 
 def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
     asked = [{"text": f"Which {n}?", "type": "choice", "options": ["Sessions", f"Tokens {n}"]} for n in "123"]
-    play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).say("1 1")
+    play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).choose("question-1: Sessions")
     play.put(RequestMade("discuss", "what about keys?"))
     told = material(play.state)
     assert "Which 2? (options: Sessions | Tokens 2)" in told

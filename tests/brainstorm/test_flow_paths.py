@@ -13,7 +13,7 @@ from moot.brainstorm import flow
 from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, AnswerGiven, QuestionsDiscussed, RequestMade
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.conversation import Conversation, Entry
-from moot.core.flow import AskPerson, PersonAnswered
+from moot.core.flow import AskPerson, PersonAnswered, Takes
 from moot.errors import InvalidInput
 from moot.workflow import flow as workflow
 from moot.workflow.events import Resumed, Stopped, WorkflowEvent
@@ -24,7 +24,7 @@ from tests.support.workflow import Play, at, triage
 
 LENGTH = 6
 BEGINNINGS = ("straightforward", "exploration", "complex")
-AGAIN = {Step.TRIAGE: "a", Step.QUESTIONS: "s"}
+AGAIN = {Step.TRIAGE: "agree", Step.QUESTIONS: "finish"}
 """What leads on from a step without a change."""
 
 
@@ -57,29 +57,26 @@ class Place:
         return repr((replace(self.state, brainstorm=talk, happened=0, total_cost=0.0), self.way, self.left))
 
 
-def typed(key: str, step: Step) -> str:
-    """Letters that want words get them, and so do questions."""
-    if key in "DROT":
-        return f"{key} hm"
-    return f"{key} yes" if key.isdigit() and step is Step.QUESTIONS else key
-
-
 def choices(place: Place) -> list[str]:
-    play = place.play()
+    """Those that take words get them."""
     # Questions are alike: the first two stand for all.
-    more = {str(number) for number in range(3, 10)} if play.step is Step.QUESTIONS else set()
-    return [typed(key, play.step) for key in play.keys if key != "X" and key not in more]
+    left_out = {"stop", *(f"question-{number}" for number in range(3, 10))}
+    return [
+        choice.id if choice.takes is Takes.NOTHING else f"{choice.id}: hm"
+        for choice in place.play().asked.choices
+        if choice.id not in left_out
+    ]
 
 
-def goes(place: Place, text: str) -> Place | None:
+def goes(place: Place, choice: str) -> Place | None:
     """One choice further, with what must hold on the way. None where the brainstorm is over."""
     before = place.state.brainstorm
-    play = place.play().say(text)
+    play = place.play().choose(choice)
     after = play.talk
     assert WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state))) == play.state
     if after.finished:
         return None
-    if text == "B":
+    if choice == "back":
         assert after.step is place.way[-1], "back leads to the step that was visited last"
         assert contents(after) == contents(before), "going back changes nothing"
         assert contents(after)[after.step] == place.left[after.step], "everything there is as it was"
@@ -95,7 +92,7 @@ def goes(place: Place, text: str) -> Place | None:
 def check_every_way_back(place: Place) -> None:
     """To each visited step, one after the other, and forward again to where it was."""
     for steps in range(1, len(place.way) + 1):
-        play = place.play().say(*["b"] * steps)
+        play = place.play().choose(*["back"] * steps)
         assert play.step is place.way[-steps]
         for step in place.way[-steps:]:
             chosen = (
@@ -103,7 +100,7 @@ def check_every_way_back(place: Place) -> None:
                 if (step is Step.APPROACHES)
                 else 0
             )
-            play.say(AGAIN.get(step, str(chosen)))
+            play.choose(AGAIN.get(step, f"approach-{chosen}"))
         assert play.step is place.state.brainstorm.step
         assert contents(play.talk) == contents(place.state.brainstorm)
         assert play.done == [], "nothing was stale, so nobody was asked"
@@ -121,17 +118,17 @@ def test_going_back_from_every_step_to_every_visited_step_keeps_everything() -> 
         further: Counter[str] = Counter()
         for seen, place in places.items():
             check_every_way_back(place)
-            for text in choices(place):
-                there = goes(place, text)
+            for choice in choices(place):
+                there = goes(place, choice)
                 if there is not None:
-                    steps_seen.add((text[0], place.state.brainstorm.step, there.state.brainstorm.step))
+                    steps_seen.add((choice, place.state.brainstorm.step, there.state.brainstorm.step))
                     further[there.seen] += paths[seen]
                     reached[there.seen] = there
         places, paths = reached, further
     for place in places.values():
         check_every_way_back(place)
     assert sum(paths.values()) > 60_000, "so many paths there are"
-    assert {(at_, to) for key, at_, to in steps_seen if key == "B"} == {
+    assert {(at_, to) for choice, at_, to in steps_seen if choice == "back"} == {
         (Step.QUESTIONS, Step.TRIAGE),
         (Step.APPROACHES, Step.QUESTIONS),
         (Step.DESIGN, Step.APPROACHES),
@@ -231,11 +228,11 @@ def test_random_walks_over_menus_lose_nothing(data: st.DataObject) -> None:
             break
         before = play.state
         ask = play.asked
-        text = data.draw(st.sampled_from([option.key for option in ask.options if option.key]) | WORDS)
-        if data.draw(st.booleans()) and text in ("D", "R", "O", "T"):
-            text = f"{text} {data.draw(WORDS)}"
+        chosen = data.draw(st.sampled_from(ask.choices) | st.none())
+        has_words = chosen is None or (chosen.takes is not Takes.NOTHING and data.draw(st.booleans()))
+        answer = PersonAnswered(data.draw(WORDS) if has_words else "", chosen and chosen.id)
         try:
-            event = WORKFLOW.record(before, ask, PersonAnswered(text.strip()))
+            event = WORKFLOW.record(before, ask, answer)
             play.put(event)
         except InvalidInput:
             assert play.state == before
@@ -253,7 +250,9 @@ def _go_on(play: Play, bystander: Bystander, data: st.DataObject) -> None:
             play.put(Resumed())
         elif before.stage is Stage.FAILED:
             play.put(
-                WORKFLOW.record(before, play.asked, PersonAnswered(data.draw(st.sampled_from(play.keys))))
+                WORKFLOW.record(
+                    before, play.asked, PersonAnswered(choice=data.draw(st.sampled_from(play.ids)))
+                )
             )
         elif isinstance(play.effects[0], AskPerson):
             return
@@ -278,24 +277,31 @@ def test_what_is_said_again_is_the_newest_that_fits(
     for comment in at_questions:
         play.put(RequestMade("board", comment)).settle()
         check_replay(play.talk)
-    play.say("s")
+    play.choose("finish")
     for comment in at_approaches:
         play.put(RequestMade("roundtable", comment)).settle()
         check_replay(play.talk)
     steps = {entry.step for entry in play.talk.replay.conversation}
     assert steps <= {Step.APPROACHES}
-    play.say("b")
+    play.choose("back")
     check_replay(play.talk)
 
 
 def test_steps_that_were_gone_back_from_are_said_again() -> None:
-    play = at(Step.APPROACHES).say("d the second will not do", "b")
+    play = at(Step.APPROACHES).choose("discuss: the second will not do", "back")
     steps = [entry.step for entry in play.talk.replay.conversation]
     assert steps == [Step.QUESTIONS, Step.APPROACHES, Step.APPROACHES, Step.APPROACHES]
 
 
 def test_every_dispatch_and_every_comment_is_in_the_conversation() -> None:
-    play = at(Step.QUESTIONS).say("d drop the second", "1 yes", "s", "o is this wise?", "1", "r shorter")
+    play = at(Step.QUESTIONS).choose(
+        "discuss: drop the second",
+        "question-1: yes",
+        "finish",
+        "board: is this wise?",
+        "approach-1",
+        "revise: shorter",
+    )
     said = [(entry.speaker, entry.step) for entry in play.talk.conversation]
     assert said == [
         ("brainstormer", "triage"),

@@ -33,7 +33,7 @@ def drafting() -> dict[str, WorkflowState]:
     """A state in which each of the prompts is due."""
     found: dict[str, WorkflowState] = {}
     talks = [at(step).put(RequestMade("discuss", "a comment")) for step in STEPS]
-    batches = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().say("s")
+    batches = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().choose("skip")
     for one in (*talks, at(Step.DESIGN).put(RequestMade("revise", "a comment")), batches):
         state = WORKFLOW.initial
         for event in one.events:
@@ -86,7 +86,7 @@ def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> 
 
 
 def test_a_conversational_prompt_has_its_parts_in_order() -> None:
-    play = at(Step.QUESTIONS).say("1 PostgreSQL", "d drop the second", "s", "b")
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "discuss: drop the second", "finish", "back")
     said = material(play.put(RequestMade("discuss", "and the third?")).state)
     places = [
         said.index(part)
@@ -108,9 +108,9 @@ def test_a_conversational_prompt_has_its_parts_in_order() -> None:
 
 
 def test_only_this_step_and_those_gone_back_from_are_said_again() -> None:
-    play = at(Step.APPROACHES).say("d at approaches")
+    play = at(Step.APPROACHES).choose("discuss: at approaches")
     assert "at questions:" not in material(play.put(RequestMade("discuss", "x")).state)
-    play = at(Step.APPROACHES).say("d seen at approaches", "b", "b")
+    play = at(Step.APPROACHES).choose("discuss: seen at approaches", "back", "back")
     said = material(play.put(RequestMade("discuss", "x")).state)
     assert "seen at approaches" in said
     assert "You, at triage:" in said
@@ -132,20 +132,20 @@ def test_what_is_dropped_is_not_mentioned_where_nothing_is() -> None:
 
 
 def test_a_first_draft_after_going_back_knows_what_was_said_there() -> None:
-    play = at(Step.APPROACHES).say("d the second will not do", "b", "1 other")
-    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("s")))
+    play = at(Step.APPROACHES).choose("discuss: the second will not do", "back", "question-1: other")
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="finish")))
     assert "the second will not do" in material(play.state)
 
 
 def test_the_consulted_are_named() -> None:
-    play = at(Step.APPROACHES).say("o is it wise?", "t and this?")
+    play = at(Step.APPROACHES).choose("board: is it wise?", "roundtable: and this?")
     said = material(play.put(RequestMade("discuss", "x")).state)
     assert "The Board, at approaches:\nThe Board says: wait." in said
     assert "The roundtable, at approaches:\nThey agreed on little." in said
 
 
 def test_a_part_of_the_idea_is_named_as_what_is_worked_on() -> None:
-    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).say("a")
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).choose("agree")
     said = material(play.state)
     assert "Only this part of the idea is being worked on: New endpoint: Serve the reviews." in said
     assert "Batches, confirmed by the person:\n  Batch 1: Test baseline" in said
@@ -164,7 +164,7 @@ def test_deferred_questions_are_left_to_the_brainstormer() -> None:
 )
 def test_the_level_is_told(level: str, told: str) -> None:
     play = at(Step.TRIAGE, level)
-    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("a")))
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="agree")))
     request, _ = DRAFTS["brainstorm/questions"](play.state, small=False)
     assert told in request.system
 
@@ -180,7 +180,7 @@ def test_a_complex_design_goes_deeper() -> None:
 
 
 def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
-    play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().say("s")
+    play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().choose("skip")
     assert isinstance(play.events[-1], ScopeReassessed)
     play.put(AdjustmentAsked("drop it"))
     request, _ = DRAFTS["workflow/reassess"](play.state, small=False)

@@ -473,7 +473,7 @@ class _Wavers:
         self.asked.append(ask.step)
         if ask.step == "failed":
             assert "sent by mistake" in ask.expects
-            return PersonAnswered("B")
+            return PersonAnswered(choice="back")
         raise UserQuit
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from moot.ask.flow import ASK, AnswerFailed, AskOpened, QuestionAsked
 from moot.board.events import (
@@ -25,9 +30,11 @@ from moot.board.events import (
     Recommendation,
 )
 from moot.board.flow import BOARD
+from moot.brainstorm.events import RequestMade
+from moot.brainstorm.state import Step
 from moot.cli.answers import Answer, ScriptedPerson
-from moot.cli.menu_lines import TypingPerson, answerable, read_line, shown
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken, TaskFailed
+from moot.cli.menu_lines import LINES, TypingPerson, answerable, key_of, read_line, shown
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken, Takes, TaskFailed
 from moot.errors import InvalidInput
 from moot.roundtable.events import (
     ExitDoubted,
@@ -41,6 +48,8 @@ from moot.roundtable.events import (
 )
 from moot.roundtable.flow import ROUNDTABLE
 from tests.analysis.test_flow import Play
+from tests.support.workflow import BATCHES, at, triage
+from tests.support.workflow import Play as Workflow
 
 
 def chosen(choice: str, text: str = "") -> PersonAnswered:
@@ -330,3 +339,179 @@ def test_lines_that_an_analysis_refuses(ask: AskPerson, line: str, offered: str)
 def test_a_letter_that_is_not_offered_is_feedback() -> None:
     ask = asked((Play().step().asked(),))
     assert read_line(ask, "B") == PersonAnswered("B")
+
+
+# -- a brainstorm and a workflow -----------------------------------------------------------------
+
+TRIAGE = at(Step.TRIAGE, "complex", **{"brainstorm/triage": triage("complex", batches=BATCHES)}).asked
+WITH_OPTIONS = at(
+    Step.QUESTIONS,
+    **{
+        "brainstorm/questions": {
+            "questions": [
+                {"text": "Which?", "type": "choice", "options": ["None", "Sessions"]},
+                {"text": "How many?"},
+                {"text": "Why?"},
+            ]
+        }
+    },
+)
+QUESTIONS = WITH_OPTIONS.asked
+ANSWER = WITH_OPTIONS.choose("question-1").asked
+OPEN_ANSWER = at(Step.QUESTIONS).choose("question-1").asked
+APPROACHES = at(Step.APPROACHES).asked
+DESIGN = at(Step.DESIGN).choose("approve").asked
+COMMENT = at(Step.DESIGN).choose("revise").asked
+FOR_THE_BOARD = at(Step.APPROACHES).choose("board").asked
+
+
+def workflow(**replies: Any) -> Workflow:
+    return Workflow({"brainstorm/triage": triage(batches=BATCHES), **replies}).open()
+
+
+UNCOMMITTED = workflow(**{"workflow/check": {"files": ["half.py"], "tree": "2"}}).asked
+REASSESS = (
+    workflow(
+        **{"workflow/reassess": {"assessment": "Less.", "batches": [{"title": "Docs", "description": "-"}]}}
+    )
+    .choose("skip")
+    .asked
+)
+FAILED_TASK = {"complete": False, "message": "no", "failed_task": 1, "before_task": "abc"}
+OPEN_TASKS = workflow(**{"workflow/execute": FAILED_TASK}).choose("skip").asked
+VERDICT = workflow(**{"workflow/review": {"verdict": "REJECTED"}}).choose("skip").asked
+NEXT = Workflow({"workflow/finalize": {"waiting": ["Docs"]}}).open().choose("skip").asked
+FAILED_ROUND = at(Step.QUESTIONS).put(RequestMade("discuss", "hm")).fail().asked
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "answer"),
+    [
+        (TRIAGE, "a", chosen("agree")),
+        (TRIAGE, "Agree", chosen("agree")),
+        (TRIAGE, "q", chosen("straightforward")),
+        (TRIAGE, "K", chosen("keep-whole")),
+        (TRIAGE, "d", chosen("discuss")),
+        (TRIAGE, "D it is\nsmall", chosen("discuss", "it is\nsmall")),
+        (TRIAGE, "discuss it is small", chosen("discuss", "it is small")),
+        (TRIAGE, "o is it wise?", chosen("board", "is it wise?")),
+        (TRIAGE, "S", chosen("skip")),
+        (TRIAGE, "stop", chosen("stop")),
+        (QUESTIONS, "2", chosen("question-2")),
+        (QUESTIONS, "2 7", chosen("question-2", "7")),
+        (QUESTIONS, "1 2", chosen("question-1", "Sessions")),
+        (QUESTIONS, "1 sessions", chosen("question-1", "sessions")),
+        (QUESTIONS, "done", chosen("finish")),
+        (QUESTIONS, "s", chosen("finish")),
+        (QUESTIONS, "b", chosen("back")),
+        (ANSWER, "2", chosen("option-2")),
+        (ANSWER, "s", chosen("skip")),
+        (ANSWER, "B", chosen("back")),
+        (ANSWER, "X", chosen("stop")),
+        (ANSWER, "stop", chosen("stop")),
+        (ANSWER, "skip", PersonAnswered("skip")),
+        (ANSWER, "2 of them", PersonAnswered("2 of them")),
+        (OPEN_ANSWER, "300", PersonAnswered("300")),
+        (APPROACHES, "2", chosen("approach-2")),
+        (APPROACHES, "A", chosen("agree")),
+        (DESIGN, "approve", chosen("approve")),
+        (DESIGN, "r shorter", chosen("revise", "shorter")),
+        (DESIGN, "P", chosen("previous")),
+        (COMMENT, "b", chosen("back")),
+        (COMMENT, "b is wrong", PersonAnswered("b is wrong")),
+        (COMMENT, "", PersonAnswered("")),
+        (FOR_THE_BOARD, "", chosen("ask-default")),
+        (FOR_THE_BOARD, "Is it wise?", PersonAnswered("Is it wise?")),
+        (UNCOMMITTED, "g", chosen("mix")),
+        (UNCOMMITTED, "stash it, please", chosen("stash")),
+        (UNCOMMITTED, "n", chosen("new-branch")),
+        (REASSESS, "a", chosen("next-batch")),
+        (REASSESS, "continue with it", chosen("next-batch")),
+        (REASSESS, "d only the docs", chosen("adjust", "only the docs")),
+        (REASSESS, "k", chosen("keep-batches")),
+        (REASSESS, "h", chosen("end-here")),
+        (REASSESS, "stop", chosen("stop")),
+        (OPEN_TASKS, "r", chosen("try-again")),
+        (OPEN_TASKS, "c keep the codes", chosen("comment", "keep the codes")),
+        (OPEN_TASKS, "s", chosen("skip")),
+        (OPEN_TASKS, "roll back", chosen("roll-back")),
+        (VERDICT, "r keep it smaller", chosen("revise", "keep it smaller")),
+        (NEXT, "accept", chosen("begin-next")),
+        (FAILED_ROUND, "Retry now", chosen("try-again")),
+        (FAILED_ROUND, "b", chosen("back")),
+        (FAILED_ROUND, "abort", chosen("stop")),
+        (FAILED_ROUND, "STOP", chosen("stop")),
+    ],
+)
+def test_lines_in_a_workflow(ask: AskPerson, line: str, answer: PersonAnswered) -> None:
+    assert read_line(ask, line) == answer
+    ask.check(answer)
+
+
+@pytest.mark.parametrize(
+    ("ask", "line", "problem"),
+    [
+        (TRIAGE, "zebra", "choice: 'zebra' is none of those offered: A, Q, E, K, D, O, T, S, X"),
+        (TRIAGE, "why so complex", "offered: A, Q, E, K, D, O, T, S, X; to say something, begin with D"),
+        (TRIAGE, "override", "'override' is none of those offered"),
+        (TRIAGE, "a please", "choice: A stands alone; D please discusses it"),
+        (TRIAGE, "", "'' is none of those offered"),
+        (QUESTIONS, "9", "'9' is none of those offered"),
+        (QUESTIONS, "1 3", "answer: a number from 1 to 2, or your own words"),
+        (ANSWER, "3", "answer: a number from 1 to 2, or your own words"),
+        (ANSWER, "0", "answer: a number from 1 to 2, or your own words"),
+        (APPROACHES, "yes, but", "none of those offered"),
+        (UNCOMMITTED, "a", "none of those offered: G, Z, N, X"),
+        (REASSESS, "stop here", "none of those offered"),
+        (NEXT, "x", "none of those offered: A"),
+    ],
+)
+def test_lines_that_a_workflow_refuses(ask: AskPerson, line: str, problem: str) -> None:
+    assert problem in refused(ask, line)
+
+
+def test_the_same_letter_does_the_same_at_every_menu_of_a_brainstorm() -> None:
+    for step in (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN):
+        labels = {key: label.split()[0] for key, label in shown(at(step).asked)}
+        assert labels["D"] == "Discuss"
+        assert (labels["O"], labels["T"], labels["X"]) == ("Board", "Roundtable", "Stop")
+        assert labels.get("B", "Back") == "Back"
+        assert labels["S"] in ("Skip", "Done")
+
+
+EVERY_MENU = [
+    *(YES_OR_NO, FAILED, QUESTION, NO_QUESTIONS, STOPPED, CHALLENGE, LAST_CHALLENGE, REVIEW),
+    *(SPEAKING, FLOOR, DOUBT, NO_SYNTHESIS, AT_MENU, BOARD_QUESTION, NO_BOARD, SKIPPED),
+    *(TRIAGE, QUESTIONS, ANSWER, OPEN_ANSWER, APPROACHES, DESIGN, COMMENT, FOR_THE_BOARD),
+    *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND),
+]
+
+
+@pytest.mark.parametrize("ask", EVERY_MENU, ids=lambda ask: ask.step)
+def test_every_choice_can_be_typed_and_no_two_are_typed_alike(ask: AskPerson) -> None:
+    keys = [key_of(ask, choice.id) for choice in ask.choices]
+    assert len({str(key).casefold() for key in keys}) == len(keys)
+    for choice, key in zip(ask.choices, keys, strict=True):
+        words = "record.md" if choice.takes is Takes.TEXT else ""
+        assert read_line(ask, f"{key} {words}") == chosen(choice.id, words)
+
+
+def test_every_line_belongs_to_a_choice_that_some_menu_offers() -> None:
+    offered = {re.sub(r"-\d+$", "", choice.id) for ask in EVERY_MENU for choice in ask.choices}
+    offered |= {re.sub(r"-\d+$", "", choice.id) for choice in (*SEVERAL_FAILED.choices, *AT_TRIAGE.choices)}
+    assert set(LINES) == offered
+
+
+SEVERAL_FAILED = board(
+    *HEARD[:3],
+    *(AdvisorFailed(one, "ProviderDown", "529") for one in ("ben", "cleo")),
+    DRAFTED,
+    BriefRequested(),
+)
+AT_TRIAGE = at(Step.TRIAGE).asked
+
+
+@given(st.sampled_from(EVERY_MENU), st.text(max_size=12))
+def test_whatever_is_typed_is_an_answer_that_the_flow_takes_or_is_refused(ask: AskPerson, line: str) -> None:
+    with contextlib.suppress(InvalidInput):
+        ask.check(read_line(ask, line))

@@ -162,14 +162,24 @@ class Play:
         return effect
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(option.key for option in self.asked.options)
+    def ids(self) -> tuple[str, ...]:
+        return tuple(choice.id for choice in self.asked.choices)
 
-    def say(self, *texts: str) -> Play:
-        """What the person types at one question after the other."""
-        for text in texts:
-            self.put(WORKFLOW.record(self.state, self.asked, PersonAnswered(text))).settle()
+    def choose(self, *choices: str) -> Play:
+        """What the person chooses at one question after the other; `discuss: Why?` has words with it."""
+        for choice in choices:
+            id_, _, text = choice.partition(": ")
+            self.answer(PersonAnswered(text, id_))
         return self
+
+    def write(self, *texts: str) -> Play:
+        """Words of their own."""
+        for text in texts:
+            self.answer(PersonAnswered(text))
+        return self
+
+    def answer(self, answer: PersonAnswered) -> Play:
+        return self.put(WORKFLOW.record(self.state, self.asked, answer)).settle()
 
     def settle(self) -> Play:
         """Lets models and the program do what is theirs, until it is the person's turn or nobody's."""
@@ -200,8 +210,9 @@ class Play:
 def at(step: Step, level: str = "exploration", /, **replies: Any) -> Play:
     """Opened, and taken to the menu of a step by the shortest way."""
     play = Play({"brainstorm/triage": triage(level), **replies}).open()
-    way = {Step.TRIAGE: (), Step.QUESTIONS: ("a",), Step.APPROACHES: ("a", "s"), Step.DESIGN: ("a", "s", "1")}
+    way = {Step.TRIAGE: (), Step.QUESTIONS: ("agree",), Step.APPROACHES: ("agree", "finish")}
+    way[Step.DESIGN] = (*way[Step.APPROACHES], "approach-1")
     if level == "straightforward":
         assert step in (Step.TRIAGE, Step.DESIGN)
-        return play.say(*("a",) if step is Step.DESIGN else ())
-    return play.say(*way[step])
+        return play.choose(*("agree",) if step is Step.DESIGN else ())
+    return play.choose(*way[step])

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from moot.brainstorm.events import BrainstormEvent, LevelConfirmed, Part
 from moot.brainstorm.state import Step
-from moot.core.flow import AskPerson, DraftFailed, Option, PersonAnswered, RunTask, TaskDone
+from moot.cli.menu_lines import read_line, shown
+from moot.core.flow import AskPerson, Choice, DraftFailed, PersonAnswered, RunTask, Takes, TaskDone
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow import menu
 from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
@@ -74,7 +75,7 @@ REJECTED = {"verdict": "REJECTED", "summary": "Fundamental problems."}
 
 def planned(**replies: Any) -> Play:
     """Opened, and the brainstorm skipped: the first batch runs as far as it gets without the person."""
-    return Play({"brainstorm/triage": triage(), **replies}).open().say("s")
+    return Play({"brainstorm/triage": triage(), **replies}).open().choose("skip")
 
 
 def in_batches(**replies: Any) -> Play:
@@ -101,9 +102,9 @@ def test_every_batch_is_planned_reviewed_built_and_reassessed() -> None:
     play = in_batches()
     assert play.asked.step == "reassess"
     assert play.state.batch.status == "complete"
-    play.say("a")
+    play.choose("next-batch")
     assert (play.state.current_batch, play.asked.step) == (1, "reassess")
-    play.say("a")
+    play.choose("next-batch")
     cycle = ["plan", "review", "execute", "scout", "reassess"]
     assert work(play) == ["scout", "design", *cycle, *cycle, "finalize"]
     assert [batch.status for batch in play.state.batches] == ["complete", "complete"]
@@ -112,19 +113,19 @@ def test_every_batch_is_planned_reviewed_built_and_reassessed() -> None:
 
 @pytest.mark.parametrize("level", ["straightforward", "exploration", "complex"])
 def test_reviews_run_on_every_batch_whatever_the_level(level: str) -> None:
-    play = Play({"brainstorm/triage": triage(level, batches=BATCHES)}).open().say("a")
+    play = Play({"brainstorm/triage": triage(level, batches=BATCHES)}).open().choose("agree")
     while not play.state.finished:
-        play.say("s" if "S" in play.keys else "a")
+        play.choose(next(way for way in ("skip", "finish", "approve", "next-batch") if way in play.ids))
     assert work(play).count("review") == work(play).count("execute") == 2
 
 
 def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None:
     play = in_batches()
-    assert play.asked.options == (
-        Option("A", "Continue to batch 2: Cross-task validation"),
-        Option("D", "Adjust scope"),
-        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
-        Option("X", "Stop – everything is saved, and can be resumed"),
+    assert play.asked.choices == (
+        Choice("next-batch", "Continue to batch 2: Cross-task validation"),
+        Choice("adjust", "Adjust scope", Takes.OPTIONAL_TEXT),
+        Choice("end-here", "Stop here – the other batches are not done, and the queue goes on"),
+        Choice("stop", "Stop – everything is saved, and can be resumed"),
     )
     assert play.asked.expects == "Batch 1 complete (1 of 2; $3.02 so far). What next?"
 
@@ -135,14 +136,14 @@ def test_what_nobody_knows_the_price_of_is_not_said_to_be_free() -> None:
     assert menu.progress(unpriced) == "Batch 1 complete (1 of 2)."
 
 
-def test_a_refused_choice_names_every_key_that_is_offered() -> None:
+def test_a_refused_choice_names_every_one_that_is_offered() -> None:
     play = Play({"brainstorm/triage": triage("complex", batches=BATCHES)}).open()
-    offered = ", ".join(option.key for option in play.asked.options)
-    assert offered.endswith("X")
+    offered = ", ".join(play.ids)
+    assert offered.endswith("stop")
     with pytest.raises(InvalidInput, match=f"'zebra' is none of those offered: {offered}$"):
-        play.say("zebra")
-    with pytest.raises(InvalidInput, match=f"offered: {offered}; to say something, begin with D$"):
-        play.say("why so complex")
+        play.choose("zebra")
+    with pytest.raises(InvalidInput, match=f"has to be one of: {offered}$"):
+        play.write("why so complex")
 
 
 def test_each_batch_begins_with_a_fresh_look_at_the_workspace() -> None:
@@ -156,10 +157,10 @@ def test_the_scope_of_what_is_left_can_be_adjusted() -> None:
     play = in_batches()
     other = {"assessment": "Then so.", "batches": [{"title": "Docs", "description": "Only these."}]}
     play.replies["workflow/reassess"] = other
-    play.say("d", "only the docs are left")
+    play.choose("adjust").write("only the docs are left")
     assert play.state.proposed == (Part("Docs", "Only these."),)
     assert play.state.remaining[0].title == "Cross-task validation", "a proposal, until it is accepted"
-    play.say("a")
+    play.choose("next-batch")
     assert play.state.batches[1] == Batch("Docs", "Only these.", "complete", "change-1")
     said = [(entry.speaker, entry.content) for entry in play.talk.conversation if entry.step == "reassess"]
     assert said[1] == ("person", "only the docs are left")
@@ -168,15 +169,15 @@ def test_the_scope_of_what_is_left_can_be_adjusted() -> None:
 def test_a_proposed_adjustment_can_be_declined() -> None:
     other = {"assessment": "Less.", "batches": []}
     play = in_batches(**{"workflow/reassess": other})
-    assert "K" in play.keys
-    play.say("k", "a")
+    assert "keep-batches" in play.ids
+    play.choose("keep-batches", "next-batch")
     assert play.state.batches[1].title == "Cross-task validation"
 
 
 def test_nothing_left_leads_to_the_end() -> None:
     play = in_batches(**{"workflow/reassess": {"assessment": "All is there.", "batches": []}})
-    assert play.asked.options[0] == Option("A", "Continue to the end")
-    play.say("a")
+    assert play.asked.choices[0] == Choice("next-batch", "Continue to the end")
+    play.choose("next-batch")
     assert (play.state.phase, len(play.state.batches)) == (Phase.DONE, 1)
 
 
@@ -184,14 +185,14 @@ def test_a_reassessment_that_cannot_be_had_can_be_done_without() -> None:
     events = in_batches().events
     assert isinstance(events[-1], ScopeReassessed)
     play = Play(state=WORKFLOW.fold(events[:-1])).fail()
-    assert play.keys == ("R", "B", "X")
-    play.say("b")
+    assert play.ids == ("try-again", "back", "stop")
+    play.choose("back")
     assert (play.asked.step, play.state.proposed) == ("reassess", (Part(**BATCHES[1]),))
 
 
 def test_adjusting_can_be_thought_better_of() -> None:
     play = in_batches()
-    assert play.say("d", "b").asked.step == "reassess"
+    assert play.choose("adjust", "back").asked.step == "reassess"
     assert work(play).count("reassess") == 1
 
 
@@ -201,15 +202,15 @@ def test_adjusting_can_be_thought_better_of() -> None:
 def test_a_plan_is_revised_by_itself_and_then_the_person_decides() -> None:
     play = planned(**{"workflow/review": NEEDS_REVISION})
     assert work(play)[2:] == ["plan", "review", "revise", "review", "revise", "review"]
-    assert (play.asked.step, play.keys) == ("verdict", ("R", "X"))
-    play.say("r keep it smaller")
+    assert (play.asked.step, play.ids) == ("verdict", ("revise", "stop"))
+    play.choose("revise: keep it smaller")
     assert work(play)[-2:] == ["revise", "review"]
     assert play.asked.step == "verdict"
 
 
 def test_how_often_a_plan_is_revised_by_itself_can_be_configured() -> None:
     play = Play({"brainstorm/triage": triage(), "workflow/review": NEEDS_REVISION})
-    play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).say("s")
+    play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).choose("skip")
     assert work(play)[2:] == ["plan", "review"]
 
 
@@ -217,7 +218,7 @@ def test_a_rejected_plan_waits_for_the_person() -> None:
     play = planned(**{"workflow/review": REJECTED})
     assert (work(play)[-1], play.asked.step) == ("review", "verdict")
     play.replies["workflow/review"] = {"verdict": "APPROVED"}
-    assert play.say("r with these changes").state.finished
+    assert play.choose("revise: with these changes").state.finished
 
 
 def test_the_persons_wishes_reach_the_revision() -> None:
@@ -236,7 +237,7 @@ def test_open_tasks_wait_for_the_person() -> None:
     play = planned(**{"workflow/execute": {"complete": False, "message": "No coding agent was found"}})
     assert (play.asked.step, play.asked.expects) == ("open-tasks", "No coding agent was found. What now?")
     play.replies["workflow/execute"] = {"complete": True}
-    assert play.say("r").state.finished
+    assert play.choose("try-again").state.finished
 
 
 FAILED_TASK = {
@@ -255,7 +256,7 @@ def at_failed_task(**replies: Any) -> Play:
 def test_after_a_failed_task_the_person_retries_skips_rolls_back_comments_or_stops() -> None:
     play = at_failed_task()
     assert play.asked.expects == "`make test` ended with 2. What now?"
-    assert [option.label.split(" – ")[0] for option in play.asked.options] == [
+    assert [choice.label.split(" – ")[0] for choice in play.asked.choices] == [
         "Retry",
         "Skip",
         "Roll back",
@@ -266,35 +267,35 @@ def test_after_a_failed_task_the_person_retries_skips_rolls_back_comments_or_sto
 
 def test_a_retry_knows_what_failed_and_what_the_person_says_to_it() -> None:
     play = at_failed_task()
-    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("r")))
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="try-again")))
     assert play.state.failed_with == FAILED_TASK["message"]
     play = at_failed_task()
-    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("c keep the codes")))
+    play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("keep the codes", "comment")))
     assert play.state.failed_with.startswith(str(FAILED_TASK["message"]))
     assert play.state.failed_with.endswith("keep the codes")
-    play = at_failed_task().say("c")
+    play = at_failed_task().choose("comment")
     assert play.asked.step == "comment"
-    assert play.say("b").asked.step == "open-tasks"
+    assert play.choose("back").asked.step == "open-tasks"
 
 
 def test_a_skipped_task_is_left_out_of_what_follows() -> None:
     play = at_failed_task()
     play.replies["workflow/execute"] = {"complete": True, "tasks_done": 1, "tasks": 2}
-    assert play.say("s").state.skipped == (1,)
+    assert play.choose("skip").state.skipped == (1,)
     assert play.state.finished
 
 
 def test_rolling_back_goes_to_before_the_first_attempt_at_the_task_and_asks_again() -> None:
     play = at_failed_task()
     play.replies["workflow/execute"] = {**FAILED_TASK, "before_task": "later"}
-    assert play.say("r").state.before_task == "abc"
-    play.say("roll")
+    assert play.choose("try-again").state.before_task == "abc"
+    play.choose("roll-back")
     assert play.done[-1] == "workflow/roll-back"
     assert play.asked.step == "open-tasks"
-    assert "U" not in play.keys, "there is nothing left to roll back"
+    assert "roll-back" not in play.ids, "there is nothing left to roll back"
     assert "rolled back" in play.state.open_tasks
     failing = at_failed_task().put(RollBackWanted()).fail()
-    assert failing.say("b").asked.step == "open-tasks"
+    assert failing.choose("back").asked.step == "open-tasks"
 
 
 # -- uncommitted work ----------------------------------------------------------------------------
@@ -317,7 +318,7 @@ def test_uncommitted_work_is_the_first_thing_that_is_asked_about() -> None:
     assert play.done == ["workflow/check"]
     assert play.asked.step == "uncommitted"
     assert play.asked.expects == "The workspace has uncommitted work (half.py, notes.md). What now?"
-    assert [option.label.split(" – ")[0] for option in play.asked.options] == [
+    assert [choice.label.split(" – ")[0] for choice in play.asked.choices] == [
         "Go on",
         "Stash",
         "New branch",
@@ -330,47 +331,47 @@ def test_a_clean_workspace_is_not_asked_about() -> None:
 
 
 def test_going_on_accepts_what_was_shown() -> None:
-    play = dirty().say("g")
+    play = dirty().choose("mix")
     assert (play.asked.step, play.state.known_tree) == ("triage", "2222")
     assert play.state.uncommitted is None
 
 
 def test_what_is_stashed_is_named_and_the_workspace_is_checked_again() -> None:
-    play = dirty().say("stash")
+    play = dirty().choose("stash")
     assert play.done[:3] == ["workflow/check", "workflow/stash", "workflow/check"]
     assert play.state.stashes == (Stash("moot: before 'x' (1234)", ("half.py",), 1),)
     assert play.asked.step == "triage"
-    more = dirty(**{"workflow/check": DIRTY}).say("z")
+    more = dirty(**{"workflow/check": DIRTY}).choose("stash")
     assert more.asked.step == "uncommitted", "somebody has written more"
 
 
 def test_a_new_branch_takes_along_what_was_shown() -> None:
-    play = dirty().say("n")
+    play = dirty().choose("new-branch")
     assert (play.asked.step, play.state.branch, play.state.known_tree) == ("triage", "moot-x-1234", "2222")
 
 
 def test_what_cannot_be_stashed_is_asked_about_again_with_the_reason() -> None:
-    for key in ("z", "n"):
+    for choice in ("stash", "new-branch"):
         play = dirty()
-        play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(key))).fail()
+        play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice=choice))).fail()
         assert play.asked.expects.startswith("it is gone. The workspace has uncommitted work (half.py")
         assert play.state.set_aside == ""
-        assert play.say("g").asked.step == "triage"
+        assert play.choose("mix").asked.step == "triage"
 
 
 def test_a_reply_for_another_step_decides_nothing_about_uncommitted_work() -> None:
     """Replies that are written beforehand are taken in their order."""
-    elsewhere = {option.key for state in STAGES.values() for option in _options_of(state)} - set("X")
+    elsewhere = {key for state in STAGES.values() for key in _keys_of(state)} - set("X")
     play = dirty()
-    for key in {*elsewhere, "A", "S", "1", "yes"} - {option.key for option in play.asked.options}:
+    for key in {*elsewhere, "A", "S", "1", "yes"} - {key for key, _ in shown(play.asked)}:
         with pytest.raises(InvalidInput):
-            WORKFLOW.record(play.state, play.asked, PersonAnswered(key))
+            read_line(play.asked, key)
     assert not set("GZN") & elsewhere
 
 
-def _options_of(state: WorkflowState) -> tuple[Option, ...]:
+def _keys_of(state: WorkflowState) -> tuple[str, ...]:
     asked = [effect for effect in WORKFLOW.pending(state) if isinstance(effect, AskPerson)]
-    return tuple(option for ask in asked if ask.step != "uncommitted" for option in ask.options)
+    return tuple(key for ask in asked if ask.step != "uncommitted" for key, _ in shown(ask))
 
 
 def test_whoever_comes_back_is_asked_about_what_is_new_and_nothing_else() -> None:
@@ -379,7 +380,7 @@ def test_whoever_comes_back_is_asked_about_what_is_new_and_nothing_else() -> Non
     play.put(Reopened()).settle()
     assert play.asked.step == "uncommitted"
     before = play.state
-    play.say("g")
+    play.choose("mix")
     assert play.asked.step == "reassess"
     assert (before.happened, before.total_cost) == (play.state.happened, play.state.total_cost)
 
@@ -401,9 +402,9 @@ def test_the_next_of_the_queue_is_asked_about_uncommitted_work_as_well() -> None
     queue = {"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
     play = planned(**queue)
     play.replies["workflow/check"] = DIRTY
-    play.say("a")
+    play.choose("begin-next")
     assert (play.state.id, play.asked.step) == (waiting["id"], "uncommitted")
-    assert play.say("g").asked.step == "triage"
+    assert play.choose("mix").asked.step == "triage"
     first = Play({"workflow/check": DIRTY}).put(Restored({**waiting, "fromQueue": True})).settle()
     assert (first.done, first.asked.step) == (["workflow/leave-queue", "workflow/check"], "uncommitted")
 
@@ -421,7 +422,7 @@ def test_a_file_of_an_earlier_version_is_asked_about_once_it_is_taken_up() -> No
         del saved[field]
     play = Play({"workflow/check": DIRTY}).put(restored(saved)).put(Reopened()).settle()
     assert play.asked.step == "uncommitted"
-    assert play.say("g").asked.step == "reassess"
+    assert play.choose("mix").asked.step == "reassess"
 
 
 def test_many_files_are_counted_and_some_are_named() -> None:
@@ -453,13 +454,13 @@ def test_a_split_narrows_the_workflow_and_queues_the_rest() -> None:
     assert play.state.queued == (entry["id"],)
     assert queue_change(play.state) == ((), ())
     assert play.talk.subject == "New endpoint: Serve the reviews."
-    assert play.say("b", "s").state.batches[0].title == "New endpoint"
+    assert play.choose("back", "skip").state.batches[0].title == "New endpoint"
 
 
 def test_what_is_queued_follows_the_scope() -> None:
-    play = split().say("a")
+    play = split().choose("agree")
     queued = play.state.queued
-    play.say("b", "k").put(LevelConfirmed("exploration"))
+    play.choose("back", "keep-whole").put(LevelConfirmed("exploration"))
     assert queue_change(play.state) == (queued, ())
     assert play.settle().state.queued == ()
     assert "workflow/queue" in play.done
@@ -480,8 +481,8 @@ def test_a_finished_workflow_offers_the_next() -> None:
     play = planned(
         **{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
     )
-    assert (play.asked.step, play.asked.optional, play.keys) == ("next", True, ("A",))
-    play.say("a")
+    assert (play.asked.step, play.asked.optional, play.ids) == ("next", True, ("begin-next",))
+    play.choose("begin-next")
     assert play.state.id == waiting["id"]
     assert (play.talk.description, play.state.total_cost) == (
         "Help texts: Rewrite the help of the command line.",
@@ -492,7 +493,9 @@ def test_a_finished_workflow_offers_the_next() -> None:
 
 
 def test_a_queue_that_was_emptied_meanwhile_ends_it() -> None:
-    play = planned(**{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {}}).say("a")
+    play = planned(**{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {}}).choose(
+        "begin-next"
+    )
     assert (play.state.stage, play.effects) == (Stage.FINISHED, ())
 
 
@@ -516,20 +519,25 @@ def every_stage() -> dict[Stage, WorkflowState]:
     """One state of each, as it is come by."""
     found: dict[Stage, WorkflowState] = {}
     for play in (
-        split().say("a", "b", "k", "a"),
-        in_batches(**{"workflow/review": NEEDS_REVISION}).say("x"),
-        in_batches().say("d", "only one", "d").put(AdjustmentDropped()).put(Continued()),
-        planned(**{"workflow/execute": {"complete": False, "message": "No agent"}}).say("x"),
-        at_failed_task().say("u", "c"),
+        split().choose("agree", "back", "keep-whole", "agree"),
+        in_batches(**{"workflow/review": NEEDS_REVISION}).choose("stop"),
+        in_batches()
+        .choose("adjust")
+        .write("only one")
+        .choose("adjust")
+        .put(AdjustmentDropped())
+        .put(Continued()),
+        planned(**{"workflow/execute": {"complete": False, "message": "No agent"}}).choose("stop"),
+        at_failed_task().choose("roll-back", "comment"),
         planned(
             **{
                 "workflow/finalize": {"waiting": ["One"]},
                 "workflow/next": {"workflow": snapshot(split().state)},
             }
-        ).say("a"),
+        ).choose("begin-next"),
         Play().put(OPENED).perform().fail(),
-        dirty().say("z"),
-        dirty().say("n"),
+        dirty().choose("stash"),
+        dirty().choose("new-branch"),
     ):
         state = WORKFLOW.initial
         found.setdefault(state.stage, state)
@@ -564,11 +572,11 @@ def test_what_fails_can_be_retried_or_aborted(stage: Stage) -> None:
     (ask,) = WORKFLOW.pending(failed)
     assert isinstance(ask, AskPerson)
     assert (ask.step, ask.expects) == ("failed", "529. What now?")
-    labels = {option.key: option.label.split()[0] for option in ask.options}
-    assert (labels["R"], labels["X"]) == ("Retry", "Abort")
-    assert WORKFLOW.record(failed, ask, PersonAnswered("r")) == TriedAgain()
+    labels = {choice.id: choice.label.split()[0] for choice in ask.choices}
+    assert (labels["try-again"], labels["stop"]) == ("Retry", "Abort")
+    assert WORKFLOW.record(failed, ask, PersonAnswered(choice="try-again")) == TriedAgain()
     assert WORKFLOW.advance(failed, TriedAgain()).stage is stage
-    assert WORKFLOW.record(failed, ask, PersonAnswered("abort")) == Stopped()
+    assert WORKFLOW.record(failed, ask, PersonAnswered(choice="stop")) == Stopped()
 
 
 def test_costs_add_up_as_far_as_they_are_known() -> None:
@@ -695,7 +703,7 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
         if isinstance(effect, RunTask) and effect.what == "workflow/execute":
             assert (before.id, before.current_batch) in approved, "a review came first, and it approved"
         if isinstance(effect, AskPerson):
-            play.put(WORKFLOW.record(before, effect, PersonAnswered(data.draw(_typed(effect)))))
+            play.put(WORKFLOW.record(before, effect, data.draw(_answers(effect))))
         elif data.draw(st.integers(0, 9)) == 9:
             play.fail()
         else:
@@ -714,14 +722,11 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
         assert WORKFLOW.pending(killed) == play.effects
 
 
-def _typed(ask: AskPerson) -> st.SearchStrategy[str]:
-    keys = [option.key for option in ask.options]
-    return (
-        st.just("words")
-        if ask.step == "comment"
-        else st.sampled_from(keys).map(
-            lambda key: f"{key} hm" if key in "DRO" and ask.step in ("design", "triage") else key
-        )
+def _answers(ask: AskPerson) -> st.SearchStrategy[PersonAnswered]:
+    if ask.step == "comment":
+        return st.just(PersonAnswered("words"))
+    return st.sampled_from(ask.choices).map(
+        lambda choice: PersonAnswered("" if choice.takes is Takes.NOTHING else "hm", choice.id)
     )
 
 
@@ -729,7 +734,7 @@ def _typed(ask: AskPerson) -> st.SearchStrategy[str]:
 
 
 def test_the_design_document_tells_what_was_decided() -> None:
-    play = at(Step.QUESTIONS).say("1 PostgreSQL", "s", "1", "s")
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "finish", "approach-1", "skip")
     text = design_document(play.state)
     assert text.startswith(
         f"# {IDEA}\n\n## Idea\n\n{IDEA}\n\n## Assessment\n\nNeeds exploration. It is exploration."
@@ -753,7 +758,7 @@ def test_the_description_of_a_batch_reaches_the_planner() -> None:
 
 def test_a_long_design_is_cut_in_the_planners_brief_and_named() -> None:
     long = {"sections": [{"title": "Long", "content": "word " * 1_600}] * 2}
-    play = at(Step.DESIGN, **{"brainstorm/design": {**long, "sections": long["sections"] * 2}}).say("s")
+    play = at(Step.DESIGN, **{"brainstorm/design": {**long, "sections": long["sections"] * 2}}).choose("skip")
     brief = planner_brief(play.state)
     assert len(brief) < 20_000
     assert brief.endswith("(Cut here; the whole design is in moot/designs/2026-11-15-strip.md.)")
@@ -806,10 +811,10 @@ def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
 
 def test_stopping_here_ends_the_workflow_and_lets_the_queue_go_on() -> None:
     play = in_batches(**{"workflow/finalize": {"waiting": ["Help texts"]}})
-    assert play.asked.options[-2:] == (
-        Option("H", "Stop here – the other batches are not done, and the queue goes on"),
-        Option("X", "Stop – everything is saved, and can be resumed"),
+    assert play.asked.choices[-2:] == (
+        Choice("end-here", "Stop here – the other batches are not done, and the queue goes on"),
+        Choice("stop", "Stop – everything is saved, and can be resumed"),
     )
-    play.say("h")
+    play.choose("end-here")
     assert (play.state.phase, play.asked.step) == (Phase.DONE, "next")
     assert [batch.status for batch in play.state.batches] == ["complete", "pending"]

@@ -33,11 +33,22 @@ def a_whole_workflow() -> Play:
         "brainstorm/discuss-triage": {"reply": "So.", **scope},
         "workflow/review": lambda _: {"verdict": next(verdicts)},
     }).open()  # fmt: skip
-    play.say(
-        "d", "why two?", "a", "2", "yes", "1 no", "d the third?", "o", "", "s", "1", "b", "b", "1 maybe", "s"
+    play.choose("discuss").write("why two?").choose("agree", "question-2").write("yes").choose(
+        "question-1: no",
+        "discuss: the third?",
+        "board",
+        "ask-default",
+        "finish",
+        "approach-1",
+        "back",
+        "back",
+        "question-1: maybe",
+        "finish",
     )
-    play.say("t", "is it wise?", "2", "r", "shorter", "d hm", "a", "p", "a", "a")
-    return play.say("d", "less", "a", "a")
+    play.choose("roundtable").write("is it wise?").choose("approach-2", "revise").write("shorter").choose(
+        "discuss: hm", "approve", "previous", "approve", "approve"
+    )
+    return play.choose("adjust").write("less").choose("next-batch", "next-batch")
 
 
 def _states() -> list[WorkflowState]:
@@ -121,8 +132,8 @@ def test_a_file_of_another_program_is_taken_up_where_it_is() -> None:
     assert (state.brainstorm.complexity_level, state.beneath) == ("exploration", Stage.BRAINSTORMING)
     play = Play(state=state).settle()
     assert play.done == ["workflow/check"], "nobody has looked for uncommitted work yet"
-    assert play.keys[:2] == ("1", "2")
-    assert play.say("2 because", "s").step is Step.APPROACHES
+    assert play.ids[:2] == ("question-1", "question-2")
+    assert play.choose("question-2: because", "finish").step is Step.APPROACHES
     assert killed(state) == state
 
 
@@ -296,7 +307,7 @@ def test_a_design_that_was_approved_elsewhere_reaches_the_planner() -> None:
 def test_the_batches_are_in_the_file_as_soon_as_they_are_confirmed() -> None:
     play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open()
     assert not snapshot(play.state)["batches"]
-    play.say("a")
+    play.choose("agree")
     assert [batch["title"] for batch in snapshot(play.state)["batches"]] == [
         "Test baseline",
         "Cross-task validation",

@@ -1,8 +1,4 @@
-"""What the person is asked in a brainstorm, and what their words then mean.
-
-The same letter does the same at every menu: A agrees, D discusses, R revises, B goes back, O convenes the
-Board, T brings the roundtable in, S skips on. Numbers pick questions, options and approaches.
-"""
+"""What the person is asked in a brainstorm, and what their answer then means."""
 
 from __future__ import annotations
 
@@ -28,21 +24,19 @@ from moot.brainstorm.events import (
     WritingDropped,
 )
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core import menus
-from moot.core.flow import AskPerson, Option
-from moot.errors import InvalidInput
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes, numbered
 
-_OVERRIDES: dict[str, Level] = {"Q": "straightforward", "E": "exploration", "C": "complex"}
 _AHEAD: dict[Level, str] = {
     "straightforward": "quick design outline",
     "exploration": "questions, approaches, design",
     "complex": "more questions, approaches, a deeper design",
 }
-_WISHES: dict[str, Wish] = {"D": "discuss", "R": "revise", "O": "board", "T": "roundtable"}
-_DISCUSS = Option("D", "Discuss – say what you think of it")
-_BOARD = Option("O", "Board – convene it on this")
-_ROUNDTABLE = Option("T", "Roundtable – bring it in on this")
-_TO_MENU = Option("B", "Back to the menu")
+_WISHES: tuple[Wish, ...] = ("discuss", "revise", "board", "roundtable")
+_DISCUSS = Choice("discuss", "Discuss – say what you think of it", Takes.OPTIONAL_TEXT)
+_REVISE = Choice("revise", "Revise – say what should be different", Takes.OPTIONAL_TEXT)
+_BOARD = Choice("board", "Board – convene it on this", Takes.OPTIONAL_TEXT)
+_ROUNDTABLE = Choice("roundtable", "Roundtable – bring it in on this", Takes.OPTIONAL_TEXT)
+_BACK = Choice("back", "Back to the menu")
 _EXPECTS: dict[Wish, str] = {
     "discuss": "what you think of it",
     "revise": "what should be different",
@@ -60,49 +54,53 @@ def ask(state: BrainstormState, occasion: str) -> AskPerson | None:
     """Nothing, while it is somebody else's turn."""
     match state.situation:
         case Situation.AT_TRIAGE:
-            return AskPerson("triage", "how much process this needs", occasion, options(state))
+            return AskPerson("triage", "how much process this needs", occasion, choices(state))
         case Situation.AT_QUESTIONS:
-            return AskPerson("questions", "a number to answer that question", occasion, options(state))
+            return AskPerson("questions", "a question to answer", occasion, choices(state))
         case Situation.AT_APPROACHES:
-            return AskPerson("approaches", "the number of an approach", occasion, options(state))
+            return AskPerson("approaches", "an approach", occasion, choices(state))
         case Situation.AT_DESIGN:
-            return AskPerson("design", "what you think of this section", occasion, options(state))
+            return AskPerson("design", "what you think of this section", occasion, choices(state))
         case Situation.ANSWERING:
-            return AskPerson("answer", _picked(state).text, occasion, _answers(state))
+            return AskPerson("answer", _picked(state).text, occasion, _answers(state), free_text=True)
         case Situation.WRITING:
             assert state.writing is not None
-            return AskPerson("comment", _EXPECTS[state.writing], occasion, _writing_options(state))
+            expects, offered = _EXPECTS[state.writing], _while_writing(state)
+            return AskPerson("comment", expects, occasion, offered, free_text=True)
         case _:
             return None
 
 
-def options(state: BrainstormState) -> tuple[Option, ...]:
+def choices(state: BrainstormState) -> tuple[Choice, ...]:
     """At the menu of a step."""
-    back = (Option("B", _BACK_TO[state.visited[-1]]),) if state.visited else ()
+    back = (Choice("back", _BACK_TO[state.visited[-1]]),) if state.visited else ()
     others = (_DISCUSS, *back, _BOARD, _ROUNDTABLE)
     match state.step:
         case Step.TRIAGE:
-            return (*_triage_options(state), *others, Option("S", "Skip to planning"))
+            return (*_at_triage(state), *others, Choice("skip", "Skip to planning"))
         case Step.QUESTIONS:
-            numbered = [
-                Option(str(n), words.question_line(each)) for n, each in enumerate(state.questions, start=1)
+            asked = [
+                Choice(id_, words.question_line(each), Takes.OPTIONAL_TEXT, each.options)
+                for id_, each in numbered("question", state.questions).items()
             ]
             still_open = sum(not each.answered for each in state.questions)
             left = f" – {still_open} left to the brainstormer's judgment" if still_open else ""
-            return (*numbered, *others, Option("S", f"Done{left}"))
+            return (*asked, *others, Choice("finish", f"Done{left}"))
         case Step.APPROACHES:
-            numbered = [Option(str(n), each.title) for n, each in enumerate(state.approaches, start=1)]
+            offered = [
+                Choice(id_, each.title) for id_, each in numbered("approach", state.approaches).items()
+            ]
             best = state.recommended
-            agree = (Option("A", f"Agree – take the recommended one: {best.title}"),) if best else ()
-            skip = (Option("S", "Skip – leave the choice to the brainstormer"),) if best else ()
-            return (*numbered, *agree, *others, *skip)
+            agree = (Choice("agree", f"Agree – take the recommended one: {best.title}"),) if best else ()
+            skip = (Choice("skip", "Skip – leave the choice to the brainstormer"),) if best else ()
+            return (*offered, *agree, *others, *skip)
         case _:
             more = len(state.design_sections) > len(state.shown_sections)
-            previous = (Option("P", "Previous section"),) if state.has_previous_section else ()
-            skip = (Option("S", "Skip – approve all sections as they are"),) if more else ()
+            previous = (Choice("previous", "Previous section"),) if state.has_previous_section else ()
+            skip = (Choice("skip", "Skip – approve all sections as they are"),) if more else ()
             return (
-                Option("A", "Approve this section" if more else "Approve the design"),
-                Option("R", "Revise – say what should be different"),
+                Choice("approve", "Approve this section" if more else "Approve the design"),
+                _REVISE,
                 _DISCUSS,
                 *previous,
                 *others[1:],
@@ -110,32 +108,31 @@ def options(state: BrainstormState) -> tuple[Option, ...]:
             )
 
 
-def _triage_options(state: BrainstormState) -> tuple[Option, ...]:
+def _at_triage(state: BrainstormState) -> tuple[Choice, ...]:
     assert state.triage is not None
     proposed = state.level_at_hand
     overrides = [
-        Option(key, f"Override – {words.LEVEL_NAMES[level].lower()}")
-        for key, level in _OVERRIDES.items()
+        Choice(level, f"Override – {words.LEVEL_NAMES[level].lower()}")
+        for level in _AHEAD
         if level != proposed
     ]
-    whole = (Option("K", "Keep it whole – without the proposed parts"),)
+    whole = Choice("keep-whole", "Keep it whole – without the proposed parts")
     divided = bool(state.triage.batches or state.triage.splits)
-    return (Option("A", f"Agree – {_AHEAD[proposed]}"), *overrides, *(whole if divided else ()))
+    return (Choice("agree", f"Agree – {_AHEAD[proposed]}"), *overrides, *((whole,) if divided else ()))
 
 
-def _answers(state: BrainstormState) -> tuple[Option, ...]:
-    numbered = [Option(str(n), option) for n, option in enumerate(_picked(state).options, start=1)]
+def _answers(state: BrainstormState) -> tuple[Choice, ...]:
     return (
-        *numbered,
-        Option("S", "Skip – leave it to the brainstormer"),
-        Option("B", "Back to the questions"),
+        *(Choice(id_, option) for id_, option in numbered("option", _picked(state).options).items()),
+        Choice("skip", "Skip – leave it to the brainstormer"),
+        Choice("back", "Back to the questions"),
     )
 
 
-def _writing_options(state: BrainstormState) -> tuple[Option, ...]:
+def _while_writing(state: BrainstormState) -> tuple[Choice, ...]:
     if state.writing in ("board", "roundtable"):
-        return (Option("", f"Ask: {default_question(state)}"), _TO_MENU)
-    return (_TO_MENU,)
+        return (Choice("ask-default", f"Ask: {default_question(state)}"), _BACK)
+    return (_BACK,)
 
 
 def _picked(state: BrainstormState) -> Question:
@@ -159,81 +156,74 @@ def default_question(state: BrainstormState) -> str:
     return asked
 
 
-# -- what was typed ------------------------------------------------------------------------------
+# -- what was answered ---------------------------------------------------------------------------
 
 
-def answered(state: BrainstormState, text: str, besides: tuple[Option, ...] = ()) -> BrainstormEvent:
-    """`besides` are offered with the brainstorm's own options, and are not for it to read."""
+def answered(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
     match state.situation:
         case Situation.ANSWERING:
-            return _answer(state, text)
+            return _answer(state, answer)
         case Situation.WRITING:
-            assert state.writing is not None
-            if text.casefold() == _TO_MENU.key.casefold():
-                return WritingDropped()
-            return RequestMade(state.writing, _words(state, state.writing, text))
+            return _written(state, answer)
         case _:
-            return _at_menu(state, *menus.chosen(options(state), text, besides))
+            return _at_menu(state, answer.choice or "", answer.text.strip())
 
 
-def _at_menu(state: BrainstormState, key: str, rest: str) -> BrainstormEvent:
-    if key in _WISHES:
-        wish = _WISHES[key]
-        return RequestMade(wish, rest) if rest else WritingBegun(wish)
-    if key.isdigit() and state.step is Step.QUESTIONS:
-        question = state.questions[int(key) - 1]
-        return AnswerGiven(question.id, _spelled_out(question, rest)) if rest else QuestionPicked(question.id)
-    if rest:
-        raise InvalidInput("choice", f"{key} stands alone; D {rest[:40]} discusses it")
-    return _plain(state, key)
+def _at_menu(state: BrainstormState, choice: str, text: str) -> BrainstormEvent:
+    for wish in _WISHES:
+        if choice == wish:
+            return RequestMade(wish, text) if text else WritingBegun(wish)
+    if question := numbered("question", state.questions).get(choice):
+        return AnswerGiven(question.id, text) if text else QuestionPicked(question.id)
+    return _plain(state, choice)
 
 
-def _plain(state: BrainstormState, key: str) -> BrainstormEvent:
+def _plain(state: BrainstormState, choice: str) -> BrainstormEvent:
     """The choices that take no words."""
-    match state.step, key:
-        case _, "B":
+    match state.step, choice:
+        case _, "back":
             return GoneBack()
-        case _, "P":
+        case _, "previous":
             return PreviousSectionShown()
-        case _, "K":
+        case _, "keep-whole":
             return ScopeKeptWhole()
-        case Step.TRIAGE, "S":
+        case Step.TRIAGE, "skip":
             return PlanningChosen()
+        case Step.TRIAGE, "straightforward" | "exploration" | "complex":
+            return LevelConfirmed(choice)
         case Step.TRIAGE, _:
-            return LevelConfirmed(_OVERRIDES.get(key, state.level_at_hand))
+            return LevelConfirmed(state.level_at_hand)
         case Step.QUESTIONS, _:
             return AnswersClosed()
-        case Step.APPROACHES, "A" | "S":
+        case Step.APPROACHES, "agree" | "skip":
             return ApproachChosen(state.recommendation)
         case Step.APPROACHES, _:
-            return ApproachChosen(state.approaches[int(key) - 1].id)
-        case _, "S":
+            return ApproachChosen(numbered("approach", state.approaches)[choice].id)
+        case _, "skip":
             return SectionsApproved(tuple(each.id for each in state.design_sections))
         case _:
             return SectionsApproved(tuple(each.id for each in state.shown_sections))
 
 
-def _answer(state: BrainstormState, text: str) -> BrainstormEvent:
+def _answer(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
     question = _picked(state)
-    match text.casefold():
-        case "b":
+    match answer.choice:
+        case None:
+            return AnswerGiven(question.id, answer.text.strip())
+        case "back":
             return WritingDropped()
-        case "s":
+        case "skip":
             return AnswerGiven(question.id, DEFERRED)
+        case option:
+            return AnswerGiven(question.id, numbered("option", question.options)[option])
+
+
+def _written(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
+    assert state.writing is not None
+    match answer.choice:
+        case None:
+            return RequestMade(state.writing, answer.text.strip())
+        case "ask-default":
+            return RequestMade(state.writing, default_question(state))
         case _:
-            return AnswerGiven(question.id, _spelled_out(question, text))
-
-
-def _spelled_out(question: Question, text: str) -> str:
-    """The option that a number stands for. Where there are no options, a number is an answer."""
-    if question.options and text.isascii() and text.isdigit():
-        if not 1 <= int(text[:6]) <= len(question.options):
-            raise InvalidInput("answer", f"a number from 1 to {len(question.options)}, or your own words")
-        return question.options[int(text) - 1]
-    return text
-
-
-def _words(state: BrainstormState, wish: Wish, text: str) -> str:
-    if not text and wish in ("board", "roundtable"):
-        return default_question(state)
-    return text
+            return WritingDropped()

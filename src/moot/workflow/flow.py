@@ -25,21 +25,21 @@ Everything that is asked of the world, for those who perform it (the state that 
                                brainstorm/discuss-{triage,questions,approaches,design}, brainstorm/revise,
                                workflow/reassess: all in prompting.brainstorm.DRAFTS
 
-    AskPerson.step             keys (letters in either case; or the first word of the option's label)
-    uncommitted                G go on, Z stash, N new branch, X stop
-    triage                     A agree, Q/E/C override with straightforward/exploration/complex, K keep whole,
-                               D discuss, O Board, T roundtable, S skip to planning, X stop
-    questions                  1… (`1 TEXT` answers at once), D, B back, O, T, S done, X
-    answer                     words, or the number of an option; B back to the list; X
-    approaches                 1…, A the recommended one, D, B, O, T, S (as A), X
-    design                     A approve, R revise, D, P previous section, B, O, T, S approve all, X
-    comment                    words for D, R, O or T; B back to the menu; X        (`D TEXT` does it at once)
-    verdict                    R revise once more (`R TEXT`: with wishes), X stop
-    open-tasks                 R try the open tasks again, X; where a task has failed, also: S skip it,
-                               U roll back what it changed, C comment (`C TEXT`) and try again
-    reassess                   A continue, D adjust scope, K keep the plan, H stop here (the queue goes on), X
-    next                       A begin the next of the queue; optional: leaving it ends the run
-    failed                     R retry, B without it (where that can be), X abort: saved and stopped
+    AskPerson.step             choices (… takes words as well)
+    uncommitted                mix, stash, new-branch, stop
+    triage                     agree, straightforward, exploration, complex, keep-whole, discuss …, board …,
+                               roundtable …, skip (to planning), stop
+    questions                  question-1 …, discuss …, back, board …, roundtable …, finish, stop
+    answer                     words, option-1, skip, back, stop
+    approaches                 approach-1, agree, discuss …, back, board …, roundtable …, skip, stop
+    design                     approve, revise …, discuss …, previous, back, board …, roundtable …,
+                               skip (approves all), stop
+    comment                    words for what was chosen without them; ask-default, back, stop
+    verdict                    revise … (once more, with wishes), stop
+    open-tasks                 try-again …, stop; where a task has failed, also: skip, roll-back, comment …
+    reassess                   next-batch, adjust …, keep-batches, end-here (the queue goes on), stop
+    next                       begin-next; optional: leaving it ends the run
+    failed                     try-again, back (without it, where that can be), stop
 
 Events for commands to put: WorkflowOpened to begin, NextBegun to begin what waits, Reopened when another
 process goes on, Resumed after Stopped.
@@ -383,8 +383,8 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
 
 def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
     match effect, outcome:
-        case AskPerson(), PersonAnswered(text):
-            return menu.answered(state, text.strip())
+        case AskPerson(), PersonAnswered():
+            return menu.answered(state, outcome)
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, shortened(message), shortened(raw))
         case RunTask("workflow/stash" | "workflow/branch"), TaskFailed(_, message):

@@ -1,4 +1,4 @@
-"""What the person is asked in a workflow, and what their words then mean. X stops at every menu."""
+"""What the person is asked in a workflow, and what their answer then means. They can stop at every menu."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from moot.brainstorm import menu as brainstorm_menu
 from moot.brainstorm import text as words
 from moot.brainstorm.events import GoneBack, RequestWithdrawn
 from moot.brainstorm.state import Situation
-from moot.core import menus
-from moot.core.flow import AskPerson, Option
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes
 from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -39,7 +38,7 @@ from moot.workflow.state import Phase, Stage, WorkflowState
 
 INTERRUPTED = "Interrupted"
 """The kind of a failure that was the person's own wish."""
-STOP = Option("X", "Stop – everything is saved, and can be resumed")
+STOP = Choice("stop", "Stop – everything is saved, and can be resumed")
 _MOST_NAMED = 5
 
 
@@ -50,23 +49,26 @@ def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
             asked = brainstorm_menu.ask(state.brainstorm, occasion)
             return None if asked is None else replace(asked, choices=(*asked.choices, STOP))
         case Stage.AT_UNCOMMITTED:
-            return AskPerson("uncommitted", _at_uncommitted(state), occasion, options(state))
+            return AskPerson("uncommitted", _at_uncommitted(state), occasion, choices(state))
         case Stage.FAILED:
             assert state.failure is not None
-            return AskPerson("failed", _what_now(state.failure.message), occasion, options(state))
+            return AskPerson("failed", _what_now(state.failure.message), occasion, choices(state))
         case Stage.AT_VERDICT:
-            return AskPerson("verdict", "whether the plan is revised again", occasion, options(state))
+            return AskPerson("verdict", "whether the plan is revised again", occasion, choices(state))
         case Stage.AT_OPEN_TASKS:
-            return AskPerson("open-tasks", _what_now(state.open_tasks), occasion, options(state))
+            return AskPerson("open-tasks", _what_now(state.open_tasks), occasion, choices(state))
         case Stage.COMMENTING:
-            return AskPerson("comment", "what the agent should know", occasion, options(state))
+            return AskPerson(
+                "comment", "what the agent should know", occasion, choices(state), free_text=True
+            )
         case Stage.AT_REASSESSMENT:
-            return AskPerson("reassess", f"{progress(state)} What next?", occasion, options(state))
+            return AskPerson("reassess", f"{progress(state)} What next?", occasion, choices(state))
         case Stage.ADJUSTING:
-            return AskPerson("comment", "how the scope should be adjusted", occasion, options(state))
+            expects = "how the scope should be adjusted"
+            return AskPerson("comment", expects, occasion, choices(state), free_text=True)
         case Stage.FINISHED if state.waiting:
             waiting = f"{len(state.waiting)} waiting; the next: {state.waiting[0]}"
-            return AskPerson("next", waiting, occasion, options(state), optional=True)
+            return AskPerson("next", waiting, occasion, choices(state), optional=True)
         case _:
             return None
 
@@ -100,129 +102,137 @@ def progress(state: WorkflowState) -> str:
     return f"Batch {state.current_batch + 1} complete ({done} of {len(state.batches)}{spent})."
 
 
-def options(state: WorkflowState) -> tuple[Option, ...]:
+def choices(state: WorkflowState) -> tuple[Choice, ...]:
     """At the workflow's own menus."""
     match state.stage:
         case Stage.AT_UNCOMMITTED:
-            # No letter that means something elsewhere: a reply for another step must not stash anything.
             return (
-                Option("G", "Go on – what is built is mixed with it"),
-                Option("Z", "Stash – git sets it aside; `git stash pop` brings it back when you want it"),
-                Option("N", "New branch – take it along; the branch you are on stays as it is"),
+                Choice("mix", "Go on – what is built is mixed with it"),
+                Choice("stash", "Stash – git sets it aside; `git stash pop` brings it back when you want it"),
+                Choice("new-branch", "New branch – take it along; the branch you are on stays as it is"),
                 STOP,
             )
         case Stage.FAILED:
-            return (Option("R", "Retry"), *_without_it(state), Option("X", "Abort – saved and stopped"))
+            abort = replace(STOP, label="Abort – saved and stopped")
+            return (Choice("try-again", "Retry"), *_without_it(state), abort)
         case Stage.AT_VERDICT:
-            return (Option("R", "Revise the plan once more, and review it again"), STOP)
+            revise = "Revise the plan once more, and review it again"
+            return (Choice("revise", revise, Takes.OPTIONAL_TEXT), STOP)
         case Stage.AT_OPEN_TASKS:
             return _at_open_tasks(state)
         case Stage.AT_REASSESSMENT:
             return _at_reassessment(state)
         case Stage.ADJUSTING | Stage.COMMENTING:
-            return (Option("B", "Back to the menu"), STOP)
+            return (Choice("back", "Back to the menu"), STOP)
         case _:
-            return (Option("A", f"Accept – begin {state.waiting[0]}"),)
+            return (Choice("begin-next", f"Accept – begin {state.waiting[0]}"),)
 
 
-def _without_it(state: WorkflowState) -> tuple[Option, ...]:
+def _without_it(state: WorkflowState) -> tuple[Choice, ...]:
     """Where what failed can be done without."""
     talk = state.brainstorm
     if state.beneath is Stage.REASSESSING:
-        return (Option("B", "Back – go on without a reassessment"),)
+        return (Choice("back", "Back – go on without a reassessment"),)
     if state.beneath is Stage.ROLLING_BACK:
-        return (Option("B", "Back – without rolling back"),)
+        return (Choice("back", "Back – without rolling back"),)
     if state.beneath is not Stage.BRAINSTORMING:
         return ()
     if talk.situation is Situation.IN_ROUND:
-        return (Option("B", "Back to the menu, without it"),)
-    return (Option("B", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
+        return (Choice("back", "Back to the menu, without it"),)
+    return (Choice("back", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
 
 
-def _at_open_tasks(state: WorkflowState) -> tuple[Option, ...]:
+def _at_open_tasks(state: WorkflowState) -> tuple[Choice, ...]:
     if not state.failed_task:
-        return (Option("R", "Retry the open tasks"), STOP)
-    # Not B, which the left arrow types: one slip would undo work.
-    undo = (Option("U", "Roll back – undo what the failed task changed"),) if state.before_task else ()
+        return (Choice("try-again", "Retry the open tasks", Takes.OPTIONAL_TEXT), STOP)
+    undo = (
+        (Choice("roll-back", "Roll back – undo what the failed task changed"),) if state.before_task else ()
+    )
     return (
-        Option("R", "Retry – the agent is told what failed"),
-        Option("S", "Skip – leave this task open, and go on with the next"),
+        Choice("try-again", "Retry – the agent is told what failed", Takes.OPTIONAL_TEXT),
+        Choice("skip", "Skip – leave this task open, and go on with the next"),
         *undo,
-        Option("C", "Comment – say something to the agent, and retry"),
+        Choice("comment", "Comment – say something to the agent, and retry", Takes.OPTIONAL_TEXT),
         STOP,
     )
 
 
-def _at_reassessment(state: WorkflowState) -> tuple[Option, ...]:
+def _at_reassessment(state: WorkflowState) -> tuple[Choice, ...]:
     left = len(state.proposed or ())
     title = f": {state.proposed[0].title}" if state.proposed else ""
     go_on = f"Continue to batch {state.current_batch + 2}{title}" if left else "Continue to the end"
     changed = state.proposed != state.left_over
-    keep = (Option("K", f"Keep the batches as they were ({len(state.left_over)} left)"),) if changed else ()
-    here = Option("H", "Stop here – the other batches are not done, and the queue goes on")
-    return (Option("A", go_on), Option("D", "Adjust scope"), *keep, *((here,) if left else ()), STOP)
+    kept = Choice("keep-batches", f"Keep the batches as they were ({len(state.left_over)} left)")
+    here = Choice("end-here", "Stop here – the other batches are not done, and the queue goes on")
+    return (
+        Choice("next-batch", go_on),
+        Choice("adjust", "Adjust scope", Takes.OPTIONAL_TEXT),
+        *((kept,) if changed else ()),
+        *((here,) if left else ()),
+        STOP,
+    )
 
 
-# -- what was typed ------------------------------------------------------------------------------
+# -- what was answered ---------------------------------------------------------------------------
 
 
-def answered(state: WorkflowState, text: str) -> WorkflowEvent:
-    stage = state.stage
-    if stage is not Stage.FINISHED and text.casefold() in ("x", "stop"):
+def answered(state: WorkflowState, answer: PersonAnswered) -> WorkflowEvent:
+    stage, text = state.stage, answer.text.strip()
+    if answer.choice == STOP.id:
         return Stopped()
-    if stage is Stage.BRAINSTORMING:
-        return brainstorm_menu.answered(state.brainstorm, text, (STOP,))
-    if stage in (Stage.ADJUSTING, Stage.COMMENTING):
-        return _written(stage, text)
-    key, rest = menus.chosen(options(state), text)
-    match stage, key:
-        case _, "X":
-            return Stopped()
-        case Stage.AT_UNCOMMITTED, _:
-            return _for_uncommitted(key)
-        case Stage.FAILED, _:
-            return TriedAgain() if key == "R" else _back(state)
+    match stage, answer.choice:
+        case Stage.BRAINSTORMING, _:
+            return brainstorm_menu.answered(state.brainstorm, answer)
+        case Stage.ADJUSTING, choice:
+            return AdjustmentAsked(text) if choice is None else AdjustmentDropped()
+        case Stage.COMMENTING, choice:
+            return BuildResumed(text) if choice is None else CommentDropped()
+        case Stage.AT_UNCOMMITTED, choice:
+            return _for_uncommitted(choice)
+        case Stage.FAILED, choice:
+            return TriedAgain() if choice == "try-again" else _back(state)
         case Stage.AT_VERDICT, _:
-            return RevisionWanted(rest)
-        case Stage.AT_OPEN_TASKS, _:
-            return _for_open_tasks(key, rest)
-        case Stage.AT_REASSESSMENT, "A":
-            return Continued()
-        case Stage.AT_REASSESSMENT, "D":
-            return AdjustmentAsked(rest) if rest else AdjustmentBegun()
-        case Stage.AT_REASSESSMENT, _:
-            return EndedHere() if key == "H" else PlanKept()
+            return RevisionWanted(text)
+        case Stage.AT_OPEN_TASKS, choice:
+            return _for_open_tasks(choice, text)
+        case Stage.AT_REASSESSMENT, choice:
+            return _for_reassessment(choice, text)
         case _:
             return NextChosen()
 
 
-def _written(stage: Stage, text: str) -> WorkflowEvent:
-    dropped = text.casefold() == "b"
-    if stage is Stage.ADJUSTING:
-        return AdjustmentDropped() if dropped else AdjustmentAsked(text)
-    return CommentDropped() if dropped else BuildResumed(text)
-
-
-def _for_uncommitted(key: str) -> WorkflowEvent:
-    match key:
-        case "Z":
+def _for_uncommitted(choice: str | None) -> WorkflowEvent:
+    match choice:
+        case "stash":
             return StashWanted()
-        case "N":
+        case "new-branch":
             return BranchWanted()
         case _:
             return UncommittedAccepted()
 
 
-def _for_open_tasks(key: str, rest: str) -> WorkflowEvent:
-    match key:
-        case "S":
+def _for_open_tasks(choice: str | None, text: str) -> WorkflowEvent:
+    match choice:
+        case "skip":
             return TaskSkipped()
-        case "U":
+        case "roll-back":
             return RollBackWanted()
-        case "C" if not rest:
+        case "comment" if not text:
             return CommentBegun()
         case _:
-            return BuildResumed(rest)
+            return BuildResumed(text)
+
+
+def _for_reassessment(choice: str | None, text: str) -> WorkflowEvent:
+    match choice:
+        case "adjust":
+            return AdjustmentAsked(text) if text else AdjustmentBegun()
+        case "keep-batches":
+            return PlanKept()
+        case "end-here":
+            return EndedHere()
+        case _:
+            return Continued()
 
 
 def _back(state: WorkflowState) -> WorkflowEvent:
