@@ -230,7 +230,7 @@ def test_random_walks_over_menus_lose_nothing(data: st.DataObject) -> None:
         ask = play.asked
         chosen = data.draw(st.sampled_from(ask.choices) | st.none())
         has_words = chosen is None or (chosen.takes is not Takes.NOTHING and data.draw(st.booleans()))
-        answer = PersonAnswered(data.draw(WORDS) if has_words else "", chosen and chosen.id)
+        answer = PersonAnswered(data.draw(WORDS) if has_words else "", chosen.id if chosen else None)
         try:
             event = WORKFLOW.record(before, ask, answer)
             play.put(event)

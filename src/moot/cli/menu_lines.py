@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from moot.core.flow import Option, PersonAnswered, Takes
+from moot.core.flow import PersonAnswered, Takes
 from moot.errors import InvalidInput
 from moot.text.characters import strip_controls
 
@@ -134,26 +134,26 @@ def shown(ask: AskPerson) -> Iterator[tuple[str, str]]:
     """What to type, and what it does, line by line. Nothing to type is Enter."""
     told: set[str] = set()
     for choice in ask.choices:
-        if isinstance(choice, Option):
-            yield choice.key, choice.label
+        word, line = _parted(choice)[0], _line(choice)
+        if word in told:
             continue
-        word, number = _parted(choice)
-        line = _line(choice)
-        key = line.key if line.together else line.key.replace("#", number)
-        if not line.together:
-            yield f"{key} {line.words}".rstrip(), choice.label
-        elif word not in told:
+        key, label = _key(choice), choice.label
+        if line.together:
             told.add(word)
-            yield f"{key.replace('#', 'NUMBER')} {line.words}".rstrip(), _together(ask, word)
+            key, label = line.key.replace("#", "NUMBER"), _together(ask, word)
+        yield f"{key} {line.words}".rstrip(), label
 
 
 def _together(ask: AskPerson, word: str) -> str:
     line = LINES[word]
     if not line.each:
         return line.together
-    of_a_kind = [(number, choice) for choice in ask.choices for w, number in [_parted(choice)] if w == word]
-    named = ", ".join(f"{number} {choice.label.removeprefix(line.each)}" for number, choice in of_a_kind)
-    return f"{line.together}: {named}"
+    named = (f"{_parted(one)[1]} {one.label.removeprefix(line.each)}" for one in _of_a_kind(ask, word))
+    return f"{line.together}: {', '.join(named)}"
+
+
+def _of_a_kind(ask: AskPerson, word: str) -> list[Choice]:
+    return [choice for choice in ask.choices if _parted(choice)[0] == word]
 
 
 def answerable(ask: AskPerson) -> str:
@@ -181,8 +181,6 @@ def key_of(ask: AskPerson, choice_id: str) -> str | None:
 def read_line(ask: AskPerson, typed: str) -> PersonAnswered:
     """The choice that a line stands for, with its words. Where words of their own are an answer too, only a
     whole line is a choice: a sentence that begins with a letter is a sentence."""
-    if any(isinstance(choice, Option) for choice in ask.choices):
-        return PersonAnswered(typed)
     line = strip_controls(typed).strip()
     if (choice := _standing_for(ask, line)) is not None:
         return PersonAnswered(choice=choice.id)
@@ -198,7 +196,7 @@ def _standing_for(ask: AskPerson, line: str) -> Choice | None:
     plain = " ".join(line.casefold().split())
     if _is_number(plain):
         plain = plain.lstrip("0") or "0"
-    whole: list[Choice] = [choice for choice in ask.choices if choice.takes is not Takes.TEXT]
+    whole = [choice for choice in ask.choices if choice.takes is not Takes.TEXT]
     for choice in whole:
         if _key(choice).casefold() == plain:
             return choice
@@ -229,9 +227,10 @@ def _suggested(choice: Choice, words: str) -> str:
     """The suggestion that a number stands for. Where there are none, a number is an answer."""
     if not (choice.suggestions and _is_number(words)):
         return words
-    if not 1 <= int(words[:6]) <= len(choice.suggestions):
-        _refuse_number(len(choice.suggestions))
-    return choice.suggestions[int(words) - 1]
+    numbers = {str(number): text for number, text in enumerate(choice.suggestions, start=1)}
+    if (suggested := numbers.get(words.lstrip("0"))) is None:
+        _refuse_number(len(numbers))
+    return suggested
 
 
 def _is_number(text: str) -> bool:
@@ -247,8 +246,8 @@ def _refuse(ask: AskPerson, line: str) -> NoReturn:
     for choice in ask.choices:
         begins, _, _ = _line(choice).key.partition(" #")
         if rest and _line(choice).unnumbered and begins == word.casefold():
-            of_a_kind = [one for one in ask.choices if _parted(one)[0] == _parted(choice)[0]]
-            raise InvalidInput(begins, _line(choice).unnumbered.format(most=len(of_a_kind)))
+            most = len(_of_a_kind(ask, _parted(choice)[0]))
+            raise InvalidInput(begins, _line(choice).unnumbered.format(most=most))
     if {choice.id for choice in ask.choices} == {"yes", "no"}:
         raise InvalidInput("choice", f"{line[:80]!r} is neither y nor n")
     offered = ", ".join(key or "Enter" for key, _ in shown(ask))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from moot.core.flow import AskPerson
 
-HELP, BACK = "?", "B"
+HELP, BACK = "?", "back"
 _LONGEST_LABEL = 300
 _CHOOSING = (
     "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
@@ -147,7 +147,8 @@ class MenuPerson:
 
         @keys.add("left", filter=Condition(self._can_go_back))
         def back(event: Any) -> None:
-            event.current_buffer.text = BACK
+            assert self._ask is not None
+            event.current_buffer.text = menu_lines.key_of(self._ask, BACK)
             event.current_buffer.validate_and_handle()
 
         return PromptSession(
@@ -161,7 +162,7 @@ class MenuPerson:
     def _can_go_back(self) -> bool:
         if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
             return False
-        return _goes_back(self._ask)
+        return menu_lines.key_of(self._ask, BACK) is not None
 
 
 def _keys(ask: AskPerson) -> Iterator[str]:
@@ -169,14 +170,10 @@ def _keys(ask: AskPerson) -> Iterator[str]:
     if ask.choices:
         yield _CHOOSING
     yield _EDITING
-    if _goes_back(ask):
+    if menu_lines.key_of(ask, BACK) is not None:
         yield _GOING_BACK
     if ask.step in _STEPS and ask.step != "idea":
         yield _LEAVING
-
-
-def _goes_back(ask: AskPerson) -> bool:
-    return any(key == BACK for key, _ in menu_lines.shown(ask))
 
 
 def _first_capital(text: str) -> str:

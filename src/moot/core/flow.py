@@ -42,14 +42,6 @@ class AskPersona:
     occasion: str
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One line of a menu: the letter or number to type, and what it does."""
-
-    key: str
-    label: str
-
-
 class Takes(StrEnum):
     """Whether words belong to a choice."""
 
@@ -85,20 +77,14 @@ class AskPerson:
     step: str
     expects: str
     occasion: str
-    choices: tuple[Any, ...] = ()
+    choices: tuple[Choice, ...] = ()
     optional: bool = False
     hint: str = ""
     interrupting: bool = False
     free_text: bool = False
 
-    @property
-    def options(self) -> tuple[Any, ...]:
-        return self.choices
-
     def check(self, answer: PersonAnswered) -> None:
         """Refuses a choice that is not offered, and words where none are taken."""
-        if any(isinstance(choice, Option) for choice in self.choices):
-            return
         offered = {choice.id: choice for choice in self.choices}
         if answer.choice is None:
             if not self.free_text:
