@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from moot.agents import Order
 from moot.agents.process import Ended, run
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
 from tests.support.fake_agents import Fake, Run, is_running
@@ -20,9 +21,7 @@ LOOPS: tuple[Callable[[], asyncio.AbstractEventLoop], ...] = (asyncio.new_event_
 async def started(
     fake: Fake, hear: Callable[[Mapping[str, Any]], None] = lambda _: None, within: float = 20
 ) -> Ended:
-    return await run(
-        "fake", [str(fake.program)], text="", cwd=Path("/"), env=fake.env, timeout=within, hear=hear
-    )
+    return await run("fake", [str(fake.program)], Order("", Path("/"), within), fake.env, hear)
 
 
 async def running(fake: Fake) -> asyncio.Task[Ended]:
@@ -185,15 +184,7 @@ def test_the_program_gets_the_text_the_folder_and_exactly_the_environment(tmp_pa
     text = "Grüße\n" * 50_000
 
     async def go() -> None:
-        await run(
-            "fake",
-            [str(fake.program), "-x", "a b"],
-            text=text,
-            cwd=tmp_path,
-            env=fake.env,
-            timeout=20,
-            hear=lambda _: None,
-        )
+        await run("fake", [str(fake.program), "-x", "a b"], Order(text, tmp_path, 20), fake.env)
 
     asyncio.run(go())
     noted = fake.started()

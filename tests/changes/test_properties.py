@@ -20,8 +20,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from moot.agents.coding import Order
-from moot.agents.protocol import Job, Outcome, Progress
+from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot
 from moot.changes import approval, challenge, implement, review_block
 from moot.changes.challenge import Challenging
@@ -124,7 +123,7 @@ class Challenge:
                     step.review.append_to(ledger, job.run)
                 if step.breaks:
                     raise ProviderDown("codex", "it broke")
-                return Outcome(None, "gpt", 10, 5, 0.25, 7, "**Verdict**: " + job.change_id)
+                return Outcome("gpt", "**Verdict**: " + job.change_id, 7, 10, 5, 0.25)
 
         async def no_wait(_: float) -> None:
             return

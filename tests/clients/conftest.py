@@ -102,10 +102,9 @@ class Desk:
         run = ChangeFolder(CHANGE, self.change).begin_run(self.reviewer.name, "")
         server = (sys.executable, "-m", "moot", "mcp", "--workspace", str(self.workspace), "--change", CHANGE)
         return Job(
-            folder=self.change,
-            workspace_root=self.workspace,
+            text=instructions,
+            root=self.workspace,
             change_id=CHANGE,
-            instructions=instructions,
             model=MODELS[self.reviewer.name],
             resume=resume,
             timeout=120,

@@ -45,10 +45,9 @@ def hostile(desk: Desk) -> Iterator[Hostile]:
 def job(desk: Desk, root: Path) -> Job:
     server = moot_command("mcp", "--workspace", str(root), "--change", CHANGE)
     return Job(
-        folder=root / "moot" / "changes" / CHANGE,
-        workspace_root=root,
+        text="Review the change.",
+        root=root,
         change_id=CHANGE,
-        instructions="Review the change.",
         model=MODELS[desk.reviewer.name],
         resume=None,
         timeout=120,

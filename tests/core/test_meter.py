@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
 
-from moot.agents.coding import CodingResult, Order
-from moot.agents.protocol import Job, Outcome, Progress
+from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
-from moot.changes.metered_agents import MeteredCoder, MeteredReviewer
+from moot.changes.metered_agents import metered
 from moot.config import Config, Limits, Price, Settings
 from moot.core import meter
 from moot.core.meter import Meter
@@ -714,11 +713,11 @@ class Program:
 
     async def review(self, job: Job, _: Progress) -> Outcome:
         self._start()
-        return Outcome(None, job.model or "default", *self.tokens, self.cost_usd, 1, "It is fine.")
+        return Outcome(job.model or "default", "It is fine.", 1, *self.tokens, self.cost_usd)
 
-    async def work(self, _order: Order, _: Progress) -> CodingResult:
+    async def work(self, _order: Order, _: Progress) -> Outcome:
         self._start()
-        return CodingResult(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
+        return Outcome(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
 
     def _start(self) -> None:
         self.started += 1
@@ -727,7 +726,16 @@ class Program:
 
 
 def job(model: str | None, folder: Path) -> Job:
-    return Job(folder, folder, "feat", "Review it, please, all of it.", model, None, 10, ("moot",))
+    return Job("Review it, please, all of it.", folder, 10, "feat", ("moot",), model)
+
+
+async def review(moot: Moot, program: Program, job: Job) -> None:
+    name = ModelName(program.name, job.model or "")
+    await metered(moot, name, job.text, lambda: program.review(job, print))
+
+
+async def work(moot: Moot, program: Program, order: Order) -> None:
+    await metered(moot, ModelName(program.name, ""), order.text, lambda: program.work(order, print))
 
 
 def programs(folder: Path, toml: str, do: Callable[[Moot], Awaitable[None]]) -> list[Any]:
@@ -744,12 +752,12 @@ def test_a_program_is_booked_by_what_it_reports_else_by_what_is_known(tmp_path: 
     order = Order("Carry it out, please, all of it.", tmp_path, 10)
 
     async def do(moot: Moot) -> None:
-        await MeteredReviewer(Program("claude", (5, 7), 0.25), moot).review(job(None, tmp_path), print)
-        await MeteredReviewer(Program("codex", (1000, 100)), moot).review(job("gpt-4o", tmp_path), print)
-        await MeteredCoder(Program("command"), moot).work(order, print)
+        await review(moot, Program("claude", (5, 7), 0.25), job(None, tmp_path))
+        await review(moot, Program("codex", (1000, 100)), job("gpt-4o", tmp_path))
+        await work(moot, Program("command"), order)
         broken = Program("claude", failure=ReviewerCrashed("claude", "it fell over"))
         with pytest.raises(ReviewerCrashed):
-            await MeteredCoder(broken, moot).work(order, print)
+            await work(moot, broken, order)
 
     found = programs(tmp_path, "[prices.command]\ninput = 1.0\noutput = 2.0\n", do)
     # gpt-4o: 2.5 and 10 dollars a million; the command: 8 tokens in, 3 out.
@@ -773,7 +781,7 @@ def test_a_program_whose_cost_nobody_knows_does_not_start_under_a_limit_in_dolla
 
     async def do(moot: Moot) -> None:
         with pytest.raises(ConfigInvalid, match=rf"what {name} costs: set its price under \[prices"):
-            await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+            await review(moot, program, job(None, tmp_path))
 
     assert programs(tmp_path, "[limits]\nday_usd = 1.0\n", do) == []
     assert program.started == 0
@@ -783,9 +791,9 @@ def test_a_program_does_not_start_once_the_limit_is_reached(tmp_path: Path) -> N
     program = Program("claude", (5, 7), 2.0)
 
     async def do(moot: Moot) -> None:
-        await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+        await review(moot, program, job(None, tmp_path))
         with pytest.raises(LimitReached, match=r"has cost \$2.00"):
-            await MeteredReviewer(program, moot).review(job(None, tmp_path), print)
+            await review(moot, program, job(None, tmp_path))
 
     assert len(programs(tmp_path, "[limits]\nsession_usd = 1.5\n", do)) == 1
     assert program.started == 1

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import Order
 from moot.agents.process import run
 from moot.changes.folder import ChangeFolders
 from moot.errors import Busy, NotFound, StillEnding
@@ -129,12 +130,13 @@ def test_the_child_of_a_killed_holder_does_not_hold_on(folder: Path) -> None:
 WITH_A_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
+from moot.agents import Order
 from moot.agents.process import run
 from moot.files.lock import claimed
 
 with claimed(Path(sys.argv[1]), "implemented"):
     command = [sys.executable, "-ISc", sys.argv[2]]
-    asyncio.run(run("agent", command, text="", cwd=Path("/"), env={}, timeout=60, hear=lambda _: None))
+    asyncio.run(run("agent", command, Order("", Path("/"), 60), {}))
 """
 STUBBORN = """
 import os, signal, sys, time
@@ -225,7 +227,7 @@ def test_a_program_does_not_hold_the_claim_itself(folder: Path) -> None:
 
     async def listed() -> str:
         command = (sys.executable, "-ISc", listing)
-        ended = await run("fds", command, text="", cwd=folder, env={}, timeout=60, hear=lambda _: None)
+        ended = await run("fds", command, Order("", folder, 60), {})
         return ended.last_words
 
     with claimed(folder, "implemented"):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import Order
 from moot.agents.process import run
 from tests.support.fake_agents import Fake, Run, is_running
 from tests.support.waiting import until
@@ -18,8 +19,9 @@ from tests.support.waiting import until
 _STARTER = """
 import asyncio, sys
 from pathlib import Path
+from moot.agents import Order
 from moot.agents.process import run
-asyncio.run(run("fake", [sys.argv[1]], text="", cwd=Path("/"), env={}, timeout=600, hear=lambda _: None))
+asyncio.run(run("fake", [sys.argv[1]], Order("", Path("/"), 600), {}))
 """
 _DETACHED = """#!{python} -IS
 import subprocess, sys, time
@@ -58,9 +60,7 @@ def test_a_child_that_left_the_group_ends_as_well(tmp_path: Path) -> None:
 def test_a_program_that_is_killed_says_so_by_its_code(tmp_path: Path) -> None:
     async def code(number: int) -> int:
         command = ("/bin/sh", "-c", f"kill -{number} $$")
-        ended = await run(
-            "sh", command, text="", cwd=tmp_path, env=os.environ, timeout=60, hear=lambda _: None
-        )
+        ended = await run("sh", command, Order("", tmp_path, 60), os.environ)
         return ended.code
 
     assert asyncio.run(code(signal.SIGKILL)) == -signal.SIGKILL
@@ -73,15 +73,7 @@ def test_a_program_has_the_signals_that_it_would_have_from_a_shell(tmp_path: Pat
     words = "grep SigIgn /proc/self/status"
 
     async def ignored() -> str:
-        ended = await run(
-            "sh",
-            ("/bin/sh", "-c", words),
-            text="",
-            cwd=tmp_path,
-            env=os.environ,
-            timeout=60,
-            hear=lambda _: None,
-        )
+        ended = await run("sh", ("/bin/sh", "-c", words), Order("", tmp_path, 60), os.environ)
         return ended.last_words
 
     status = Path("/proc/self/status").read_text().splitlines()

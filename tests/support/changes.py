@@ -10,15 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from moot.agents.coding import CodingResult, Order
-from moot.agents.protocol import Job, Outcome, Progress
+from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
 from moot.changes import state_file
-from moot.changes.folder import ChangeFolder
+from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_block import Review
 from moot.changes.review_shapes import IssueGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
 from moot.files import atomic, timestamps
+from moot.files.layout import Workspace
 from moot.llm.metering import UNMETERED
 from moot.llm.model import Model
 from moot.llm.names import ModelName
@@ -87,11 +87,11 @@ class FakeReviewer:
     async def review(self, job: Job, progress: Progress) -> Outcome:
         del progress
         self.asked(job)
-        folder = ChangeFolder(job.change_id, job.folder)
-        tools = ReviewTools(folder, job.workspace_root, timestamps.now, silent, job.run)
+        folder = ChangeFolders(Workspace.at(job.root)).open(job.change_id)
+        tools = ReviewTools(folder, job.root, timestamps.now, silent, job.run)
         tools.give()
         tools.append_review(self.verdict, list(self.issues), self.summary)
-        return Outcome("11111111-2222-3333-4444-555555555555", "gpt", 10, 5, 0.25, 7, "Done.")
+        return Outcome("gpt", "Done.", 7, 10, 5, 0.25, "11111111-2222-3333-4444-555555555555")
 
     def found(self, name: str, env: object, pass_env: object = ()) -> FakeReviewer | None:
         """In place of `find`: it is the one program on the machine."""
@@ -106,9 +106,9 @@ class FakeCoder:
     does: Callable[[Order], str]
     name: str = "fake"
 
-    async def work(self, order: Order, progress: Progress) -> CodingResult:
+    async def work(self, order: Order, progress: Progress) -> Outcome:
         del progress
-        return CodingResult("fake-1", self.does(order), 7, 10, 5, 0.5)
+        return Outcome("fake-1", self.does(order), 7, 10, 5, 0.5)
 
     def found(self, name: str, command: object, env: object, pass_env: object = ()) -> FakeCoder | None:
         """In place of `find_coder`."""

@@ -104,10 +104,9 @@ def a_job(
     tokens_before: Tokens | None = None,
 ) -> Job:
     return Job(
-        folder=folder / "changes" / "add-login",
-        workspace_root=folder,
+        text="--review\nthe “change”.",
+        root=folder,
         change_id="add-login",
-        instructions="--review\nthe “change”.",
         model=model,
         resume=resume,
         timeout=timeout,

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from moot.agents.coding import Order
+from moot.agents import Order
 from moot.changes import approval, challenge, implement, review_block, service, tasks
 from moot.changes import folder as folders
 from moot.changes.challenge import Challenging

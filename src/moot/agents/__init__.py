@@ -6,28 +6,56 @@ and reports an outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from moot.agents.claude import Claude
 from moot.agents.codex import Codex
-from moot.agents.protocol import Job, Outcome, Progress, Reviewer, Tokens
+from moot.agents.command import Command
+from moot.agents.protocol import Coder, Job, Order, Outcome, Progress, Reviewer, Tokens
 from moot.errors import NotFound
 from moot.processes import environment, find_program
 
-__all__ = ["ENGINES", "Job", "Outcome", "Progress", "Reviewer", "Tokens", "find"]
+__all__ = [
+    "ENGINES",
+    "Coder",
+    "Job",
+    "Order",
+    "Outcome",
+    "Progress",
+    "Reviewer",
+    "Tokens",
+    "find",
+    "find_coder",
+]
 
-_MAKERS: Mapping[str, type[Codex | Claude]] = {"codex": Codex, "claude": Claude}
-ENGINES = tuple(_MAKERS)
+_PROGRAMS: Mapping[str, type[Codex | Claude]] = {"codex": Codex, "claude": Claude}
+ENGINES = tuple(_PROGRAMS)
 """In the order in which they are looked for."""
-
-
-_ENVIRONMENTS = {"codex": environment.for_codex, "claude": environment.for_claude}
 
 
 def find(name: str, env: Mapping[str, str], pass_env: Iterable[str] = ()) -> Reviewer | None:
     """The reviewer of that name, or None if its program is not on the path. It gets of `env` what it needs,
     and what `pass_env` names."""
-    if name not in _MAKERS:
+    if name not in _PROGRAMS:
         raise NotFound("reviewer", name, ENGINES)
+    return _find(name, env, pass_env, codes=False)
+
+
+def find_coder(
+    name: str, command: Sequence[str], env: Mapping[str, str], pass_env: Iterable[str] = ()
+) -> Coder | None:
+    """As `find`, for writing code. `command` is the user's own, for the name "command"."""
+    if name == "command":
+        return Command(command, environment.for_own_program(env, pass_env)) if command else None
+    if name not in _PROGRAMS:
+        raise NotFound("coding agent", name, (*ENGINES, "command"))
+    return _find(name, env, pass_env, codes=True)
+
+
+def _find(
+    name: str, env: Mapping[str, str], pass_env: Iterable[str], *, codes: bool
+) -> Codex | Claude | None:
     program = find_program(name, env)
-    return None if program is None else _MAKERS[name](program, _ENVIRONMENTS[name](env, pass_env))
+    if program is None:
+        return None
+    return _PROGRAMS[name](program, environment.for_agent(name, env, pass_env, codes=codes))

@@ -1,14 +1,16 @@
-"""Claude Code as a reviewer: `claude -p --output-format stream-json` with moot's MCP server.
+"""Claude Code: `claude -p --output-format stream-json`, which reviews with moot's MCP server or writes code.
 
 Knows Claude Code's options and events. The person's own login and configuration hold, and the repository's do
-not; set here are the MCP server (and no other), that its tools are all there is, and, if given, the model.
+not. For a review, the MCP server (and no other) and that its tools are all there is are set here, and the
+model if one is given.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from moot.agents.protocol import (
     TOOLS,
     Event,
     Job,
+    Order,
     Outcome,
     Progress,
     Tokens,
@@ -34,8 +37,6 @@ from moot.errors import ProviderFailed
 from moot.processes.git_settings import with_harmless_git
 
 _PREFIX = f"mcp__{SERVER}__"
-USERS_SETTINGS = "--setting-sources=user"
-"""Not the repository's, which can name programs to run: asked by nobody, Claude Code would trust them."""
 _SERVER_STARTS_WITHIN_MS = "60000"
 _EFFORT = "CLAUDE_CODE_EFFORT_LEVEL"
 _STATUSES = {"authentication_failed": 401, "rate_limit": 429}
@@ -46,43 +47,33 @@ class Claude:
 
     def __init__(self, program: str, env: Mapping[str, str]) -> None:
         self._program = program
-        # Claude Code otherwise begins while the server is still starting, and then without its tools.
-        self._env = {**env, "MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": _SERVER_STARTS_WITHIN_MS}
+        self._env = env
 
     async def review(self, job: Job, progress: Progress) -> Outcome:
-        heard, ended = await self._attempt(job, job.session, progress)
-        if heard.session is None and job.session is not None:
-            heard, ended = await self._attempt(job, None, progress)
-        result = heard.result
-        if result is None:
-            raise failure(self.name, ended.last_line or "it ended without a result")
-        models = _by_model(result)
-        used = _used(models)
-        try:
-            if result.get("is_error") is not False:
-                raise _failure(result, heard.status)
-            _check_denials(result)
-        except ProviderFailed as failed:
-            if models:
-                failed.used, failed.cost_usd = (used.read, used.written, used.cached), _cost(models)
-            raise
-        return Outcome(
-            session_id=heard.session,
-            model=heard.model,
-            tokens_in=used.read,
-            tokens_out=used.written,
-            tokens_cached=used.cached,
-            cost_usd=_cost(models),
-            duration_ms=ended.duration_ms,
-            said=str(result.get("result", "")),
-        )
+        env = await asyncio.to_thread(with_harmless_git, self._reviewing(job), job.root)
+        setup = _review_options(job)
 
-    def _with_effort(self, job: Job) -> Mapping[str, str]:
-        """By a variable: an older Claude Code would not start with an option that it does not know. It goes
-        before the person's settings, so that these are looked at first."""
-        if not job.effort or _EFFORT in self._env or "effortLevel" in self._settings():
-            return self._env
-        return {**self._env, _EFFORT: job.effort}
+        async def attempt(session: str | None) -> tuple[_Heard, Ended]:
+            resume = () if session is None else (f"--resume={session}",)
+            return await self._run(job, (*setup, *resume), env, progress)
+
+        heard, ended = await attempt(job.session)
+        if heard.session is None and job.session is not None:
+            heard, ended = await attempt(None)
+        return _outcome(heard, ended, heard.model or job.model or "default")
+
+    async def work(self, order: Order, progress: Progress) -> Outcome:
+        heard, ended = await self._run(order, ("--permission-mode=acceptEdits",), self._env, progress)
+        return _outcome(heard, ended, self.name)
+
+    def _reviewing(self, job: Job) -> Mapping[str, str]:
+        # Claude Code otherwise begins while the server is still starting, and then without its tools.
+        env = {**self._env, "MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": _SERVER_STARTS_WITHIN_MS}
+        # By a variable: an older Claude Code would not start with an option that it does not know. It goes
+        # before the person's settings, so that these are looked at first.
+        if job.effort and _EFFORT not in env and "effortLevel" not in self._settings():
+            env[_EFFORT] = job.effort
+        return env
 
     def _settings(self) -> Mapping[str, Any]:
         home = self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude"
@@ -92,56 +83,52 @@ class Claude:
             return {}
         return found if isinstance(found, dict) else {}
 
-    async def _attempt(self, job: Job, session: str | None, progress: Progress) -> tuple[_Heard, Ended]:
-        heard = _Heard(job, progress)
-        ended = await run(
-            self.name,
-            (self._program, *_arguments(job, session)),
-            text=job.instructions,
-            cwd=job.workspace_root,
-            env=await asyncio.to_thread(with_harmless_git, self._with_effort(job), job.workspace_root),
-            timeout=job.timeout,
-            hear=heard.hear,
-        )
-        return heard, ended
+    async def _run(
+        self, order: Order, options: Sequence[str], env: Mapping[str, str], progress: Progress
+    ) -> tuple[_Heard, Ended]:
+        heard = _Heard(progress, order if isinstance(order, Job) else None)
+        # Not the repository's settings, which can name programs to run: asked by nobody, Claude Code would
+        # trust them.
+        arguments = ("-p", "--output-format=stream-json", "--verbose", "--setting-sources=user", *options)
+        return heard, await run(self.name, (self._program, *arguments), order, env, heard.hear)
 
 
-def _arguments(job: Job, session: str | None) -> list[str]:
+def _review_options(job: Job) -> tuple[str, ...]:
     server = {"type": "stdio", "command": job.mcp_command[0], "args": list(job.mcp_command[1:])}
-    arguments = ["-p", "--output-format=stream-json", "--verbose"]
-    arguments += ["--strict-mcp-config", f"--mcp-config={json.dumps({'mcpServers': {SERVER: server}})}"]
-    # Claude Code's own tools would read private files, which moot's do not.
-    arguments += [USERS_SETTINGS, "--tools=", "--permission-mode=dontAsk"]
-    arguments.append(f"--allowedTools={','.join(_PREFIX + tool for tool in TOOLS)}")
-    if job.model is not None:
-        arguments.append(f"--model={job.model}")
-    if session is not None:
-        arguments.append(f"--resume={session}")
-    return arguments
+    return (
+        "--strict-mcp-config",
+        f"--mcp-config={json.dumps({'mcpServers': {SERVER: server}})}",
+        # Claude Code's own tools would read private files, which moot's do not.
+        "--tools=",
+        "--permission-mode=dontAsk",
+        f"--allowedTools={','.join(_PREFIX + tool for tool in TOOLS)}",
+        *(() if job.model is None else (f"--model={job.model}",)),
+    )
 
 
+@dataclass(slots=True)
 class _Heard:
-    """What the events of one run add up to."""
+    """What the events of one run add up to. `job` is None where code is written."""
 
-    def __init__(self, job: Job, progress: Progress) -> None:
-        self._job = job
-        self._progress = progress
-        self._used_by_id: dict[object, str] = {}
-        self.session: str | None = None
-        self.model = job.model or "default"
-        self.status: int | None = None
-        self.result: Event | None = None
+    progress: Progress
+    job: Job | None
+    session: str | None = None
+    model: str = ""
+    status: int | None = None
+    result: Event | None = None
+    used_by_id: dict[object, str] = field(default_factory=dict)
 
     def hear(self, event: Event) -> None:
         match event.get("type"), event.get("subtype"):
             case "system", "init":
                 self.session = str(event.get("session_id"))
-                self.model = str(event.get("model", self.model))
-                if self._job.resume not in (None, self.session):
-                    self._progress(BEGINS_ANEW)
-                _check_server(event)
+                self.model = str(event.get("model", ""))
+                if self.job is not None:
+                    if self.job.resume not in (None, self.session):
+                        self.progress(BEGINS_ANEW)
+                    _check_server(event)
             case "system", "api_retry":
-                self._progress(f"tries again: {shown(event.get('error', 'an error'))}")
+                self.progress(f"tries again: {shown(event.get('error', 'an error'))}")
             case "assistant", _:
                 self.status = _STATUSES.get(str(event.get("error")))
                 for block in parts(part(event, "message"), "content"):
@@ -158,13 +145,42 @@ class _Heard:
         tool, given = str(block.get("name")), part(block, "input")
         if tool.startswith(_PREFIX):
             ours = tool.removeprefix(_PREFIX)
-            self._used_by_id[block.get("id")] = ours
-            self._progress(doing(ours, given))
+            self.used_by_id[block.get("id")] = ours
+            self.progress(doing(ours, given))
+        elif self.job is None:
+            what = given.get("file_path") or given.get("command") or given.get("pattern") or ""
+            self.progress(shown(f"{tool} {what}"))
 
     def _hear_answer(self, block: Event) -> None:
-        tool = self._used_by_id.get(block.get("tool_use_id"))
+        tool = self.used_by_id.get(block.get("tool_use_id"))
         if tool is not None and block.get("is_error") is True:
-            self._progress(refused(tool))
+            self.progress(refused(tool))
+
+
+def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
+    result = heard.result
+    if result is None:
+        raise failure(Claude.name, ended.last_line or "it ended without a result")
+    models = _by_model(result)
+    used, cost = _used(models), _cost(models)
+    try:
+        if result.get("is_error") is not False:
+            raise _failure(result, heard.status)
+        _check_denials(result)
+    except ProviderFailed as failed:
+        if models:
+            failed.used, failed.cost_usd = (used.read, used.written, used.cached), cost
+        raise
+    return Outcome(
+        model=model,
+        said=str(result.get("result", "")),
+        duration_ms=ended.duration_ms,
+        tokens_in=used.read,
+        tokens_out=used.written,
+        cost_usd=cost,
+        session_id=heard.session,
+        tokens_cached=used.cached,
+    )
 
 
 def _check_server(init: Event) -> None:

@@ -1,8 +1,8 @@
-"""Codex as a reviewer: `codex exec --json` with moot's MCP server.
+"""Codex: `codex exec --json`, which reviews with moot's MCP server or writes code.
 
-Knows Codex's options and events. The person's own login and configuration hold, and the repository's do not;
-set here are the MCP server, the approval of its tools, that Codex has none of its own by which it could read
-files, the read-only sandbox and, if given, the model.
+Knows Codex's options and events. The person's own login and configuration hold, and the repository's do not.
+For a review, the MCP server, the approval of its tools, that Codex has none of its own by which it could read
+files, and the read-only sandbox are set here, and the model if one is given.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from moot.agents.process import Ended, run
 from moot.agents.protocol import (
@@ -19,6 +19,7 @@ from moot.agents.protocol import (
     SERVER,
     Event,
     Job,
+    Order,
     Outcome,
     Progress,
     Tokens,
@@ -26,6 +27,7 @@ from moot.agents.protocol import (
     doing,
     failure,
     part,
+    parts,
     refused,
     shown,
 )
@@ -48,52 +50,48 @@ class Codex:
         self._env = env
 
     async def review(self, job: Job, progress: Progress) -> Outcome:
-        heard, ended = await self._attempt(job, job.session, progress)
+        env = await asyncio.to_thread(with_harmless_git, self._env, job.root)
+        setup = (*_restrictions(), *_server(job), *self._effort(job))
+        setup += (f"--model={job.model}",) if job.model is not None else ()
+
+        async def attempt(session: str | None) -> tuple[_Heard, Ended]:
+            resume = ("resume", session) if session is not None else ()
+            return await self._run(job, "read-only", (*setup, *resume), env, progress)
+
+        heard, ended = await attempt(job.session)
         if heard.thread is None and job.session is not None:
-            heard, ended = await self._attempt(job, None, progress)
-        if heard.used is None or heard.problem is not None:
-            failed = _failure(
-                heard.problem
-                or ended.last_line.removeprefix("Error: ")
-                or "it ended without finishing its turn"
-            )
-            if heard.used is not None:
-                used = _since(job, heard.used) if heard.thread == job.resume else heard.used
-                failed.used = (used.read, used.written, used.cached)
-            raise failed
-        used = _since(job, heard.used) if heard.thread == job.resume else heard.used
-        return Outcome(
-            session_id=heard.thread,
-            model=job.model or "default",
-            tokens_in=used.read,
-            tokens_out=used.written,
-            tokens_cached=used.cached,
-            cost_usd=None,
-            duration_ms=ended.duration_ms,
-            said=heard.said,
-        )
+            heard, ended = await attempt(None)
+        before = job.tokens_before if heard.goes_on else Tokens()
+        return _outcome(heard, ended, job.model or "default", before)
 
-    def _effort(self, job: Job) -> list[str]:
+    async def work(self, order: Order, progress: Progress) -> Outcome:
+        heard, ended = await self._run(order, "workspace-write", (), self._env, progress)
+        return _outcome(heard, ended, self.name, Tokens())
+
+    def _effort(self, job: Job) -> tuple[str, ...]:
         if not job.effort or "model_reasoning_effort" in environment.codex_settings(self._env):
-            return []
-        return ["-c", f'model_reasoning_effort="{job.effort}"']
+            return ()
+        return ("-c", f'model_reasoning_effort="{job.effort}"')
 
-    async def _attempt(self, job: Job, thread: str | None, progress: Progress) -> tuple[_Heard, Ended]:
-        heard = _Heard(job, progress)
-        ended = await run(
-            self.name,
-            (self._program, *self._effort(job), *_arguments(job, thread)),
-            text=job.instructions,
-            cwd=job.workspace_root,
-            env=await asyncio.to_thread(with_harmless_git, self._env, job.workspace_root),
-            timeout=job.timeout,
-            hear=heard.hear,
-        )
-        return heard, ended
+    async def _run(
+        self, order: Order, sandbox: str, setup: Sequence[str], env: Mapping[str, str], progress: Progress
+    ) -> tuple[_Heard, Ended]:
+        heard = _Heard(progress, order.resume if isinstance(order, Job) else None)
+        # Keeps Codex from the settings of a repository, which can name programs to run, also where the
+        # person has once said that they trust it.
+        untrusted = f'projects={{{_toml(str(order.root))}={{trust_level="untrusted"}}}}'
+        command = [self._program, "exec", "--json", "--skip-git-repo-check", f"--sandbox={sandbox}"]
+        command += ["--cd", str(order.root), "-c", 'approval_policy="never"', "-c", untrusted, *setup, "-"]
+        return heard, await run(self.name, command, order, env, heard.hear)
 
 
-def _arguments(job: Job, thread: str | None) -> list[str]:
-    server = {
+def _restrictions() -> list[str]:
+    # Not --disable, with which a Codex that does not know one of them would not start.
+    return [part for feature in _OWN_WAYS_TO_READ for part in ("-c", f"features.{feature}=false")]
+
+
+def _server(job: Job) -> list[str]:
+    settings = {
         "command": job.mcp_command[0],
         "args": list(job.mcp_command[1:]),
         # Without `required`, Codex reviews happily without the tools if the server does not start.
@@ -103,57 +101,57 @@ def _arguments(job: Job, thread: str | None) -> list[str]:
         "startup_timeout_sec": _SERVER_STARTS_WITHIN,
         "tool_timeout_sec": _TOOL_ANSWERS_WITHIN,
     }
-    arguments = ["exec", "--json", "--skip-git-repo-check", "--sandbox=read-only"]
-    arguments += ["--cd", str(job.workspace_root), "-c", 'approval_policy="never"']
-    for feature in _OWN_WAYS_TO_READ:
-        # Not --disable, with which a Codex that does not know one of them would not start.
-        arguments += ["-c", f"features.{feature}=false"]
-    arguments += ["-c", untrusted(job.workspace_root)]
-    for key, value in server.items():
-        # What JSON writes is TOML, too, as long as no characters are escaped as pairs.
-        arguments += ["-c", f"mcp_servers.{SERVER}.{key}={json.dumps(value, ensure_ascii=False)}"]
-    if job.model is not None:
-        arguments.append(f"--model={job.model}")
-    if thread is not None:
-        arguments += ["resume", thread]
-    return [*arguments, "-"]
+    return [
+        p for key, value in settings.items() for p in ("-c", f"mcp_servers.{SERVER}.{key}={_toml(value)}")
+    ]
 
 
-def untrusted(root: Path) -> str:
-    """The setting that keeps Codex from those of a repository, which can name programs to run, also where the
-    person has once said that they trust it."""
-    return f'projects={{{json.dumps(str(root), ensure_ascii=False)}={{trust_level="untrusted"}}}}'
+def _toml(value: object) -> str:
+    """What JSON writes is TOML, too, as long as no characters are escaped as pairs."""
+    return json.dumps(value, ensure_ascii=False)
 
 
+@dataclass(slots=True)
 class _Heard:
     """What the events of one run add up to."""
 
-    def __init__(self, job: Job, progress: Progress) -> None:
-        self._job = job
-        self._progress = progress
-        self.thread: str | None = None
-        self.used: Tokens | None = None
-        """Of the whole thread, since it began."""
-        self.said = ""
-        self.problem: str | None = None
+    progress: Progress
+    resume: str | None
+    thread: str | None = None
+    used: Tokens | None = None
+    """Of the whole thread, since it began."""
+    said: str = ""
+    problem: str | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        return self.thread == self.resume
 
     def hear(self, event: Event) -> None:
-        match event.get("type"):
-            case "thread.started":
+        item = part(event, "item")
+        match event.get("type"), item.get("type"):
+            case "thread.started", _:
                 self.thread = str(event.get("thread_id"))
                 # Where Codex does not know the old thread, it may begin a new one without a word.
-                if self._job.resume not in (None, self.thread):
-                    self._progress(BEGINS_ANEW)
-            case "item.started":
-                self._hear_begun(part(event, "item"))
-            case "item.completed":
-                self._hear_done(part(event, "item"))
-            case "error":
+                if self.resume is not None and not self.goes_on:
+                    self.progress(BEGINS_ANEW)
+            case "item.started", "mcp_tool_call" if item.get("server") == SERVER:
+                self.progress(doing(str(item.get("tool")), part(item, "arguments")))
+            case "item.started", "command_execution":
+                self.progress(f"runs {shown(item.get('command', 'a command'))}")
+            case "item.completed", "file_change":
+                for change in parts(item, "changes"):
+                    self.progress(f"edits {shown(change.get('path', 'a file'))}")
+            case "item.completed", "agent_message":
+                self.said = str(item.get("text", ""))
+            case "item.completed", _ if item.get("server") == SERVER and item.get("status") == "failed":
+                self.progress(refused(str(item.get("tool"))))
+            case "error", _:
                 # Also while it tries again, so that this is not yet a failure.
-                self._progress(shown(event.get("message", "an error")))
-            case "turn.failed":
+                self.progress(shown(event.get("message", "an error")))
+            case "turn.failed", _:
                 self.problem = str(part(event, "error").get("message", ""))
-            case "turn.completed":
+            case "turn.completed", _:
                 usage = part(event, "usage")
                 self.used = Tokens(
                     read=count(usage, "input_tokens"),
@@ -161,21 +159,27 @@ class _Heard:
                     cached=count(usage, "cached_input_tokens"),
                 )
 
-    def _hear_begun(self, item: Event) -> None:
-        if item.get("type") == "mcp_tool_call" and item.get("server") == SERVER:
-            self._progress(doing(str(item.get("tool")), part(item, "arguments")))
-        elif item.get("type") == "command_execution":
-            self._progress(f"runs {shown(item.get('command', 'a command'))}")
 
-    def _hear_done(self, item: Event) -> None:
-        if item.get("type") == "agent_message":
-            self.said = str(item.get("text", ""))
-        elif item.get("server") == SERVER and item.get("status") == "failed":
-            self._progress(refused(str(item.get("tool"))))
+def _outcome(heard: _Heard, ended: Ended, model: str, before: Tokens) -> Outcome:
+    used = None if heard.used is None else _since(before, heard.used)
+    if used is None or heard.problem is not None:
+        problem = heard.problem or ended.last_line.removeprefix("Error: ")
+        failed = _failure(problem or "it ended without finishing its turn")
+        if used is not None:
+            failed.used = (used.read, used.written, used.cached)
+        raise failed
+    return Outcome(
+        model=model,
+        said=heard.said,
+        duration_ms=ended.duration_ms,
+        tokens_in=used.read,
+        tokens_out=used.written,
+        session_id=heard.thread,
+        tokens_cached=used.cached,
+    )
 
 
-def _since(job: Job, used: Tokens) -> Tokens:
-    before = job.tokens_before
+def _since(before: Tokens, used: Tokens) -> Tokens:
     if used.read < before.read or used.written < before.written:
         return used  # less than before: this Codex does not count from the thread's beginning
     return Tokens(used.read - before.read, used.written - before.written, max(0, used.cached - before.cached))

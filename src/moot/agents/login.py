@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from moot.agents.process import run
+from moot.agents.protocol import Order
 from moot.errors import MootError
 from moot.processes import environment, find_program
 
@@ -27,17 +28,11 @@ async def is_logged_in(name: str, env: Mapping[str, str], pass_env: Iterable[str
     program = find_program(name, env)
     if program is None or (name == "codex" and _needs_no_login(env)):
         return None
-    own = environment.for_codex if name == "codex" else environment.for_claude
+    # In no repository, whose settings could have a say.
+    order = Order("", Path("/"), _SECONDS)
     try:
         ended = await run(
-            name,
-            (program, *_QUESTIONS[name]),
-            text="",
-            # No repository, whose settings could have a say.
-            cwd=Path("/"),
-            env=own(env, pass_env),
-            timeout=_SECONDS,
-            hear=lambda _: None,
+            name, (program, *_QUESTIONS[name]), order, environment.for_agent(name, env, pass_env)
         )
     except MootError:
         return None

@@ -19,10 +19,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
-from moot.agents.protocol import Event
+from moot.agents.protocol import Event, Order
 from moot.errors import ReviewerCrashed, ReviewerMissing, ReviewerTimedOut
 from moot.processes import inherited, tied_command
 
@@ -52,30 +51,26 @@ class Ended:
 async def run(
     name: str,
     command: Sequence[str],
-    *,
-    text: str,
-    cwd: Path,
+    order: Order,
     env: Mapping[str, str],
-    timeout: float,  # noqa: ASYNC109 - the error has to name the program
-    hear: Callable[[Event], None],
+    hear: Callable[[Event], None] = lambda _: None,
 ) -> Ended:
-    """`text` is all that the program can read; `hear` gets each JSON object as it comes, and what it raises
-    ends the run."""
+    """The order's text is all that the program can read; `hear` gets each JSON object as it comes, and what
+    it raises ends the run."""
     started = time.monotonic()
     tail = _Tail()
     try:
-        async with asyncio.timeout(timeout):
-            code = await _run(name, command, text, cwd, env, hear, tail)
+        async with asyncio.timeout(order.timeout):
+            code = await _run(name, command, order, env, hear, tail)
     except TimeoutError as late:
-        raise ReviewerTimedOut(name, f"it was stopped after {timeout:g} s") from late
+        raise ReviewerTimedOut(name, f"it was stopped after {order.timeout:g} s") from late
     return Ended(code, tail.text(), int((time.monotonic() - started) * 1000))
 
 
 async def _run(
     name: str,
     command: Sequence[str],
-    text: str,
-    cwd: Path,
+    order: Order,
     env: Mapping[str, str],
     hear: Callable[[Event], None],
     tail: _Tail,
@@ -91,7 +86,7 @@ async def _run(
     line, their_line = socket.socketpair()
     async with _pipe() as (out, out_end), _pipe() as (err, err_end):
         try:
-            process = await _start(name, command, text, cwd, env, out_end, err_end, their_line)
+            process = await _start(name, command, order, env, out_end, err_end, their_line)
         except BaseException:
             line.close()
             raise
@@ -123,8 +118,7 @@ async def _run(
 async def _start(
     name: str,
     command: Sequence[str],
-    text: str,
-    cwd: Path,
+    order: Order,
     env: Mapping[str, str],
     out_end: _End,
     err_end: _End,
@@ -132,7 +126,7 @@ async def _start(
 ) -> asyncio.subprocess.Process:
     # The text is a file and not a pipe, so that nobody has to feed it and its end is there from the start.
     with tempfile.TemporaryFile() as stdin, out_end, err_end, line:
-        stdin.write(text.encode())
+        stdin.write(order.text.encode())
         stdin.seek(0)
         handles = (line.fileno(), *inherited())
         try:
@@ -141,7 +135,7 @@ async def _start(
                 stdin=stdin,
                 stdout=out_end,
                 stderr=err_end,
-                cwd=cwd,
+                cwd=order.root,
                 env=env,
                 pass_fds=handles,
                 start_new_session=True,

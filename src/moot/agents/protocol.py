@@ -1,4 +1,4 @@
-"""What a reviewing program is asked to do, and what it reports. Plain values and words.
+"""What a program is asked to do, and what it reports. Plain values and words.
 
 Knows no program and starts none. The review itself is not here: a reviewer appends it through the tools of
 moot's MCP server, and the change's proposal.md is where it is read from.
@@ -46,19 +46,23 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One review. `resume` is the session of an earlier one; `tokens_before` is what that session had used
-    by then. `run` is that of moot's in which the review is appended. `timeout` is in seconds, for
-    everything."""
+class Order:
+    """`text` is all that the program is told, `root` the workspace. `timeout` is in seconds."""
 
-    folder: Path
-    workspace_root: Path
-    change_id: str
-    instructions: str
-    model: str | None
-    resume: str | None
+    text: str
+    root: Path
     timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Order):
+    """One review. `resume` is the session of an earlier one; `tokens_before` is what that session had used
+    by then. `run` is that of moot's in which the review is appended."""
+
+    change_id: str
     mcp_command: tuple[str, ...]
+    model: str | None = None
+    resume: str | None = None
     run: str = ""
     tokens_before: Tokens = Tokens()
     effort: str = ""
@@ -73,16 +77,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A review that ended well. Tokens and cost are this run's alone; a session other than `Job.resume` is a
-    new one. `cost_usd` is None where the program does not say."""
+    """A run that ended well, as far as the program says. Tokens and cost are this run's alone; a session
+    other than `Job.resume` is a new one. `cost_usd` is None where the program does not say."""
 
-    session_id: str | None
     model: str
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
-    duration_ms: int
     said: str
+    duration_ms: int
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = None
+    session_id: str | None = None
     tokens_cached: int = 0
 
 
@@ -92,6 +96,14 @@ class Reviewer(Protocol):
     name: str
 
     async def review(self, job: Job, progress: Progress) -> Outcome: ...
+
+
+class Coder(Protocol):
+    """Cancelling `work` ends the program and everything that it started."""
+
+    name: str
+
+    async def work(self, order: Order, progress: Progress) -> Outcome: ...
 
 
 def doing(tool: str, arguments: Event) -> str:

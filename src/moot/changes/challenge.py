@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from moot.agents import find
-from moot.agents.protocol import Job, Outcome, Reviewer, Tokens
+from moot.agents import Job, Outcome, Progress, Reviewer, Tokens, find
 from moot.changes import approval, findings, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
-from moot.changes.metered_agents import MeteredReviewer
+from moot.changes.metered_agents import metered
 from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
 from moot.changes.review_block import Review, Severity, Verdict
@@ -41,7 +40,7 @@ from moot.files.lock import claimed_in_time
 from moot.llm import names, prices
 from moot.llm.messages import Usage
 from moot.llm.metering import Bill, billing, charging
-from moot.llm.names import Speaker
+from moot.llm.names import ModelName, Speaker
 from moot.processes import environment, moot_command, only_with
 from moot.repo import listing
 
@@ -129,9 +128,9 @@ class Challenging:
             began, bill = time.monotonic(), Bill()
             try:
                 with billing(bill):
-                    outcome = await reviewer.review(job, tell)
+                    outcome = await self._review(reviewer, job, tell)
                     if folder.review_of(job.run) is None and outcome.session_id is not None:
-                        outcome = await _reminded(reviewer, job, outcome, tell)
+                        outcome = await self._reminded(reviewer, job, outcome, tell)
                 if folder.review_of(job.run) is None:
                     raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except (MootError, asyncio.CancelledError) as failed:
@@ -155,6 +154,36 @@ class Challenging:
                 folder.record_call(await self._call(reviewer, job, outcome))
                 return outcome
         raise AssertionError("the loop ends by returning or raising")
+
+    async def _review(self, reviewer: Reviewer, job: Job, tell: Progress) -> Outcome:
+        if isinstance(reviewer, ModelReviewer):
+            # Its model is on the meter already.
+            return await reviewer.review(job, tell)
+        name = ModelName(reviewer.name, job.model or "")
+        return await metered(self._moot, name, job.text, lambda: reviewer.review(job, tell))
+
+    async def _reminded(self, reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
+        """A reviewer that has read everything, but not called append_review, is told so in its own session:
+        to begin again would cost the same once more. Both together are one attempt."""
+        tell(f"{reviewer.name} ended without appending a review, and is reminded")
+        before = job.tokens_before if first.session_id == job.resume else Tokens()
+        used = Tokens(
+            before.read + first.tokens_in,
+            before.written + first.tokens_out,
+            before.cached + first.tokens_cached,
+        )
+        again = replace(job, text=prompts.reminder(), resume=first.session_id, tokens_before=used)
+        second = await self._review(reviewer, again, tell)
+        costs = (first.cost_usd, second.cost_usd)
+        known = [cost for cost in costs if cost is not None]
+        return replace(
+            second,
+            tokens_in=first.tokens_in + second.tokens_in,
+            tokens_out=first.tokens_out + second.tokens_out,
+            tokens_cached=first.tokens_cached + second.tokens_cached,
+            cost_usd=sum(known) if len(known) == len(costs) else None,
+            duration_ms=first.duration_ms + second.duration_ms,
+        )
 
     async def _call(self, reviewer: Reviewer, job: Job, outcome: Outcome) -> Call:
         model = outcome.model or _named(reviewer, job)
@@ -233,21 +262,17 @@ class Challenging:
                 break
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
-        if reviewer is not None:
-            reviewer = MeteredReviewer(reviewer, self._moot)
-        else:
+        if reviewer is None:
             by_level = "" if self._moot.model_wished else settings.model.select_model(level)
             reviewer = await self._model_reviewer(folder, by_level, tell)
         state = folder.state()
         same = state.session_engine == reviewer.name and state.session_id
         by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
         efforts = {"codex": settings.codex.efforts, "claude": settings.claude.efforts}
-        root = self._moot.workspace.root
         return reviewer, Job(
-            folder=folder.path,
-            workspace_root=root,
+            text=prompts.review(folder.id, _dismissed(folder)),
+            root=self._moot.workspace.root,
             change_id=folder.id,
-            instructions=prompts.review(folder.id, _dismissed(folder)),
             model=_model(reviewer) or by_complexity[reviewer.name].select_model(level) or None,
             resume=state.session_id if same else None,
             tokens_before=_tokens(state) if same else Tokens(),
@@ -290,28 +315,6 @@ class Challenging:
                 return ChallengeResult(last, len(highs), why)
             tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
             await self._changes.repropose(change_id, "", tell)
-
-
-async def _reminded(reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
-    """Whoever has read everything and said what is wrong with it, but not to append_review, is told so where
-    it stands: to begin again would cost the same once more. Both together are one attempt."""
-    tell(f"{reviewer.name} ended without appending a review, and is reminded")
-    before = job.tokens_before if first.session_id == job.resume else Tokens()
-    used = Tokens(
-        before.read + first.tokens_in, before.written + first.tokens_out, before.cached + first.tokens_cached
-    )
-    again = replace(job, instructions=prompts.reminder(), resume=first.session_id, tokens_before=used)
-    second = await reviewer.review(again, tell)
-    costs = (first.cost_usd, second.cost_usd)
-    known = [cost for cost in costs if cost is not None]
-    return replace(
-        second,
-        tokens_in=first.tokens_in + second.tokens_in,
-        tokens_out=first.tokens_out + second.tokens_out,
-        tokens_cached=first.tokens_cached + second.tokens_cached,
-        cost_usd=sum(known) if len(known) == len(costs) else None,
-        duration_ms=first.duration_ms + second.duration_ms,
-    )
 
 
 def _tokens(state: ChangeState) -> Tokens:

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from moot.agents.coding import Coder, Order, find_coder
+from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
 from moot.changes import approval, prompts, tasks
 from moot.changes.folder import TASKS, ChangeFolder
-from moot.changes.metered_agents import MeteredCoder
+from moot.changes.metered_agents import metered
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.service import Changes, Tell
 from moot.changes.state_file import Call
@@ -28,6 +28,7 @@ from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, Uncomm
 from moot.files.frozen import MARKS
 from moot.files.lock import claimed_in_time
 from moot.llm.metering import Bill, billing, charging
+from moot.llm.names import ModelName
 from moot.processes import environment
 from moot.repo import git, listing
 from moot.text.masking import mask
@@ -166,7 +167,8 @@ class Implementing:
         began, bill = time.monotonic(), Bill()
         try:
             with billing(bill), self._frozen(folder, tell):
-                worked = await coder.work(Order(text, root, timeout), tell)
+                name, order = ModelName(coder.name, ""), Order(text, root, timeout)
+                worked = await metered(self._moot, name, text, lambda: coder.work(order, tell))
         except (MootError, asyncio.CancelledError) as failed:
             took = round((time.monotonic() - began) * 1000)
             interrupted = isinstance(failed, asyncio.CancelledError)
@@ -236,15 +238,9 @@ class Implementing:
         return ended.last_words
 
     async def _run(self, name: str, command: tuple[str, ...]) -> Ended:
-        return await run(
-            name,
-            command,
-            text="",
-            cwd=self._moot.workspace.root,
-            env=environment.for_own_program(self._moot.env, self._moot.config.user.implement.test_pass_env),
-            timeout=self._settings.workflow.timeout_secs,
-            hear=lambda _: None,
-        )
+        order = Order("", self._moot.workspace.root, self._settings.workflow.timeout_secs)
+        passed = self._moot.config.user.implement.test_pass_env
+        return await run(name, command, order, environment.for_own_program(self._moot.env, passed))
 
     # -- around it ---------------------------------------------------------------------------
 
@@ -273,7 +269,7 @@ class Implementing:
                 else f"there is no program '{wanted}' on this machine"
             )
             raise AgentMissing(wanted, why)
-        return None if coder is None else MeteredCoder(coder, self._moot)
+        return coder
 
     def _marks(self, folder: ChangeFolder) -> dict[str, tuple[int, int]]:
         """What tells whether anything was changed. The change's own files are no work."""

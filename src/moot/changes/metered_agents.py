@@ -6,10 +6,9 @@ have answered is counted. So the limits are looked at before one starts, and not
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from moot.agents.coding import Coder, CodingResult, Order
-from moot.agents.protocol import Job, Outcome, Progress, Reviewer
+from moot.agents import Outcome
 from moot.errors import ProviderFailed
 from moot.llm.messages import Usage
 from moot.llm.metering import tokens_of
@@ -21,36 +20,10 @@ if TYPE_CHECKING:
 
     from moot.app import Moot
 
-T = TypeVar("T", Outcome, CodingResult)
-
 _SAYS_ITS_COST = "claude"
 
 
-class MeteredReviewer:
-    def __init__(self, reviewer: Reviewer, moot: Moot) -> None:
-        self.name = reviewer.name
-        self._reviewer = reviewer
-        self._moot = moot
-
-    async def review(self, job: Job, progress: Progress) -> Outcome:
-        name = ModelName(self.name, job.model or "")
-        return await _metered(
-            self._moot, name, job.instructions, lambda: self._reviewer.review(job, progress)
-        )
-
-
-class MeteredCoder:
-    def __init__(self, coder: Coder, moot: Moot) -> None:
-        self.name = coder.name
-        self._coder = coder
-        self._moot = moot
-
-    async def work(self, order: Order, progress: Progress) -> CodingResult:
-        name = ModelName(self.name, "")
-        return await _metered(self._moot, name, order.text, lambda: self._coder.work(order, progress))
-
-
-async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], Awaitable[T]]) -> T:
+async def metered(moot: Moot, name: ModelName, text: str, start: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Raises LimitReached, or that nobody can say what it costs, before it starts."""
     pricing = moot.gateway.pricing(name)
     await pricing.load()
@@ -65,7 +38,8 @@ async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], A
         if ended.cost_usd is not None:
             nano_usd = round(ended.cost_usd * NANO)
         elif not pricing.is_known:
-            nano_usd = _by_named_model(moot, name, ended.model, usage)
+            # A program that chose its model itself says which it was.
+            nano_usd = moot.gateway.pricing(ModelName(name.provider, ended.model)).nano_usd(usage)
         return ended
     except BaseException as failed:
         outcome = type(failed).__name__
@@ -77,13 +51,7 @@ async def _metered(moot: Moot, name: ModelName, text: str, start: Callable[[], A
         await attempt.end(outcome, usage, nano_usd)
 
 
-def _usage(ended: Outcome | CodingResult, least: Usage) -> Usage:
+def _usage(ended: Outcome, least: Usage) -> Usage:
     if not (ended.tokens_in or ended.tokens_out):
         return Usage(least.input_tokens, tokens_of(ended.said), estimated=True)
-    cached = ended.tokens_cached if isinstance(ended, Outcome) else 0
-    return Usage(ended.tokens_in, ended.tokens_out, cached)
-
-
-def _by_named_model(moot: Moot, name: ModelName, model: str, usage: Usage) -> int | None:
-    """A program that chose its model itself says which it was."""
-    return moot.gateway.pricing(ModelName(name.provider, model)).nano_usd(usage)
+    return Usage(ended.tokens_in, ended.tokens_out, ended.tokens_cached)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from moot.agents.protocol import Job, Outcome
+from moot.agents import Job, Outcome
 from moot.changes import prompts
 from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
@@ -46,15 +47,13 @@ class ModelReviewer:
             raise ReviewerTimedOut(self.name, f"no review within {job.timeout:g} s") from error
         took = round((time.monotonic() - began) * 1000)
         if reply is None:
-            return Outcome(None, str(self._model.name), 0, 0, None, took, "")
+            return Outcome(str(self._model.name), "", took)
         usage = reply.usage
-        return Outcome(
-            None, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, took, reply.text
-        )
+        return Outcome(reply.model, reply.text, took, usage.input_tokens, usage.output_tokens, reply.cost_usd)
 
     async def _with_tools(self, job: Job, tools: ReviewTools) -> Reply | None:
         request = Request(
-            system=job.instructions,
+            system=job.text,
             messages=(UserSaid(f"Review the change `{job.change_id}`."),),
             max_tokens=prompts.REVIEW_TOKENS,
             temperature=prompts.REVIEW_TEMPERATURE,
@@ -83,18 +82,9 @@ class ModelReviewer:
         try:
             append(drafted.value)
         except ToolFault as refused:
-            told = drafted.reply.text
-            again = Request(
-                system=request.system,
-                messages=(
-                    *request.messages,
-                    ModelSaid(told),
-                    UserSaid(f"That review cannot be taken: {refused}. Give it again, corrected."),
-                ),
-                max_tokens=request.max_tokens,
-                temperature=request.temperature,
-            )
-            drafted = await self._model.draft(again, ReviewInput)
+            correction = UserSaid(f"That review cannot be taken: {refused}. Give it again, corrected.")
+            messages = (*request.messages, ModelSaid(drafted.reply.text), correction)
+            drafted = await self._model.draft(replace(request, messages=messages), ReviewInput)
             try:
                 append(drafted.value)
             except ToolFault as twice:

@@ -73,14 +73,13 @@ def for_git(env: Env) -> dict[str, str]:
     return _listed(env, _PERSON)
 
 
-def for_codex(env: Env, more: Iterable[str] = (), *, codes: bool = False) -> dict[str, str]:
-    own = (*_CODEX, *_named_by_codex(env))
-    return _listed(env, (*_PERSON, *_NETWORK, *_KEYRING, *own, *(_TOOLCHAINS if codes else ()), *more))
-
-
-def for_claude(env: Env, more: Iterable[str] = (), *, codes: bool = False) -> dict[str, str]:
-    clouds = [name for switch, names in _CLOUDS.items() if env.get(switch) for name in names]
-    own = (*_CLAUDE, *clouds)
+def for_agent(name: str, env: Env, more: Iterable[str] = (), *, codes: bool = False) -> dict[str, str]:
+    """Codex or Claude Code. One that `codes` needs what the project is built with, too."""
+    if name == "codex":
+        own = (*_CODEX, *_named_by_codex(env))
+    else:
+        clouds = [one for switch, names in _CLOUDS.items() if env.get(switch) for one in names]
+        own = (*_CLAUDE, *clouds)
     return _listed(env, (*_PERSON, *_NETWORK, *_KEYRING, *own, *(_TOOLCHAINS if codes else ()), *more))
 
 
