@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.errors import FileDamaged
@@ -100,36 +100,6 @@ def test_damage_is_named_with_its_line(yaml: str, line: int, words: str) -> None
 )
 def test_front_matter_that_is_never_closed_is_damage_on_line_one(text: str) -> None:
     assert damage(text).line == 1
-
-
-def test_fields_are_written_in_the_order_given() -> None:
-    written = frontmatter.write({"title": "Scope: a first look", "depth": "brief", "after": []}, "\nBody\n")
-    assert written == "---\ntitle: 'Scope: a first look'\ndepth: brief\nafter: []\n---\n\nBody\n"
-
-
-def test_no_fields_write_no_front_matter() -> None:
-    assert frontmatter.write({}, "# Body\n") == "# Body\n"
-
-
-scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=30))
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(fields=st.dictionaries(st.text(max_size=8), values, max_size=4), body=st.text(max_size=40))
-@example(fields={}, body="---\na: 1\n---\n")
-@example(fields={}, body="\ufeffBody")
-@example(fields={"a": "---\n---", "b": "\u2028\x85\r\n", "c": "  x  ", "d": "2026-01-31"}, body="---\n")
-@example(fields={"a": "x" * 5000 + " y"}, body="")
-def test_what_is_written_is_read_back(fields: dict[str, object], body: str) -> None:
-    found = frontmatter.read(frontmatter.write(fields, body), "a.md")
-    assert (found.fields, found.body) == (fields, body)
 
 
 @settings(max_examples=200, deadline=None)

@@ -112,14 +112,16 @@ def test_a_section_reaches_to_the_next_heading_of_its_level_or_higher() -> None:
 
 def test_a_comment_on_top_of_a_heading_belongs_to_that_heading() -> None:
     text = "# A\n\n<!-- review:start -->\n# B\n\nb\n<!-- review:end -->\n# C\n"
-    assert markdown.content_of(text, "A") == ""
-    assert markdown.content_of(text, "B") == "b\n<!-- review:end -->"
+    a, b, _ = markdown.sections(text)
+    assert text[a.body : a.end] == "\n"
+    assert text[b.body : b.end] == "\nb\n<!-- review:end -->\n"
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_a_comment_at_the_end_of_the_text_belongs_to_the_last_section(end: str) -> None:
     text = f"# A\n<!-- note -->{end}"
-    assert markdown.content_of(text, "A") == "<!-- note -->"
+    (section,) = markdown.sections(text)
+    assert text[section.body : section.end] == f"<!-- note -->{end}"
     assert inserted(text, "A", "NEW") == "# A\n<!-- note -->\n\nNEW\n"
 
 
@@ -156,14 +158,6 @@ def test_the_title_with_most_words_in_common_is_found_if_these_are_enough(
     )
     section = markdown.find_section(text.replace("# of The\n", ""), title)
     assert (section.heading.title if section else None) == found
-
-
-def test_content_is_given_without_blank_lines_around_and_only_for_the_exact_title() -> None:
-    text = "# Why\n \n\n    code\n\nmore \n\n# Empty\n\n\n# Last"
-    assert markdown.content_of(text, "why") == "    code\n\nmore"
-    assert markdown.content_of(text, "Empty") == ""
-    assert markdown.content_of(text, "Last") == ""
-    assert markdown.content_of(text, "Why not") is None
 
 
 # -- adding --------------------------------------------------------------------------------------

@@ -1,27 +1,24 @@
 """The YAML block at the top of a Markdown file, as plain values that know their lines.
 
 Knows where front matter begins and ends and which YAML is welcome there: mappings with text keys, lists,
-text, numbers, booleans and null. A date stays the text that was written. Anchors, aliases, merge keys and
-tags are refused: nobody needs them here, and they are how a small file becomes a large or foreign object.
+text, numbers, booleans and null. A date stays the text that was written. Merge keys and tags are refused:
+nobody needs them here, and they are how a small file becomes a foreign object.
 Refuses to know which fields a file should have, and never touches the file itself.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.composer import MaxDepthExceededError
-from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from ruamel.yaml.reader import ReaderError
-from ruamel.yaml.representer import SafeRepresenter
 
 from moot.errors import FileDamaged
+from moot.files.plain_yaml import make_plain, parsing
+from moot.files.spelling import ParseError
 
 BOM = "\ufeff"
 LINE_BREAK = re.compile(r"\r\n?|\n")
@@ -33,7 +30,6 @@ _BLOCK = re.compile(_OPENING + r"(?P<yaml>(?:.*?(?>\r\n?|\n))??)---[ \t]*(?>\r\n
 _YAML_TAG = "tag:yaml.org,2002:"
 _WRITTEN_AS_TEXT = {_YAML_TAG + "str", _YAML_TAG + "timestamp"}
 _SCALARS = {_YAML_TAG + name for name in ("int", "float", "bool", "null")}
-_DEEPEST = 50
 
 Path = tuple[str | int, ...]
 
@@ -80,35 +76,6 @@ def read(text: str, file: str) -> FrontMatter:
     )
 
 
-def write(fields: Mapping[str, Any], body: str) -> str:
-    """`read` gives the same fields and body back. Without fields there is no front matter, unless the
-    body itself begins with what would be taken for one."""
-    if not fields and not _OPEN.match(body) and not body.startswith(BOM):
-        return body
-    written = io.StringIO()
-    if fields:
-        yaml = YAML(typ="safe", pure=True)
-        yaml.Representer = _Representer
-        yaml.default_flow_style = False
-        yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-        yaml.width = 4096
-        yaml.dump(dict(fields), written)
-    return f"---\n{written.getvalue()}---\n{body}"
-
-
-class _Representer(SafeRepresenter):
-    """Left to itself, the emitter writes the rarer line separators unescaped, and they are read as spaces."""
-
-    def represent_str(self, data: str) -> ScalarNode:
-        node: ScalarNode = super().represent_str(data)
-        if not data.isprintable():
-            node.style = '"'
-        return node
-
-
-_Representer.add_representer(str, _Representer.represent_str)
-
-
 class _Reader:
     """Turns composed YAML nodes into plain values. ruamel's own constructors would make dates, sets and
     shared objects, and would lose the lines."""
@@ -116,23 +83,15 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self.lines: dict[Path, int] = {}
         self._file = file
-        self._yaml = YAML(typ="safe", pure=True)
-        self._yaml.max_depth = _DEEPEST
-        # An anchor used twice would be a Python warning; every anchor is refused below.
-        self._yaml.composer.warn_double_anchors = False
+        self._yaml = make_plain(YAML(typ="safe", pure=True))
 
     def read(self, source: str) -> dict[str, Any]:
         try:
-            root = self._yaml.compose(source)
-        except ReaderError as error:
-            line = len(LINE_BREAK.findall(source, 0, error.position)) + 2
-            problem = f"the character U+{error.character:04X} is not allowed in YAML"
-            raise self._damaged(problem, line) from None
-        except MaxDepthExceededError as error:
-            line = error.problem_mark.line + 2
-            raise self._damaged(f"nested more than {_DEEPEST} levels deep", line) from None
-        except MarkedYAMLError as error:
-            raise self._not_yaml(error, len(LINE_BREAK.findall(source))) from None
+            with parsing(source):
+                root = self._yaml.compose(source)
+        except ParseError as error:
+            # The YAML begins on the second line of the file.
+            raise self._damaged(error.problem, error.line and error.line + 1) from None
         if root is None:
             return {}
         if not isinstance(root, MappingNode):
@@ -141,7 +100,6 @@ class _Reader:
         return fields
 
     def _value(self, node: Node, path: Path) -> Any:
-        self._refuse_anchor(node)
         match node:
             case MappingNode(tag="tag:yaml.org,2002:map"):
                 return self._mapping(node, path)
@@ -169,7 +127,6 @@ class _Reader:
 
     def _key(self, node: Node) -> str:
         """Keys are text as written, so that `1:` and `on:` are "1" and "on"."""
-        self._refuse_anchor(node)
         if not isinstance(node, ScalarNode):
             raise self._damaged("a field's name must be plain text", _line(node))
         if node.tag not in _WRITTEN_AS_TEXT | _SCALARS:
@@ -181,18 +138,6 @@ class _Reader:
             return self._yaml.constructor.construct_object(node)
         except (ValueError, KeyError, IndexError, OverflowError):
             raise self._damaged(f"'{node.value[:40]}' is no valid {_tag_name(node)}", _line(node)) from None
-
-    def _refuse_anchor(self, node: Node) -> None:
-        if node.anchor is not None:
-            raise self._damaged(f"the anchor '&{node.anchor}' is not allowed here", _line(node))
-
-    def _not_yaml(self, error: MarkedYAMLError, source_lines: int) -> FileDamaged:
-        problem = " ".join(str(error.problem or error.context).split()).removeprefix("but ")
-        mark, begun = error.problem_mark, error.context_mark
-        # What runs to the end was left open further up, and that is the line to mend.
-        if begun is not None and (mark is None or mark.line >= source_lines):
-            return self._damaged(f"not valid YAML: {problem}, {error.context}", begun.line + 2)
-        return self._damaged(f"not valid YAML: {problem}", mark.line + 2 if mark is not None else None)
 
     def _damaged(self, problem: str, line: int | None) -> FileDamaged:
         return FileDamaged(self._file, problem, line)

@@ -1,6 +1,6 @@
 """JSON text ⇄ a dict, such that a change of some values leaves the style of the text alone.
 
-Knows indentation, separators, escapes, the final newline, and numbers by their literals. Refuses what is
+Knows indentation, separators, escapes, the final newline, and floats by their literals. Refuses what is
 no strict JSON: NaN, a key that is there twice, anything but an object at the top.
 """
 
@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from moot.errors import InvalidInput
-from moot.files.spelling import KeptFloat, KeptInt, ParseError, kept_float, kept_int, line_at
+from moot.files.spelling import KeptFloat, ParseError, kept_float, line_at
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _FIRST_MEMBER = re.compile(rf"\s*\{{(?P<break>\n(?P<indent>[ \t]*))?\s*{_STRING}\s*:(?P<space>[ ]?)")
@@ -45,7 +45,7 @@ class JsonText:
             case list() | tuple():
                 inner = newline + (self._indent or "")
                 return self._enclosed("[", [self._value(item, inner) for item in value], "]", newline)
-            case KeptInt() | KeptFloat():
+            case KeptFloat():
                 return value.literal
             case float() if not math.isfinite(value):
                 raise InvalidInput("number", f"{value} cannot be written as JSON")
@@ -89,7 +89,6 @@ def read(text: str) -> dict[str, Any]:
     try:
         data = json.loads(
             text,
-            parse_int=kept_int,
             parse_float=lambda literal: kept_float(float(literal), literal),
             parse_constant=constant,
             object_pairs_hook=members,

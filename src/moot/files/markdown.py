@@ -198,16 +198,6 @@ def find_section(text: str, title: str) -> Section | None:
     return best
 
 
-def content_of(text: str, title: str) -> str | None:
-    """What stands under the heading of exactly that title (case, space and inline markup aside), without
-    the blank lines around it; None if there is no such heading."""
-    for section in sections(text):
-        if _is_titled(section, title):
-            content = text[section.body : section.end].rstrip()
-            return re.sub(r"\A(?:[ \t]*(?:\r\n?|\n))+", "", content)
-    return None
-
-
 def code_lines(text: str) -> frozenset[int]:
     """The lines, counted from 1, that are fenced or indented code, the fences themselves included."""
     lines: set[int] = set()

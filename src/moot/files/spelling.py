@@ -1,12 +1,10 @@
 """What the JSON and the YAML of other writers have in common: numbers that keep their spelling, and damage.
 
-A number is a plain `int` or `float` wherever Python would write it back as it was read. Otherwise it is
-one that also carries its literal: `1.10`, `1e400`, an integer of five thousand digits.
+A float is a plain one wherever Python would write it back as it was read. Otherwise it also carries its
+literal, such as `1.10`.
 """
 
 from __future__ import annotations
-
-from decimal import Decimal
 
 
 class ParseError(Exception):
@@ -22,10 +20,6 @@ def line_at(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-class KeptInt(int):
-    literal: str
-
-
 class KeptFloat(float):
     literal: str
 
@@ -34,15 +28,5 @@ def kept_float(value: float, literal: str) -> float:
     if repr(value) == literal:
         return value
     kept = KeptFloat(value)
-    kept.literal = literal
-    return kept
-
-
-def kept_int(literal: str) -> int:
-    # By way of Decimal because int() refuses more than 4,300 digits; so does str(), hence the second limit.
-    value = int(Decimal(literal))
-    if len(literal) < 1000 and str(value) == literal:
-        return value
-    kept = KeptInt(value)
     kept.literal = literal
     return kept

@@ -18,15 +18,12 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
-from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
-from moot.files.plain_yaml import DEEPEST, LARGEST, make_plain
-from moot.files.spelling import KeptFloat, ParseError, kept_float, line_at
+from moot.files.plain_yaml import make_plain, parsing
+from moot.files.spelling import KeptFloat, ParseError, kept_float
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _EMPTY_MAPPING = re.compile(r"^\{\s*\}[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -172,19 +169,8 @@ def read(text: str) -> dict[str, Any]:
 
 
 def _load(yaml: YAML, text: str) -> CommentedMap:
-    if len(text) > LARGEST:
-        raise ParseError(f"it is larger than {LARGEST // 1024} KB")
-    try:
+    with parsing(text):
         data = yaml.load(text)
-    except MaxDepthExceededError as error:
-        raise ParseError(
-            f"it is nested more than {DEEPEST} levels deep", error.problem_mark.line + 1
-        ) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise ParseError(error.problem or str(error), mark.line + 1 if mark else None) from None
-    except ReaderError as error:
-        raise ParseError(error.reason, line_at(text, error.position)) from None
     if not isinstance(data, CommentedMap):
         raise ParseError("it is not a mapping", 1)
     return data
