@@ -9,7 +9,6 @@ one counts its review.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.review_tools import ReviewTools
-from moot.changes.service import Changes, Counted, Tell, title_of
+from moot.changes.service import Changes, Counted, Tell, recording_failure, title_of
 from moot.changes.state_file import Call, ChangeState, Data, SessionTokens
 from moot.errors import (
     DecisionNotPossible,
@@ -39,7 +38,7 @@ from moot.files import timestamps
 from moot.files.lock import claimed_in_time
 from moot.llm import names, prices
 from moot.llm.messages import Usage
-from moot.llm.metering import Bill, billing, charging
+from moot.llm.metering import charging
 from moot.llm.names import ModelName, Speaker
 from moot.processes import environment, moot_command, only_with
 from moot.repo import listing
@@ -108,7 +107,7 @@ class Challenging:
         self._changes.valid(folder)
         earlier = self._changes.last_review(folder)
         self._write_agents_file(folder)
-        level = self._complexity(folder)
+        level = complexity(len(folder.specs()), len(tasks.tasks(folder.tasks() or "")))
         reviewer, job = await self._reviewer(folder, engine, level, tell)
         tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
         run = folder.begin_run(reviewer.name, job.model or "")
@@ -125,21 +124,14 @@ class Challenging:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
         settings = self._settings.workflow
         for attempt in range(1, settings.script_retries + 2):
-            began, bill = time.monotonic(), Bill()
             try:
-                with billing(bill):
+                with recording_failure(folder, "challenge", job.model or reviewer.name):
                     outcome = await self._review(reviewer, job, tell)
                     if folder.review_of(job.run) is None and outcome.session_id is not None:
                         outcome = await self._reminded(reviewer, job, outcome, tell)
-                if folder.review_of(job.run) is None:
-                    raise ReviewerCrashed(reviewer.name, "ended without appending a review")
-            except (MootError, asyncio.CancelledError) as failed:
-                took = round((time.monotonic() - began) * 1000)
-                kind = "interrupted" if isinstance(failed, asyncio.CancelledError) else type(failed).__name__
-                used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
-                folder.record_call(Call("challenge", _named(reviewer, job), *used, took, kind))
-                if not isinstance(failed, MootError):
-                    raise
+                    if folder.review_of(job.run) is None:
+                        raise ReviewerCrashed(reviewer.name, "ended without appending a review")
+            except MootError as failed:
                 if folder.review_of(job.run) is not None:
                     tell(f"{reviewer.name} failed after its review had been appended: {failed}")
                     return None
@@ -186,15 +178,14 @@ class Challenging:
         )
 
     async def _call(self, reviewer: Reviewer, job: Job, outcome: Outcome) -> Call:
-        model = outcome.model or _named(reviewer, job)
+        model = outcome.model or job.model or reviewer.name
         cost = outcome.cost_usd
         if cost is None and reviewer.name == "codex":
             # It says what it has used, but not what that costs.
-            used = Usage(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
-            cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, used))
-        return Call(
-            "challenge", model, outcome.tokens_in, outcome.tokens_out, cost, outcome.duration_ms, "ok"
-        )
+            usage = Usage(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
+            cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, usage))
+        used = (outcome.tokens_in, outcome.tokens_out, cost)
+        return Call("challenge", model, *used, outcome.duration_ms, "ok")
 
     def _recorded(
         self,
@@ -220,9 +211,6 @@ class Challenging:
         return _challenged(folder, counted, earlier, outcome.model if outcome else "")
 
     # -- set-up ------------------------------------------------------------------------------
-
-    def _complexity(self, folder: ChangeFolder) -> Complexity:
-        return complexity(len(folder.specs()), len(tasks.tasks(folder.tasks() or "")))
 
     def _write_agents_file(self, folder: ChangeFolder) -> None:
         """A hand-written one is not replaced."""
@@ -252,33 +240,35 @@ class Challenging:
             # Who names a model on the command line wants that one to review.
             wanted = "model" if self._moot.model_wished else settings.review.engine
         reviewer: Reviewer | None = None
-        passed = self._moot.config.user.review.pass_env
-        for name in ("codex", "claude") if wanted == "auto" else (wanted,):
-            found = find(name, self._moot.env, passed) if name != "model" else None
-            if found is not None and (
-                wanted != "auto" or await self._changes.may_be_asked(name, passed, tell)
-            ):
-                reviewer = found
-                break
+        if wanted != "model":
+            passed, env = self._moot.config.user.review.pass_env, self._moot.env
+            programs = ("codex", "claude") if wanted == "auto" else (wanted,)
+            reviewer = await self._changes.choose_agent(
+                programs, lambda name: find(name, env, passed), passed, tell
+            )
         if reviewer is None and wanted in ("codex", "claude"):
             raise ReviewerMissing(wanted, f"there is no program '{wanted}' on this machine")
         if reviewer is None:
             by_level = "" if self._moot.model_wished else settings.model.select_model(level)
             reviewer = await self._model_reviewer(folder, by_level, tell)
         state = folder.state()
-        same = state.session_engine == reviewer.name and state.session_id
-        by_complexity = {"codex": settings.codex, "claude": settings.claude, "model": settings.model}
-        efforts = {"codex": settings.codex.efforts, "claude": settings.claude.efforts}
+        same, used = state.session_engine == reviewer.name and state.session_id, state.session_tokens
+        if isinstance(reviewer, ModelReviewer):
+            model, effort = str(reviewer.model_name), ""
+        else:
+            # A program chooses its own where nothing is said; which one that is, it says afterwards.
+            own = settings.codex if reviewer.name == "codex" else settings.claude
+            model, effort = own.select_model(level), own.efforts.select(level)
         return reviewer, Job(
             text=prompts.review(folder.id, _dismissed(folder)),
             root=self._moot.workspace.root,
             change_id=folder.id,
-            model=_model(reviewer) or by_complexity[reviewer.name].select_model(level) or None,
+            model=model or None,
             resume=state.session_id if same else None,
-            tokens_before=_tokens(state) if same else Tokens(),
+            tokens_before=Tokens(used.tokens_in, used.tokens_out) if same else Tokens(),
             timeout=settings.workflow.timeout_secs,
             mcp_command=self._mcp_command(folder),
-            effort=efforts[reviewer.name].select(level) if reviewer.name in efforts else "",
+            effort=effort,
         )
 
     def _mcp_command(self, folder: ChangeFolder) -> tuple[str, ...]:
@@ -311,14 +301,11 @@ class Challenging:
             if last.verdict is not Verdict.NEEDS_REVISION:
                 return ChallengeResult(last, len(highs), "")
             if findings.stuck(highs, most):
-                why = f"{most} reviews in a row did not find fewer High issues ({_row(highs[-most:])})"
+                row = ", ".join(map(str, highs[-most:]))
+                why = f"{most} reviews in a row did not find fewer High issues ({row})"
                 return ChallengeResult(last, len(highs), why)
             tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
             await self._changes.repropose(change_id, "", tell)
-
-
-def _tokens(state: ChangeState) -> Tokens:
-    return Tokens(state.session_tokens.tokens_in, state.session_tokens.tokens_out)
 
 
 def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
@@ -326,10 +313,6 @@ def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
     goes_on = before.session_id == outcome.session_id
     earlier = before.session_tokens if goes_on else SessionTokens()
     return SessionTokens(earlier.tokens_in + outcome.tokens_in, earlier.tokens_out + outcome.tokens_out)
-
-
-def _row(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def _challenged(
@@ -356,17 +339,8 @@ def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:
     return tuple((one.description, one.because) for one in folder.state().dismissed)
 
 
-def _model(reviewer: Reviewer) -> str | None:
-    """A program chooses its own where nothing is said; which one that is, it says afterwards."""
-    return str(reviewer.model_name) if isinstance(reviewer, ModelReviewer) else None
-
-
-def _named(reviewer: Reviewer, job: Job) -> str:
-    return job.model or reviewer.name
-
-
 def _may_be_challenged(folder: ChangeFolder) -> None:
-    phase = Phase(folder.state().phase)
+    phase = folder.state().phase
     moved(phase, of_verdict(Verdict.NEEDS_REVISION))
     last = approval.last_made(folder)
     if phase is Phase.REJECTED and last and approval.changed_since(folder, last.record) is None:

@@ -63,7 +63,7 @@ class Deciding:
     def _approvable(self, folder: ChangeFolder, tell: Tell, check: Callable[[ChangeFolder], None]) -> Phase:
         """The phase that the person's approval would lead to."""
         self._changes.settle(folder, tell)
-        phase = moved(Phase(folder.state().phase), Move.APPROVE_THEMSELVES)
+        phase = moved(folder.state().phase, Move.APPROVE_THEMSELVES)
         check(folder)
         if left := approval.blocking(_issues(folder)):
             review = self._changes.last_review(folder)
@@ -94,7 +94,7 @@ class Deciding:
     def _issue(self, folder: ChangeFolder, number: int, tell: Tell) -> tuple[Issue, RecordedReview]:
         """One that can be dismissed, and the record of its review."""
         self._changes.settle(folder, tell)
-        moved(Phase(folder.state().phase), Move.DISMISS)
+        moved(folder.state().phase, Move.DISMISS)
         last = approval.last_made(folder)
         review = self._changes.last_review(folder)
         if last is None or review is None:
@@ -111,7 +111,7 @@ class Deciding:
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "reopened"):
             self._changes.settle(folder, tell)
-            phase = moved(Phase(folder.state().phase), Move.REOPEN)
+            phase = moved(folder.state().phase, Move.REOPEN)
 
             def noted(data: Data) -> None:
                 state_file.withdraw_last_review(data)
@@ -125,7 +125,7 @@ class Deciding:
         because = _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "abandoned"):
-            phase = Phase(folder.state().phase)
+            phase = folder.state().phase
             # One that says so already was not moved: whoever began that was stopped.
             if phase is not Phase.ARCHIVED:
                 phase = moved(phase, Move.ABANDON)

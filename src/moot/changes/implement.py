@@ -9,7 +9,6 @@ with the first that is open.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,13 +20,13 @@ from moot.changes import approval, prompts, tasks
 from moot.changes.folder import TASKS, ChangeFolder
 from moot.changes.metered_agents import metered
 from moot.changes.phases import Move, Phase, moved
-from moot.changes.service import Changes, Tell
+from moot.changes.service import Changes, Tell, recording_failure
 from moot.changes.state_file import Call
 from moot.changes.tasks import Task
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.files.frozen import MARKS
 from moot.files.lock import claimed_in_time
-from moot.llm.metering import Bill, billing, charging
+from moot.llm.metering import charging
 from moot.llm.names import ModelName
 from moot.processes import environment
 from moot.repo import git, listing
@@ -90,18 +89,18 @@ class Implementing:
 
     async def _implemented(self, folder: ChangeFolder, tell: Tell) -> BuildResult:
         self._changes.settle(folder, tell)
-        phase = moved(Phase(folder.state().phase), Move.IMPLEMENT)
+        phase = moved(folder.state().phase, Move.IMPLEMENT)
         self._check(folder)
         if not _tasks(folder):
             raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
         if not _open(folder):
             return self._finished(folder)
         if self._next(folder) is None:
-            return BuildResult(Phase(folder.state().phase), left=_open(folder))
+            return BuildResult(folder.state().phase, left=_open(folder))
         coder = await self._coder(tell)
         if coder is None:
             text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
-            return BuildResult(Phase(folder.state().phase), left=_open(folder), handover=text)
+            return BuildResult(folder.state().phase, left=_open(folder), handover=text)
         if self._commit:
             await self._can_commit(folder)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
@@ -130,7 +129,7 @@ class Implementing:
                 self._finished(folder)
             if self._commit:
                 await self._committed(f"{task.text}\n\nChange: {folder.id}")
-        return BuildResult(Phase(folder.state().phase), tuple(done), _open(folder))
+        return BuildResult(folder.state().phase, tuple(done), _open(folder))
 
     def _next(self, folder: ChangeFolder) -> int | None:
         """The first open task that is not left out."""
@@ -164,32 +163,16 @@ class Implementing:
         failed_with = self._retry.failed_with if self._retry and self._retry.task == number else ""
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with)
         before = self._marks(folder)
-        began, bill = time.monotonic(), Bill()
         try:
-            with billing(bill), self._frozen(folder, tell):
+            with recording_failure(folder, "implement", coder.name), self._frozen(folder, tell):
                 name, order = ModelName(coder.name, ""), Order(text, root, timeout)
                 worked = await metered(self._moot, name, text, lambda: coder.work(order, tell))
-        except (MootError, asyncio.CancelledError) as failed:
-            took = round((time.monotonic() - began) * 1000)
-            interrupted = isinstance(failed, asyncio.CancelledError)
-            kind = "interrupted" if interrupted else type(failed).__name__
-            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
-            folder.record_call(Call("implement", coder.name, *used, took, kind))
-            if interrupted:
-                raise
+        except MootError as failed:
             return str(failed)
         changed = self._marks(folder) != before
-        folder.record_call(
-            Call(
-                "implement",
-                worked.model,
-                worked.tokens_in,
-                worked.tokens_out,
-                worked.cost_usd,
-                worked.duration_ms,
-                "ok" if changed else "changed nothing",
-            )
-        )
+        used = (worked.tokens_in, worked.tokens_out, worked.cost_usd)
+        outcome = "ok" if changed else "changed nothing"
+        folder.record_call(Call("implement", worked.model, *used, worked.duration_ms, outcome))
         if not changed:
             said = worked.said.strip() or "(nothing)"
             return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."
@@ -245,7 +228,7 @@ class Implementing:
     # -- around it ---------------------------------------------------------------------------
 
     def _finished(self, folder: ChangeFolder) -> BuildResult:
-        phase = moved(moved(Phase(folder.state().phase), Move.IMPLEMENT), Move.FINISH)
+        phase = moved(moved(folder.state().phase, Move.IMPLEMENT), Move.FINISH)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
         return BuildResult(phase, tuple(task.text for task in _tasks(folder)))
 
@@ -254,14 +237,10 @@ class Implementing:
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)
         passed = self._moot.config.user.implement.pass_env
-        coder: Coder | None = None
-        for name in names:
-            found = find_coder(name, settings.command, self._moot.env, passed)
-            if found is not None and (
-                wanted != "auto" or name == "command" or await self._changes.may_be_asked(name, passed, tell)
-            ):
-                coder = found
-                break
+        env = self._moot.env
+        coder = await self._changes.choose_agent(
+            names, lambda name: find_coder(name, settings.command, env, passed), passed, tell
+        )
         if coder is None and wanted != "auto":
             why = (
                 "[implement] command is not set in your configuration"

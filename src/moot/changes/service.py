@@ -11,10 +11,11 @@ import os
 import posixpath
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from urllib.parse import unquote
 
 from pydantic import Field
@@ -46,7 +47,9 @@ from moot.repo import listing, search
 
 if TYPE_CHECKING:
     from moot.app import Moot
-    from moot.llm.messages import Reply, Request
+    from moot.llm.messages import Request
+
+T = TypeVar("T")
 
 Tell = Callable[[str], None]
 """Told what is going on, a line at a time."""
@@ -116,13 +119,20 @@ class Changes:
         """On which what models cost for a change is booked."""
         return self.moot.account(f"change {change_id}")
 
-    async def may_be_asked(self, name: str, pass_env: Iterable[str], tell: Tell) -> bool:
-        """Whether a program that nobody has named is fit to be chosen: one that is there and not logged in
-        would only fail."""
-        if await is_logged_in(name, self.moot.env, pass_env) is not False:
-            return True
-        tell(f"{name} is not logged in, and is passed over; log in with `{LOG_IN[name]}`")
-        return False
+    async def choose_agent(
+        self, names: Sequence[str], find: Callable[[str], T | None], pass_env: Iterable[str], tell: Tell
+    ) -> T | None:
+        """The first that is on this machine. Where there is a choice, one that is not logged in is passed
+        over: it would only fail."""
+        for name in names:
+            found = find(name)
+            if found is None:
+                continue
+            is_named = len(names) == 1 or name not in LOG_IN
+            if is_named or await is_logged_in(name, self.moot.env, pass_env) is not False:
+                return found
+            tell(f"{name} is not logged in, and is passed over; log in with `{LOG_IN[name]}`")
+        return None
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -214,7 +224,7 @@ class Changes:
         counts = review_block.count(review) if review else dict.fromkeys(Severity, 0)
         return Standing(
             folder.id,
-            state.phase,
+            str(state.phase),
             state.iteration,
             str(review.verdict) if review else "",
             counts[Severity.HIGH],
@@ -270,7 +280,7 @@ class Changes:
             problem = f"the review that was appended cannot be used: {error.problem}"
             raise FileDamaged(str(folder.path / "proposal.md"), problem) from None
         changed = approval.changed_since(folder, made.record)
-        before = Phase(folder.state().phase)
+        before = folder.state().phase
         holds = changed is None or review.verdict is not Verdict.APPROVED
         phase = moved(before, of_verdict(review.verdict)) if holds else before
 
@@ -292,7 +302,7 @@ class Changes:
         folder.end_run(run.id)
         if folder.review_of(run.id) is None:
             return None
-        if (Phase(folder.state().phase), Move.APPROVE) not in TRANSITIONS:
+        if (folder.state().phase, Move.APPROVE) not in TRANSITIONS:
             folder.update_state(state_file.end_run)
             return None
         tell(TAKEN_UP)
@@ -311,7 +321,7 @@ class Changes:
             state, written = folder.state(), folder.proposal()
             if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
                 raise AlreadyThere("change", change_id, folder.path)
-            moved(Phase(state.phase), Move.PROPOSE)
+            moved(state.phase, Move.PROPOSE)
             tell("looks at the workspace")
             request = prompts.draft(change_id, _with_earlier(description, written), self._seen(description))
             draft = await self._drafted(folder, "proposal", request, tell)
@@ -327,7 +337,7 @@ class Changes:
         wishes = _short(wishes.strip(), "wishes")
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
-            moved(Phase(folder.state().phase), Move.REPROPOSE)
+            moved(folder.state().phase, Move.REPROPOSE)
             issues = approval.open_issues(folder)
             if not issues and not wishes:
                 raise InvalidInput(
@@ -345,17 +355,11 @@ class Changes:
     async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
-        began, bill = time.monotonic(), Bill()
-        try:
-            with billing(bill):
-                drafted = await model.draft(request, Proposal)
-        except (MootError, asyncio.CancelledError) as error:
-            took = round((time.monotonic() - began) * 1000)
-            kind = type(error).__name__ if isinstance(error, MootError) else "interrupted"
-            used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
-            folder.record_call(Call(step, str(model.name), *used, took, kind))
-            raise
-        folder.record_call(call(step, drafted.reply))
+        with recording_failure(folder, step, str(model.name)):
+            drafted = await model.draft(request, Proposal)
+        reply = drafted.reply
+        used = (reply.usage.input_tokens, reply.usage.output_tokens, reply.cost_usd)
+        folder.record_call(Call(step, reply.model, *used, reply.duration_ms, "ok"))
         return drafted.value
 
     def _write(
@@ -365,7 +369,7 @@ class Changes:
         change that was not finished has none, and is drafted again. `keep`: what the draft has no place for
         stays where it was."""
         state = folder.state()
-        phase = moved(Phase(state.phase), move)
+        phase = moved(state.phase, move)
         if state.phase != phase:
             folder.update_state(lambda data: data.update(phase=str(phase)))
         specs: dict[str, str] = {}
@@ -419,7 +423,7 @@ class Changes:
         """Moves a change to the archive. Nothing of it is merged anywhere."""
         folder = self.folders.open(change_id)
         with claimed(folder.path, "archived"):
-            phase = Phase(folder.state().phase)
+            phase = folder.state().phase
             # One that says so already was not moved: whoever began that was stopped.
             if phase is not Phase.ARCHIVED:
                 phase = moved(phase, Move.ARCHIVE)
@@ -427,11 +431,19 @@ class Changes:
             return self.folders.archive(folder)
 
 
-def call(step: str, reply: Reply) -> Call:
-    usage = reply.usage
-    return Call(
-        step, reply.model, usage.input_tokens, usage.output_tokens, reply.cost_usd, reply.duration_ms, "ok"
-    )
+@contextmanager
+def recording_failure(folder: ChangeFolder, step: str, model: str) -> Iterator[None]:
+    """A call that fails or is interrupted is recorded with what it has cost, and raised."""
+    began, bill = time.monotonic(), Bill()
+    try:
+        with billing(bill):
+            yield
+    except (MootError, asyncio.CancelledError) as failed:
+        took = round((time.monotonic() - began) * 1000)
+        kind = type(failed).__name__ if isinstance(failed, MootError) else "interrupted"
+        used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
+        folder.record_call(Call(step, model, *used, took, kind))
+        raise
 
 
 def _files(folder: ChangeFolder) -> tuple[str, ...]:

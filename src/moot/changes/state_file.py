@@ -13,19 +13,22 @@ import hashlib
 import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from moot.changes import review_block
+from moot.changes.phases import Phase
 from moot.changes.review_block import Verdict
 from moot.errors import InvalidInput
 from moot.files import timestamps
 from moot.files.frontmatter import LINE_BREAK
 from moot.text.faults import fault_of, field_of
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 SCHEMA_VERSION = "2.0"
-PHASES = ("proposed", "challenged", "implementing", "complete", "archived", "rejected")
 
 _KNOWN_MAJOR = 2
 # Sums of prices in binary fractions have digits that nobody was charged for.
@@ -52,9 +55,10 @@ def _spelled(value: Any) -> Any:
     return str(getattr(value, "literal", value)) if is_number else value
 
 
-def _phase(value: str) -> str:
-    if value not in PHASES:
-        raise ValueError(f"{value[:80]!r} is none of {', '.join(PHASES)}")
+def _phase(value: Any) -> Any:
+    value = _spelled(value)
+    if isinstance(value, str) and value not in list(Phase):
+        raise ValueError(f"{value[:80]!r} is none of {', '.join(Phase)}")
     return value
 
 
@@ -196,7 +200,7 @@ class ChangeState:
     schema_version: Annotated[_Word, AfterValidator(_schema)] = SCHEMA_VERSION
     created_at: _Word = ""
     updated_at: _Word = ""
-    phase: Annotated[_Word, AfterValidator(_phase)] = PHASES[0]
+    phase: Annotated[Phase, BeforeValidator(_phase)] = Phase.PROPOSED
     iteration: _Count = 1
     last_action: _Word | None = None
     session_id: _Word | None = None
@@ -257,7 +261,7 @@ def begin(data: Data, change_id: str, at: str) -> None:
         schema_version=SCHEMA_VERSION,
         created_at=at,
         updated_at=at,
-        phase=PHASES[0],
+        phase=str(Phase.PROPOSED),
         iteration=1,
         last_action=None,
         session_id=None,
@@ -271,12 +275,12 @@ def begin(data: Data, change_id: str, at: str) -> None:
 
 def note_call(data: Data, call: Call) -> None:
     telemetry = _opened(data, "telemetry")
-    _add(telemetry, "calls", asdict(replace(call, timestamp=call.timestamp or timestamps.now())))
+    _add(telemetry, "calls", _stamped(call, "timestamp"))
     _opened(telemetry, "totals").update(asdict(read(data, "").totals))
 
 
 def note_validation(data: Data, validation: Validation) -> None:
-    _add(data, "validations", asdict(replace(validation, timestamp=validation.timestamp or timestamps.now())))
+    _add(data, "validations", _stamped(validation, "timestamp"))
 
 
 def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
@@ -285,7 +289,7 @@ def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
 
 def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
-    entry = asdict(replace(review, at=review.at or timestamps.now())) | {"verdict": str(review.verdict)}
+    entry = _stamped(review) | {"verdict": str(review.verdict)}
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
 
@@ -305,7 +309,7 @@ def note_model(data: Data, run: str, model: str) -> None:
 
 
 def note_run(data: Data, run: Run) -> None:
-    data["run"] = asdict(replace(run, at=run.at or timestamps.now()))
+    data["run"] = _stamped(run)
 
 
 def end_run(data: Data) -> None:
@@ -318,7 +322,7 @@ def withdraw_last_review(data: Data) -> None:
 
 
 def note_dismissal(data: Data, dismissal: Dismissal) -> None:
-    _add(data, "dismissed", asdict(replace(dismissal, at=dismissal.at or timestamps.now())))
+    _add(data, "dismissed", _stamped(dismissal))
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:
@@ -343,6 +347,12 @@ def _summed(calls: Sequence[Call]) -> Totals:
         cost_usd=round(math.fsum(costs), _COST_DIGITS) if costs else None,
         duration_ms=sum(call.duration_ms for call in calls),
     )
+
+
+def _stamped(value: DataclassInstance, stamp: str = "at") -> dict[str, Any]:
+    entry = asdict(value)
+    entry[stamp] = entry[stamp] or timestamps.now()
+    return entry
 
 
 def _opened(data: Data, key: str) -> Data:
