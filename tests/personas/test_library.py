@@ -255,7 +255,8 @@ def test_ties_keep_the_given_order(shipped: Library) -> None:
 
 
 def test_the_strongest_dimensions_are_farthest_from_the_middle() -> None:
-    rubric = Rubric(*(Dimension(score, "") for score in (5, 9, 2, 6, 10, 1)))
+    scores = dict(zip(Rubric.model_fields, (5, 9, 2, 6, 10, 1), strict=True))
+    rubric = Rubric(**{name: Dimension(score=score, note="So.") for name, score in scores.items()})
     # Distances from 5.5: 0.5, 3.5, 3.5, 0.5, 4.5, 4.5.
     assert [name for name, _ in rubric.strongest(4)] == [
         "escalation",
@@ -263,7 +264,7 @@ def test_the_strongest_dimensions_are_farthest_from_the_middle() -> None:
         "evidence",
         "ambiguity",
     ]
-    assert rubric.strongest(1) == (("escalation", Dimension(10, "")),)
+    assert rubric.strongest(1) == (("escalation", Dimension(score=10, note="So.")),)
     assert len(rubric.strongest(99)) == 6
 
 
@@ -286,7 +287,7 @@ def test_a_file_becomes_a_persona() -> None:
     assert persona.voice.forbidden.words == ("synergy", "low-hanging fruit")
     assert persona.voice.forbidden.rules == ("No poetry.",)
     assert persona.openers == ("The weather says that", "I would turn back if")
-    assert persona.rubric.intervention == Dimension(8, "Shouts.")
+    assert persona.rubric.intervention == Dimension(score=8, note="Shouts.")
     assert persona.model is None
     assert persona.source == SKIPPER
 

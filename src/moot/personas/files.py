@@ -32,7 +32,7 @@ Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 class Fields(BaseModel):
     """Strict, so that `score: true` and `name: 7` are mistakes and not conversions."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 Shape = TypeVar("Shape", bound=Fields)

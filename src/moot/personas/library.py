@@ -56,16 +56,14 @@ class Tone(StrEnum):
     CONFRONTATIONAL = "confrontational"
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """`score` is 1 to 10; `note` says how that score shows in behaviour."""
+class Dimension(Fields):
+    """`note` says how the score shows in behaviour."""
 
-    score: int
-    note: str
+    score: int = Field(ge=1, le=10)
+    note: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Rubric:
+class Rubric(Fields):
     """`delivery_vs_rigour`: 1 is all rigour, 10 is all delivery."""
 
     risk_appetite: Dimension
@@ -76,20 +74,16 @@ class Rubric:
     delivery_vs_rigour: Dimension
 
     def dimensions(self) -> tuple[tuple[str, Dimension], ...]:
-        return tuple((name, getattr(self, name)) for name in _DIMENSIONS)
+        return tuple(self)
 
     def strongest(self, n: int) -> tuple[tuple[str, Dimension], ...]:
         """The `n` dimensions farthest from the middle, ties in the order of the fields."""
         return tuple(sorted(self.dimensions(), key=lambda named: -abs(named[1].score - _MIDDLE))[:n])
 
 
-_DIMENSIONS = tuple(Rubric.__dataclass_fields__)
-
-
-@dataclass(frozen=True, slots=True)
-class Interaction:
-    style: Style
-    tone: Tone
+class Interaction(Fields):
+    style: Style = Field(strict=False)
+    tone: Tone = Field(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,34 +202,15 @@ _SECTIONS = (
 _OPTIONAL_SECTIONS = ("Voice.Forbidden",)
 
 
-class _DimensionFields(Fields):
-    score: int = Field(ge=1, le=10)
-    note: Text
-
-
-class _RubricFields(Fields):
-    risk_appetite: _DimensionFields
-    evidence: _DimensionFields
-    ambiguity: _DimensionFields
-    intervention: _DimensionFields
-    escalation: _DimensionFields
-    delivery_vs_rigour: _DimensionFields
-
-
-class _InteractionFields(Fields):
-    style: Style = Field(strict=False)
-    tone: Tone = Field(strict=False)
-
-
 class _PersonaFields(Fields):
     id: Id
     name: Text
     role: Text
     short_role: Text | None = None
     contribution: Contribution = Field(strict=False)
-    interaction: _InteractionFields
+    interaction: Interaction
     lens: Text
-    rubric: _RubricFields
+    rubric: Rubric
     forbidden_words: list[Text] = Field(default_factory=list)
     model: Text | None = None
 
@@ -266,9 +241,9 @@ def parse_persona(text: str, source: Path) -> Persona:
         contribution=fields.contribution,
         purpose=sections["Purpose"].prose(),
         bio=sections["Bio"].prose(),
-        rubric=Rubric(**{name: Dimension(given.score, given.note) for name, given in fields.rubric}),
+        rubric=fields.rubric,
         reasoning=sections["Reasoning"].prose(),
-        interaction=Interaction(fields.interaction.style, fields.interaction.tone),
+        interaction=fields.interaction,
         boundaries=sections["Boundaries"].prose(),
         voice=Voice(
             description=sections["Voice"].prose(),
