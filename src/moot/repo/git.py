@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from moot.errors import GitRefused
 from moot.files.frozen import MARKS
@@ -23,6 +24,8 @@ from moot.processes import environment, find_program, git_settings
 _MOST_BYTES = 64_000_000
 _SECONDS = 20
 _NAMES_AT_ONCE = 500
+GONE = "0"
+"""The mode of a file that is not there."""
 
 
 def files(root: Path) -> tuple[list[str], bool] | None:
@@ -54,7 +57,7 @@ def changed(root: Path) -> bool:
 def uncommitted(root: Path) -> tuple[str, ...]:
     """The names of all files below a folder that are not committed. Without a repository, none."""
     every = ("--untracked-files=all", "--no-renames", "--", ".")
-    prefix = os.fsdecode(output(root, "rev-parse", "--show-prefix") or b"").removesuffix("\n")
+    prefix = line(root, "rev-parse", "--show-prefix")
     entries = os.fsdecode(_status(root, *every)).split("\0")
     return tuple(entry[3:].removeprefix(prefix) for entry in entries if entry)
 
@@ -74,6 +77,39 @@ def commit(root: Path, message: str) -> None:
         )
         if done.returncode:
             raise GitRefused(done.stderr.strip() or f"git {arguments[0]} failed")
+
+
+class Entry(NamedTuple):
+    """A file in a tree or an index. Its mode is `GONE` where it is not there."""
+
+    mode: str
+    blob: str
+
+
+class Difference(NamedTuple):
+    status: str
+    old_mode: str
+    new_mode: str
+    blob: str
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(GONE if self.status == "D" else self.new_mode, self.blob)
+
+
+def differences(root: Path, one: str, other: str) -> dict[str, Difference] | None:
+    """Below the folder. None where git does not have them."""
+    if not re.fullmatch("[0-9a-f]{4,64}", one) or not re.fullmatch("[0-9a-f]{4,64}", other):
+        return None
+    listed = output(root, "diff-tree", "-r", "-z", "--no-renames", "--relative", one, other)
+    if listed is None:
+        return None
+    fields = iter(os.fsdecode(listed).split("\0")[:-1])
+    found = {}
+    for told, name in zip(fields, fields, strict=True):
+        old_mode, new_mode, _, blob, status = told.removeprefix(":").split(" ")
+        found[name] = Difference(status, old_mode, new_mode, blob)
+    return found
 
 
 def snapshot(root: Path, without: tuple[str, ...] = ()) -> str | None:
@@ -103,14 +139,13 @@ def snapshot(root: Path, without: tuple[str, ...] = ()) -> str | None:
 def bring_back(root: Path, tree: str, kept: tuple[str, ...]) -> list[str]:
     """Makes the folder what it was at a snapshot, and says which files that changed. What begins with one of
     `kept` stays as it is."""
-    now, prefix = snapshot(root), output(root, "rev-parse", "--show-prefix")
-    if now is None or prefix is None or not re.fullmatch("[0-9a-f]{4,64}", tree):
+    now = snapshot(root)
+    if now is None:
         raise GitRefused("git cannot say what has changed since")
-    listed = output(root, "diff-tree", "-r", "-z", "--no-renames", "--name-status", "--relative", tree, now)
-    if listed is None:
+    since = differences(root, tree, now)
+    if since is None:
         raise GitRefused("git no longer has what was there before")
-    fields = iter(os.fsdecode(listed).split("\0")[:-1])
-    changed = {name: how for how, name in zip(fields, fields, strict=True) if not name.startswith(kept)}
+    changed = {name: one.status for name, one in since.items() if not name.startswith(kept)}
     write(root, tree, changed)
     return sorted(changed)
 
@@ -146,8 +181,13 @@ def _status(root: Path, *more: str) -> bytes:
 
 def _is_ignored_from_outside(root: Path) -> bool:
     """Whether the repository is that of a folder further up, which wants nothing to do with this one."""
-    below_its_top = bool((output(root, "rev-parse", "--show-prefix") or b"").strip())
-    return below_its_top and output(root, "check-ignore", "-q", ".") is not None
+    is_below_its_top = bool(line(root, "rev-parse", "--show-prefix"))
+    return is_below_its_top and output(root, "check-ignore", "-q", ".") is not None
+
+
+def line(root: Path, *arguments: str) -> str:
+    """The one line that git answers with; empty where it fails."""
+    return os.fsdecode(output(root, *arguments) or b"").removesuffix("\n")
 
 
 def output(

@@ -40,20 +40,10 @@ _LINE_CHARACTERS = 200
 _TREE_LINES = 200
 _MOST_NAMESAKES = 3
 
-_SKIPPED_FOLDERS = frozenset(
-    [
-        "__pycache__",
-        "bower_components",
-        "build",
-        "dist",
-        "env",
-        "node_modules",
-        "site-packages",
-        "target",
-        "vendor",
-        "venv",
-    ]
-)
+_SKIPPED = """
+__pycache__ bower_components build dist env node_modules site-packages target vendor venv
+"""
+_SKIPPED_FOLDERS = frozenset(_SKIPPED.split())
 _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 _NAME = re.compile(r"`([^`\n]+)`|([\w@.+/-]+)")
 

@@ -10,57 +10,17 @@ import json
 import tomllib
 from typing import Any
 
-NAMES = frozenset(
-    [
-        "build.gradle",
-        "build.gradle.kts",
-        "build.zig",
-        "Cargo.toml",
-        "CMakeLists.txt",
-        "compose.yaml",
-        "composer.json",
-        "deno.json",
-        "docker-compose.yml",
-        "Dockerfile",
-        "dune-project",
-        "flake.nix",
-        "Gemfile",
-        "go.mod",
-        "Makefile",
-        "meson.build",
-        "mix.exs",
-        "package.json",
-        "Package.swift",
-        "pom.xml",
-        "pubspec.yaml",
-        "pyproject.toml",
-        "requirements.txt",
-        "setup.cfg",
-        "setup.py",
-    ]
-)
-ENTRY_FILES = frozenset(
-    [
-        "__main__.py",
-        "app.py",
-        "asgi.py",
-        "cli.py",
-        "index.html",
-        "index.js",
-        "index.ts",
-        "main.c",
-        "main.cpp",
-        "main.go",
-        "main.js",
-        "main.py",
-        "main.rs",
-        "main.ts",
-        "manage.py",
-        "server.js",
-        "server.ts",
-        "wsgi.py",
-    ]
-)
+_MANIFESTS = """
+build.gradle build.gradle.kts build.zig Cargo.toml CMakeLists.txt compose.yaml composer.json deno.json
+docker-compose.yml Dockerfile dune-project flake.nix Gemfile go.mod Makefile meson.build mix.exs
+package.json Package.swift pom.xml pubspec.yaml pyproject.toml requirements.txt setup.cfg setup.py
+"""
+NAMES = frozenset(_MANIFESTS.split())
+_ENTRIES = """
+__main__.py app.py asgi.py cli.py index.html index.js index.ts main.c main.cpp main.go main.js main.py
+main.rs main.ts manage.py server.js server.ts wsgi.py
+"""
+ENTRY_FILES = frozenset(_ENTRIES.split())
 
 
 def commands(manifest: str, text: str) -> list[tuple[str, str]]:

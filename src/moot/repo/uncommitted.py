@@ -9,7 +9,6 @@ person, because programs that a repository names are not run. Refuses to know wh
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
@@ -19,6 +18,7 @@ from typing import NamedTuple
 from moot.errors import GitRefused
 from moot.files.frozen import MARKS
 from moot.repo import git
+from moot.repo.git import GONE, Entry
 
 _NOBODY = {
     f"GIT_{role}_{what}": value
@@ -27,14 +27,6 @@ _NOBODY = {
 }
 _KEPT = "the work is in the stash"
 _SUBMODULE = "160000"
-_GONE = "0"
-
-
-class _Entry(NamedTuple):
-    """A file in a tree or an index. Its mode is `_GONE` where it is not there."""
-
-    mode: str
-    blob: str
 
 
 def find(root: Path, known: str, own: tuple[str, ...]) -> tuple[list[str], str]:
@@ -42,7 +34,7 @@ def find(root: Path, known: str, own: tuple[str, ...]) -> tuple[list[str], str]:
     folder is now, if git can keep one. Names that begin with one of `own` do not count."""
     names = [name for name in git.uncommitted(root) if not _is_own(name, own)]
     tree = git.snapshot(root, own) or ""
-    if known and tree and (since := _differences(root, known, tree)) is not None:
+    if known and tree and (since := git.differences(root, known, tree)) is not None:
         names = [name for name in names if name in since]
     return sorted(names), tree
 
@@ -62,14 +54,14 @@ def stash(root: Path, known: str, shown: str, name: str, own: tuple[str, ...]) -
 def create_branch(root: Path, shown: str, name: str, own: tuple[str, ...]) -> str:
     """Switches to a new branch, with all that is not committed, and says which one it was before. `shown` as
     above."""
-    if _line(root, "symbolic-ref", "--quiet", "--short", "HEAD") != name:
+    if git.line(root, "symbolic-ref", "--quiet", "--short", "HEAD") != name:
         _check_shown(shown, git.snapshot(root, own) or "")
-        there = _line(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{name}")
-        if there and there != _line(root, "rev-parse", "--quiet", "--verify", "HEAD"):
+        there = git.line(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{name}")
+        if there and there != git.line(root, "rev-parse", "--quiet", "--verify", "HEAD"):
             raise GitRefused(f"there is a branch {name} already, at another commit")
         if git.output(root, "switch", "--quiet", *(() if there else ("--create",)), name) is None:
             raise GitRefused("no branch could be created here; `git status` may say why")
-    before = _line(root, "rev-parse", "--quiet", "--abbrev-ref", "@{-1}")
+    before = git.line(root, "rev-parse", "--quiet", "--abbrev-ref", "@{-1}")
     return "" if before == "@{-1}" else before
 
 
@@ -87,19 +79,19 @@ class _Work(NamedTuple):
     """By full name: the files as they are, as they are staged, and those that git did not know."""
 
     base: str
-    files: Mapping[str, _Entry]
-    staged: Mapping[str, _Entry]
-    untracked: Mapping[str, _Entry]
+    files: Mapping[str, Entry]
+    staged: Mapping[str, Entry]
+    untracked: Mapping[str, Entry]
 
 
 def _work(root: Path, names: list[str], known: str, now: str) -> _Work:
-    base = _line(root, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+    base = git.line(root, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
     if not base:
         raise GitRefused("there is no commit yet, and git stashes nothing before the first")
     if git.output(root, "ls-files", "--unmerged"):
         raise GitRefused("a merge is not finished")
-    prefix, changed = _prefix(root), _differences(root, base, now) or {}
-    of_workflow = (_differences(root, base, known) or {}) if known else {}
+    prefix, changed = git.line(root, "rev-parse", "--show-prefix"), git.differences(root, base, now) or {}
+    of_workflow = (git.differences(root, base, known) or {}) if known else {}
     if both := [name for name in names if name in of_workflow]:
         raise GitRefused(f"{both[0]} also has changes that are to stay: stash or commit it yourself")
     for name in names:
@@ -108,14 +100,14 @@ def _work(root: Path, names: list[str], known: str, now: str) -> _Work:
     if filtered := _filtered(root, names):
         raise GitRefused(f"{filtered} needs a filter, which moot does not run: stash or commit it yourself")
     index = _index(root)
-    files: dict[str, _Entry] = {}
-    untracked: dict[str, _Entry] = {}
+    files: dict[str, Entry] = {}
+    untracked: dict[str, Entry] = {}
     for name in names:
         full = f"{prefix}{name}"
         if name in changed:
             into = untracked if changed[name].status == "A" and full not in index else files
             into[full] = changed[name].entry
-    gone = _Entry(_GONE, "0" * len(base))
+    gone = Entry(GONE, "0" * len(base))
     staged = {f"{prefix}{name}": index.get(f"{prefix}{name}", gone) for name in names}
     return _Work(base, files, {name: staged[name] for name in staged if name not in untracked}, untracked)
 
@@ -145,7 +137,7 @@ def _commit(root: Path, message: str, tree: str, *parents: str) -> str:
     return made.decode().strip()
 
 
-def _tree(root: Path, base: str, entries: Mapping[str, _Entry]) -> str:
+def _tree(root: Path, base: str, entries: Mapping[str, Entry]) -> str:
     """A commit's or tree's files with these in their places."""
     lines = [os.fsencode(f"{mode} {blob}\t{name}\0") for name, (mode, blob) in entries.items()]
     with tempfile.TemporaryDirectory() as place:
@@ -163,15 +155,17 @@ def _tree(root: Path, base: str, entries: Mapping[str, _Entry]) -> str:
 
 def _take_away(root: Path, made: str, own: tuple[str, ...]) -> list[str]:
     """Makes the files of a stash what they are in the commit that it is made on."""
-    base = _line(root, "rev-parse", "--verify", f"{made}^1")
-    if base != _line(root, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"):
+    base = git.line(root, "rev-parse", "--verify", f"{made}^1")
+    if base != git.line(root, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"):
         raise GitRefused(f"{_KEPT}, and the branch has moved since: take away what is left of it yourself")
-    untracked = _line(root, "rev-parse", "--quiet", "--verify", f"{made}^3")
+    untracked = git.line(root, "rev-parse", "--quiet", "--verify", f"{made}^3")
     kept = _tree(root, made, _listed(root, untracked) if untracked else {})
-    files, staged = (_differences(root, base, one) for one in (kept, _line(root, "rev-parse", f"{made}^2")))
+    files, staged = (
+        git.differences(root, base, one) for one in (kept, git.line(root, "rev-parse", f"{made}^2"))
+    )
     now = git.snapshot(root, own)
-    there = _differences(root, base, now) if now else None
-    changed = _differences(root, kept, now) if now else None
+    there = git.differences(root, base, now) if now else None
+    changed = git.differences(root, kept, now) if now else None
     if files is None or staged is None or there is None or changed is None:
         raise GitRefused(f"{_KEPT}, but git cannot say what is left of it in the workspace")
     left = {name: there[name].status for name in files if name in there}
@@ -187,47 +181,21 @@ def _take_away(root: Path, made: str, own: tuple[str, ...]) -> list[str]:
     return sorted(names)
 
 
-def _listed(root: Path, tree: str) -> dict[str, _Entry]:
+def _listed(root: Path, tree: str) -> dict[str, Entry]:
     listed = os.fsdecode(git.output(root, "ls-tree", "-r", "-z", "--full-tree", tree) or b"").split("\0")
     fields = (line.partition("\t") for line in listed if line)
-    return {name: _Entry(told.split(" ")[0], told.split(" ")[2]) for told, _, name in fields}
+    return {name: Entry(told.split(" ")[0], told.split(" ")[2]) for told, _, name in fields}
 
 
 # -- asking git ----------------------------------------------------------------------------------
 
 
-class _Difference(NamedTuple):
-    status: str
-    old_mode: str
-    new_mode: str
-    blob: str
-
-    @property
-    def entry(self) -> _Entry:
-        return _Entry(_GONE if self.status == "D" else self.new_mode, self.blob)
-
-
-def _differences(root: Path, one: str, other: str) -> dict[str, _Difference] | None:
-    """Below the folder. None where git does not have them."""
-    if not re.fullmatch("[0-9a-f]{4,64}", one) or not re.fullmatch("[0-9a-f]{4,64}", other):
-        return None
-    listed = git.output(root, "diff-tree", "-r", "-z", "--no-renames", "--relative", one, other)
-    if listed is None:
-        return None
-    fields = iter(os.fsdecode(listed).split("\0")[:-1])
-    found = {}
-    for told, name in zip(fields, fields, strict=True):
-        old_mode, new_mode, _, blob, status = told.removeprefix(":").split(" ")
-        found[name] = _Difference(status, old_mode, new_mode, blob)
-    return found
-
-
-def _index(root: Path) -> dict[str, _Entry]:
+def _index(root: Path) -> dict[str, Entry]:
     listed = git.output(root, "ls-files", "-z", "--stage", "--full-name")
     if listed is None:
         raise GitRefused("git cannot say what is staged")
     fields = (line.partition("\t") for line in os.fsdecode(listed).split("\0") if line)
-    return {name: _Entry(told.split(" ")[0], told.split(" ")[1]) for told, _, name in fields}
+    return {name: Entry(told.split(" ")[0], told.split(" ")[1]) for told, _, name in fields}
 
 
 def _filtered(root: Path, names: Iterable[str]) -> str:
@@ -239,14 +207,6 @@ def _filtered(root: Path, names: Iterable[str]) -> str:
     fields = os.fsdecode(told).split("\0")[:-1]
     asked = zip(fields[::3], fields[2::3], strict=True)
     return next((name for name, value in asked if value not in ("unspecified", "unset")), "")
-
-
-def _prefix(root: Path) -> str:
-    return os.fsdecode(git.output(root, "rev-parse", "--show-prefix") or b"").removesuffix("\n")
-
-
-def _line(root: Path, *arguments: str) -> str:
-    return os.fsdecode(git.output(root, *arguments) or b"").removesuffix("\n")
 
 
 def _is_own(name: str, own: tuple[str, ...]) -> bool:
