@@ -9,8 +9,6 @@ Refuses to know what a program is for.
   Codex and Claude Code, their own options do.
 - **When it ends.** With moot: `lifeline`, also where moot is killed. What moot has locked for it stays locked
   until then: `inheriting`.
-
-Knows nothing of what the programs are for.
 """
 
 from __future__ import annotations

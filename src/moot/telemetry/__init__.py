@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 CLOSING_SECONDS = 8.0
 """How long the last figures may take to leave: a collector that is away keeps no server from ending."""
@@ -26,6 +26,9 @@ class _Timed:
     began: float = field(default_factory=time.monotonic, init=False)
     seconds: float = field(default=0.0, init=False)
     failure: str | None = field(default=None, init=False)
+
+
+Thing = TypeVar("Thing", bound=_Timed)
 
 
 class _Usage(Protocol):
@@ -99,21 +102,11 @@ class Watch:
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = sinks
 
-    @contextmanager
-    def model_call(self, call: ModelCall) -> Iterator[ModelCall]:
-        with ExitStack() as stack:
-            for sink in self._sinks:
-                stack.enter_context(sink.model_call(call))
-            with _timing(call):
-                yield call
+    def model_call(self, call: ModelCall) -> AbstractContextManager[ModelCall]:
+        return _watched(call, [sink.model_call(call) for sink in self._sinks])
 
-    @contextmanager
-    def served(self, request: Served) -> Iterator[Served]:
-        with ExitStack() as stack:
-            for sink in self._sinks:
-                stack.enter_context(sink.served(request))
-            with _timing(request):
-                yield request
+    def served(self, request: Served) -> AbstractContextManager[Served]:
+        return _watched(request, [sink.served(request) for sink in self._sinks])
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
@@ -122,13 +115,8 @@ class Watch:
                 stack.enter_context(sink.streaming())
             yield
 
-    @contextmanager
-    def drive(self, drive: Drive) -> Iterator[Drive]:
-        with ExitStack() as stack:
-            for sink in self._sinks:
-                stack.enter_context(sink.drive(drive))
-            with _timing(drive):
-                yield drive
+    def drive(self, drive: Drive) -> AbstractContextManager[Drive]:
+        return _watched(drive, [sink.drive(drive) for sink in self._sinks])
 
     def close(self) -> None:
         for sink in self._sinks:
@@ -136,14 +124,17 @@ class Watch:
 
 
 @contextmanager
-def _timing(timed: _Timed) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        timed.failure = type(error).__name__
-        raise
-    finally:
-        timed.seconds = time.monotonic() - timed.began
+def _watched(timed: Thing, blocks: Iterable[AbstractContextManager[None]]) -> Iterator[Thing]:
+    with ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(block)
+        try:
+            yield timed
+        except BaseException as error:
+            timed.failure = type(error).__name__
+            raise
+        finally:
+            timed.seconds = time.monotonic() - timed.began
 
 
 _watch: Watch | None = None
