@@ -16,11 +16,11 @@ from moot.core.conversation import PERSON, Conversation
 from moot.errors import StreamBroken
 from moot.llm.embedded.engine import LocalProvider
 from moot.llm.embedded.weights import find_weights
-from moot.llm.messages import Reply
+from moot.llm.messages import Reply, UserSaid, deaf
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.prices import FREE
-from moot.llm.protocol import Call, Schema, UserSaid, deaf
+from moot.llm.protocol import Call, Schema
 from moot.personas.library import Persona, load_library
 
 QUESTION = "Should we rewrite our billing service in Rust this quarter?"

@@ -41,10 +41,11 @@ from moot.core.flow import (
 )
 from moot.core.runner import UserQuit
 from moot.files import atomic
+from moot.llm.messages import OnText, Usage
 from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName
 from moot.llm.prices import FREE
-from moot.llm.protocol import Call, OnText, Turn, Usage
+from moot.llm.protocol import Call, Turn
 from tests.analysis.test_flow import BILL, VOICES, Play, assessed
 from tests.support.analysis import reply
 

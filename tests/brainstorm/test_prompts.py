@@ -19,11 +19,11 @@ from moot.llm.messages import Request, UserSaid
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.schemas import strict
-from moot.llm.scripted import ScriptedProvider
 from moot.prompts.template import fill
 from moot.workflow.events import AdjustmentAsked, ScopeReassessed
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.state import WorkflowState
+from tests.support.scripted import ScriptedProvider
 from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
 
 STEPS = (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)

@@ -17,9 +17,9 @@ from moot.errors import ModelTooSmall
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.prices import FREE
-from moot.llm.scripted import Line, ScriptedProvider
 from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
 from tests.support.changes import at_work, silent
+from tests.support.scripted import Line, ScriptedProvider
 
 FINE = json.dumps({"verdict": "APPROVED", "issues": [], "summary": "Read it all."})
 

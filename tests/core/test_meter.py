@@ -34,13 +34,13 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm import read_scheduler
-from moot.llm.messages import Request, UserSaid
+from moot.llm.messages import OnText, Request, Usage, UserSaid
 from moot.llm.metering import charging
 from moot.llm.model import Model, Patience
 from moot.llm.names import ModelName, parse
 from moot.llm.openai import OpenAIProvider
 from moot.llm.prices import NANO, Pricing
-from moot.llm.protocol import Call, OnText, Turn, Usage
+from moot.llm.protocol import Call, Turn
 from moot.llm.registry import Gateway
 from moot.store import ledger
 from moot.store.database import sqlite_url

@@ -29,19 +29,8 @@ from moot.llm.embedded.small_model import (
     short_messages,
 )
 from moot.llm.embedded.weights import Weights, find_weights
-from moot.llm.protocol import (
-    Call,
-    Message,
-    ModelSaid,
-    OnText,
-    Schema,
-    ToolAnswered,
-    ToolCall,
-    ToolSpec,
-    Turn,
-    UserSaid,
-    deaf,
-)
+from moot.llm.messages import Message, ModelSaid, OnText, ToolAnswered, ToolCall, ToolSpec, UserSaid, deaf
+from moot.llm.protocol import Call, Schema, Turn
 
 BUILTIN = find_weights(None, Path("nowhere"))
 AS_IF_LARGE = Weights(BUILTIN.path, "as-if-large", "configured", tiny=False)
@@ -448,7 +437,8 @@ LEAVING = """
 import asyncio, sys
 from pathlib import Path
 from moot.llm.embedded.engine import LocalProvider
-from moot.llm.protocol import Call, UserSaid
+from moot.llm.messages import UserSaid
+from moot.llm.protocol import Call
 from moot.llm.embedded.weights import Weights
 
 weights = Weights(Path({path!r}), "builtin", "builtin", tiny=False)

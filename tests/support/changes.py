@@ -23,8 +23,8 @@ from moot.llm.metering import UNMETERED
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.prices import FREE
-from moot.llm.scripted import Line, ScriptedProvider
 from tests.support.change import DRAFT
+from tests.support.scripted import Line, ScriptedProvider
 
 STAMP = "2026-01-02T03:04:05Z"
 

@@ -46,8 +46,6 @@ from moot.repo import listing
 if TYPE_CHECKING:
     from moot.config import Settings
 
-ENGINES = ("auto", "codex", "claude", "model")
-
 
 @dataclass(frozen=True, slots=True)
 class Challenged:

@@ -24,7 +24,8 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm import http_errors
-from moot.llm.protocol import Call, OnText, Turn
+from moot.llm.messages import OnText
+from moot.llm.protocol import Call, Turn
 from moot.llm.read_scheduler import Pace
 from moot.llm.sse import EventReader
 from moot.text.masking import protect

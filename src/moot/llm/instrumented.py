@@ -9,8 +9,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from moot.errors import ProviderFailed
+from moot.llm.messages import Draft, OnText, Reply, Request, deaf
 from moot.llm.model import Model, OnWait
-from moot.llm.protocol import Draft, OnText, Reply, Request, deaf
 from moot.telemetry import ModelCall, watching
 
 D = TypeVar("D", bound=BaseModel)

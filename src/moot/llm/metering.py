@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
+from moot.llm.messages import ModelSaid, ToolAnswered, Usage, UserSaid
 from moot.llm.prices import Pricing, usd
-from moot.llm.protocol import Call, ModelSaid, ToolAnswered, Usage, UserSaid
+from moot.llm.protocol import Call
 
 _BYTES_PER_TOKEN = 4
 """Of English prose and of JSON; other scripts have more bytes a character, and more tokens."""

@@ -18,29 +18,25 @@ from pydantic import BaseModel, ValidationError
 
 from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.llm import prices
-from moot.llm.metering import UNMETERED, UNSENT, Meter, least_of, most_of
-from moot.llm.names import ModelName
-from moot.llm.prices import UNKNOWN, Pricing
-from moot.llm.protocol import (
-    Call,
+from moot.llm.messages import (
     Draft,
     Message,
     ModelSaid,
     OnText,
-    Provider,
     Reply,
     Request,
-    Schema,
-    Tally,
     Tool,
     ToolAnswered,
     ToolCall,
     ToolFault,
-    Turn,
     Usage,
     UserSaid,
     deaf,
 )
+from moot.llm.metering import UNMETERED, UNSENT, Meter, least_of, most_of
+from moot.llm.names import ModelName
+from moot.llm.prices import UNKNOWN, Pricing
+from moot.llm.protocol import Call, Provider, Schema, Tally, Turn
 from moot.text.characters import strip_controls, strip_controls_in_json
 from moot.text.faults import explain
 

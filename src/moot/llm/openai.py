@@ -11,8 +11,9 @@ import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
+from moot.llm.messages import ModelSaid, OnText, ToolAnswered, ToolCall, Usage, UserSaid
 from moot.llm.metering import least_of, tokens_of
-from moot.llm.protocol import Call, ModelSaid, OnText, Stop, ToolAnswered, ToolCall, Turn, Usage, UserSaid
+from moot.llm.protocol import Call, Stop, Turn
 from moot.llm.schemas import strict
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from moot.config import Price
-from moot.llm.protocol import Usage
+from moot.llm.messages import Usage
 
 NANO = 1_000_000_000
 """So many are a dollar."""

@@ -1,6 +1,6 @@
 """What a provider is asked to carry out.
 
-A provider (anthropic, openai, local, scripted) carries out one `Call` and returns one `Turn`; it knows a
+A provider (anthropic, openai, local) carries out one `Call` and returns one `Turn`; it knows a
 wire format and nothing of retries, tool loops, validation or prices. Only whole turns are returned:
 whatever stops in the middle raises.
 """
@@ -11,45 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from moot.llm.messages import (
-    Draft,
-    Message,
-    ModelSaid,
-    OnText,
-    Reply,
-    Request,
-    Tool,
-    ToolAnswered,
-    ToolCall,
-    ToolFault,
-    ToolSpec,
-    Usage,
-    UserSaid,
-    deaf,
-)
-
-__all__ = [
-    "Call",
-    "Draft",
-    "Message",
-    "ModelSaid",
-    "OnText",
-    "Provider",
-    "Reply",
-    "Request",
-    "Schema",
-    "Stop",
-    "Tally",
-    "Tool",
-    "ToolAnswered",
-    "ToolCall",
-    "ToolFault",
-    "ToolSpec",
-    "Turn",
-    "Usage",
-    "UserSaid",
-    "deaf",
-]
+from moot.llm.messages import Message, OnText, ToolCall, ToolSpec, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,19 +33,8 @@ from moot.llm.embedded.small_model import (
     short_messages,
 )
 from moot.llm.embedded.weights import Weights, check
-from moot.llm.protocol import (
-    Call,
-    Message,
-    ModelSaid,
-    OnText,
-    Stop,
-    ToolAnswered,
-    ToolCall,
-    Turn,
-    Usage,
-    UserSaid,
-    deaf,
-)
+from moot.llm.messages import Message, ModelSaid, OnText, ToolAnswered, ToolCall, Usage, UserSaid, deaf
+from moot.llm.protocol import Call, Stop, Turn
 
 if TYPE_CHECKING:
     import xllamacpp  # type: ignore[import-untyped]

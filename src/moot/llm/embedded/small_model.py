@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moot.llm.protocol import Call, Message, UserSaid
+from moot.llm.messages import Message, UserSaid
+from moot.llm.protocol import Call
 
 OPENERS = (
     "The strongest reason to do it is that",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from moot.llm.protocol import Call, OnText, Turn, Usage
+from moot.llm.messages import OnText, Usage
+from moot.llm.protocol import Call, Turn
 
 Line = str | Turn | Exception | Callable[[Call], "str | Turn"]
 
