@@ -37,6 +37,7 @@ from moot.llm.metering import UNMETERED, UNSENT, Meter, least_of, most_of
 from moot.llm.names import ModelName
 from moot.llm.prices import UNKNOWN, Pricing
 from moot.llm.protocol import Call, Provider, Schema, Tally, Turn
+from moot.telemetry import ModelCall, reporting
 from moot.text.characters import strip_controls, strip_controls_in_json
 from moot.text.faults import explain
 
@@ -75,6 +76,7 @@ class _Talk:
     schema: Schema | None
     hear: OnText
     on_wait: OnWait | None
+    report: ModelCall
     started: float = field(default_factory=time.monotonic)
     usage: Usage = field(default_factory=Usage)
     nano_usd: int | None = 0
@@ -125,31 +127,38 @@ class Model:
 
     async def stream(self, request: Request, hear: OnText = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
-        talk = _Talk(request, None, hear, on_wait)
-        turn, messages = await self._converse(talk, request.messages)
-        if request.remind is not None and (reminder := request.remind()):
-            answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(reminder))
-            turn, _ = await self._converse(talk, answered)
-        if not turn.text.strip():
-            raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
-        return self._reply(talk, turn)
+        talk = _Talk(request, None, hear, on_wait, self._report(typed=False))
+        with reporting(talk.report):
+            turn, messages = await self._converse(talk, request.messages)
+            if request.remind is not None and (reminder := request.remind()):
+                answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(reminder))
+                turn, _ = await self._converse(talk, answered)
+            if not turn.text.strip():
+                raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
+            return self._reply(talk, turn)
 
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
         """A typed reply. One that does not validate is returned to the model once, with the reason, unless
         the request was the last of its kind."""
-        talk = _Talk(request, _schema_of(shape), deaf, on_wait)
-        turn, messages = await self._converse(talk, request.messages)
-        returned = False
-        try:
-            value = _validated(shape, turn, request.max_tokens)
-        except DraftInvalid as invalid:
-            if request.last:
-                raise
-            returned = True
-            answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
-            turn, _ = await self._converse(talk, answered)
-            value = _validated(shape, turn, request.max_tokens)
-        return Draft(value, self._reply(talk, turn), returned)
+        talk = _Talk(request, _schema_of(shape), deaf, on_wait, self._report(typed=True))
+        with reporting(talk.report):
+            turn, messages = await self._converse(talk, request.messages)
+            returned = False
+            try:
+                value = _validated(shape, turn, request.max_tokens)
+            except DraftInvalid as invalid:
+                if request.last:
+                    raise
+                returned = True
+                answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
+                turn, _ = await self._converse(talk, answered)
+                value = _validated(shape, turn, request.max_tokens)
+            return Draft(value, self._reply(talk, turn), returned)
+
+    def _report(self, *, typed: bool) -> ModelCall:
+        # A server's address is nobody's business but its user's.
+        provider = "compatible" if self.name.is_url else self.name.provider
+        return ModelCall(provider, self.name.model, typed)
 
     async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
         """Turns until one that calls no tool. Returns it, and the messages that led to it."""
@@ -195,6 +204,7 @@ class Model:
                 wait = None if heard else self._patience.wait_before(retry, failed)
                 if wait is None:
                     raise
+                talk.report.retries += 1
                 if talk.on_wait is not None:
                     talk.on_wait(wait, failed)
                 await self._sleep(wait)
@@ -232,7 +242,7 @@ class Model:
     def _reply(self, talk: _Talk, turn: Turn) -> Reply:
         ended = time.monotonic()
         first = talk.first_text
-        return Reply(
+        talk.report.reply = reply = Reply(
             text=turn.text,
             model=str(self.name),
             usage=talk.usage,
@@ -242,6 +252,7 @@ class Model:
             attempts=talk.attempts,
             cut_short=turn.stop == "limit",
         )
+        return reply
 
 
 @functools.lru_cache(maxsize=32)

@@ -18,7 +18,6 @@ from moot.llm.model import Model, Patience
 from moot.llm.names import Choice, ModelName, Speaker, Wishes
 from moot.llm.prices import Pricing
 from moot.llm.protocol import Provider
-from moot.telemetry import watching
 from moot.text.masking import protect_environment
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ _NO_KEY = "none"
 """Sent to servers that want no key, because the SDK wants one."""
 
 
+_BASES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 _PROGRAMS = {"codex": "openai", "claude": "anthropic", "command": None}
 """Reviewers and coding agents, and whose models they use."""
 
@@ -88,7 +88,7 @@ class Gateway:
         if pricing.listed_by and self._prices is None:
             # Loading prices takes half a second of CPU: begun now, while the model thinks.
             self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
-        return _model_class()(
+        return Model(
             name,
             provider,
             small=name.is_local and self.weights(name).tiny,
@@ -106,9 +106,8 @@ class Gateway:
             own = own_prices.get(str(name)) or own_prices.get(name.provider)
             return Pricing(name.model, _PROGRAMS[name.provider] if name.model else None, own)
         own = own_prices.get(str(name))
-        bases = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
-        variable = bases.get(name.provider)
-        listed_by = name.provider if variable and not self._env.get(variable) else None
+        is_theirs = name.provider in _BASES and not self._env.get(_BASES[name.provider])
+        listed_by = name.provider if is_theirs else None
         on_loopback = name.provider == "ollama" and names.is_loopback(names.ollama_url(self._env))
         return Pricing(name.model, listed_by, own, free=name.is_local or on_loopback)
 
@@ -240,14 +239,6 @@ class Gateway:
         self._providers.clear()
         if self._prices is not None:
             await self._prices
-
-
-def _model_class() -> type[Model]:
-    if watching() is None:
-        return Model
-    from moot.llm.instrumented import WatchedModel
-
-    return WatchedModel
 
 
 async def _list_ollama(url: str) -> list[str]:

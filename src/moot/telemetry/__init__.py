@@ -144,6 +144,11 @@ def watching() -> Watch | None:
     return _watch
 
 
+def reporting(call: ModelCall) -> AbstractContextManager[object]:
+    """For whoever asks a model, around it."""
+    return nullcontext() if _watch is None else _watch.model_call(call)
+
+
 def driving(session_id: str) -> AbstractContextManager[object]:
     """For whoever drives a session, around it."""
     return nullcontext() if _watch is None else _watch.drive(Drive(session_id))
