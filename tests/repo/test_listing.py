@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from moot.processes import git_settings
 from moot.repo import git, listing
-from moot.repo.listing import Mention, Survey, look, mentions, named_files, tree
+from moot.repo.keywords import keyword
+from moot.repo.listing import Survey, look, named_files, tree
+from moot.repo.search import search
 
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Ann",
@@ -40,6 +42,10 @@ def put_file(root: Path, name: str, text: str = "x\n") -> None:
 
 def of(*files: str, capped: bool = False) -> Survey:
     return Survey(files, capped, (), (), (), "", in_git=False, log=())
+
+
+def containing(word: str, root: Path, seen: Survey) -> list[str]:
+    return list(search(root, seen.files, [keyword(word)]))
 
 
 @pytest.fixture
@@ -196,7 +202,7 @@ def test_an_empty_folder_has_an_empty_survey(plain: Path) -> None:
     seen = look(plain)
     assert seen == of()
     assert tree(seen) == ""
-    assert mentions(plain, seen, ["x"], 5) == ()
+    assert containing("x", plain, seen) == []
     assert look(plain / "missing") == of()
 
 
@@ -268,7 +274,7 @@ def test_links_are_never_followed(
         monkeypatch.setattr(git, "files", lambda _: None)
     seen = look(project)
     assert (seen.files, seen.readme, seen.manifests) == (("own.py",), "", ())
-    assert [found.file for found in mentions(project, seen, ["needle"], 9)] == ["own.py"]
+    assert containing("needle", project, seen) == ["own.py"]
 
 
 def test_a_file_that_becomes_a_link_after_the_survey_is_not_followed(plain: Path, tmp_path: Path) -> None:
@@ -278,7 +284,7 @@ def test_a_file_that_becomes_a_link_after_the_survey_is_not_followed(plain: Path
     seen = look(root)
     (root / "a.py").unlink()
     (root / "a.py").symlink_to(tmp_path / "secret.py")
-    assert mentions(root, seen, ["needle"], 9) == ()
+    assert containing("needle", root, seen) == []
 
 
 def test_names_that_would_forge_what_is_shown_are_left_out(project: Path) -> None:
@@ -389,35 +395,7 @@ def test_a_long_tree_is_cut_and_says_so() -> None:
     assert lines[200] == "… and 50 more lines"
 
 
-# -- mentions ------------------------------------------------------------------------------------
-
-
-def test_words_are_found_in_any_case_and_inside_words(plain: Path) -> None:
-    put_file(plain, "a.py", "one\r\n  class AuthService:  # STRASSE\r\n")
-    put_file(plain, "b.md", "Die Straße. Auth!\n\nauth again")
-    seen = look(plain)
-    assert mentions(plain, seen, ["auth", "straße", " ", "nowhere", "auth"], 10) == (
-        Mention("a.py", 2, "class AuthService:  # STRASSE", "auth"),
-        Mention("a.py", 2, "class AuthService:  # STRASSE", "straße"),
-        Mention("b.md", 1, "Die Straße. Auth!", "auth"),
-        Mention("b.md", 1, "Die Straße. Auth!", "straße"),
-        Mention("b.md", 3, "auth again", "auth"),
-    )
-
-
-def test_no_single_file_hides_the_others(plain: Path) -> None:
-    put_file(plain, "a.md", "word\n" * 100)
-    put_file(plain, "b.md", "word\nword\n")
-    put_file(plain, "c.md", "word\n")
-    found = mentions(plain, look(plain), ["word"], 5)
-    assert [(each.file, each.line) for each in found] == [
-        ("a.md", 1),
-        ("a.md", 2),
-        ("b.md", 1),
-        ("b.md", 2),
-        ("c.md", 1),
-    ]
-    assert mentions(plain, look(plain), ["word"], 0) == ()
+# -- searching ------------------------------------------------------------------------------------
 
 
 def test_binary_and_large_files_are_not_searched(plain: Path) -> None:
@@ -426,28 +404,21 @@ def test_binary_and_large_files_are_not_searched(plain: Path) -> None:
     put_file(plain, "nul.bin", "needle\0")
     (plain / "latin.txt").write_bytes(b"needle \xe9")
     put_file(plain, "bom.txt", "\ufeffneedle")
-    found = mentions(plain, look(plain), ["needle"], 10)
-    assert [(each.file, each.text) for each in found] == [("bom.txt", "needle"), ("fits.txt", "needle")]
-
-
-def test_a_long_line_is_shown_around_the_word(plain: Path) -> None:
-    put_file(plain, "long.js", "a" * 5000 + "needle\x1b[2J" + "b" * 5000)
-    (found,) = mentions(plain, look(plain), ["needle"], 10)
-    assert found.text == "a" * 100 + "needle\ufffd[2J" + "b" * 90
+    assert containing("needle", plain, look(plain)) == ["bom.txt", "fits.txt"]
 
 
 def test_a_search_reads_only_so_much(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         put_file(plain, name, "needle")
     monkeypatch.setattr(listing, "_MOST_BYTES_SEARCHED", 7)
-    assert [each.file for each in mentions(plain, look(plain), ["needle"], 10)] == ["a", "b"]
+    assert containing("needle", plain, look(plain)) == ["a", "b"]
 
 
 def test_files_that_are_gone_since_the_survey_are_passed_over(plain: Path) -> None:
     put_file(plain, "a", "needle")
     seen = look(plain)
     (plain / "a").unlink()
-    assert mentions(plain, seen, ["needle"], 10) == ()
+    assert containing("needle", plain, seen) == []
 
 
 # -- named files ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.repo import scan as scanning
+from moot.repo import search
 from moot.repo.listing import Mention
 from moot.repo.scan import Hit, Impact, Scan, as_markdown, impact, quick_scan
 
@@ -155,7 +156,7 @@ def test_citations_are_few_and_of_every_word_before_more_of_any(tmp_path: Path) 
     for number in range(9):
         put_file(tmp_path, f"m{number}.py", "\n".join(words) + "\n")
     scan = quick_scan(tmp_path, " ".join(words), "")
-    assert len(scan.citations) == scanning.MOST_CITATIONS == 24
+    assert len(scan.citations) == search.MOST_CITATIONS == 24
     assert {mention.word for mention in scan.citations} == set(words)
     assert {mention.file for mention in scan.citations} == {"m0.py", "m1.py", "m2.py"}
 

@@ -94,6 +94,15 @@ def test_a_long_line_is_cut_around_the_word_and_shows_no_escapes(tmp_path: Path)
     assert "\ufffd[31m port yyy" in text
 
 
+def test_no_single_file_hides_the_others_where_words_are_cited(tmp_path: Path) -> None:
+    put_file(tmp_path, "a.py", "word\n" * 100)
+    put_file(tmp_path, "b.py", "other\nword\n")
+    put_file(tmp_path, "c.py", "word other\n")
+    found = search.search(tmp_path, ["a.py", "b.py", "c.py"], [keyword("word"), keyword("other")])
+    cited = [(each.file, each.line) for each in search.cite(found, ("word", "other"))]
+    assert cited == [("a.py", 1), ("b.py", 1), ("b.py", 2), ("c.py", 1)]
+
+
 def test_the_fingerprint_is_the_commit(tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q", "-b", "main")
     put_file(tmp_path, "a.py")

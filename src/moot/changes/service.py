@@ -44,6 +44,7 @@ from moot.files.paths import Root, valid_id
 from moot.llm.metering import Bill, billing, charging
 from moot.llm.names import Speaker
 from moot.repo import listing, search
+from moot.repo.keywords import as_keywords
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -57,7 +58,6 @@ Tell = Callable[[str], None]
 TAKEN_UP = "an earlier run ended before its review was counted; that is done now"
 NOT_OURS = "a review that was not made by moot; it does not count"
 DESCRIPTION_LIMIT = 20_000
-_MENTIONS = 40
 _EXCERPT_LINES = 60
 _LARGEST_EXCERPT = 1 << 20
 _TREE_LIMIT = 6_000
@@ -402,7 +402,7 @@ class Changes:
         """What a drafter has to know of the workspace: its shape, and the places that this is about."""
         root = self.moot.workspace.root
         seen = listing.look(root)
-        words = sorted({word for word in _WORD.findall(about) if not word.islower() or "_" in word})
+        words = sorted({word.lower() for word in _WORD.findall(about) if not word.islower() or "_" in word})
         # Names may be told; what is in a file that may hold secrets goes to no model.
         readable = replace(seen, files=tuple(filter(search.may_be_read, seen.files)))
         parts = [f"Files:\n{listing.tree(seen)[:_TREE_LIMIT]}"]
@@ -412,9 +412,9 @@ class Changes:
             parts.append(f"The README begins:\n{seen.readme}")
         for name in listing.named_files(readable, about)[:5]:
             parts.append(f'<file name="{name}">\n{_beginning(root, name)}\n</file>')
-        found = listing.mentions(root, readable, words, _MENTIONS)
-        if found:
-            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found))
+        cited = search.cite(search.search(root, readable.files, as_keywords(words)), words)
+        if cited:
+            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in cited))
         return "\n\n".join(parts)
 
     # -- putting away ------------------------------------------------------------------------

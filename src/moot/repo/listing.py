@@ -1,4 +1,4 @@
-"""A look at the real workspace: which files there are, what kind of project that is, where words occur.
+"""A look at the real workspace: which files there are, and what kind of project that is.
 
 Knows git, the usual names, and bounds on everything. Refuses to know what any file means, and never writes,
 runs what the workspace brings along, or follows a link. What cannot be read is passed over: a survey
@@ -16,7 +16,7 @@ import re
 import stat
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -132,23 +132,6 @@ def tree(survey: Survey, depth: int = 2) -> str:
     return "\n".join(lines)
 
 
-def mentions(root: Path, survey: Survey, words: Sequence[str], limit: int) -> tuple[Mention, ...]:
-    """Where the words occur, in any case, also inside longer words; by file and line.
-
-    Binary and large files are not searched. If there are more than `limit`, every file's first comes before
-    any file's second, so that no single file hides the others.
-    """
-    folded = {word: word.casefold() for word in dict.fromkeys(words) if word.strip()}
-    found: list[tuple[int, Mention]] = []
-    for file, text in _texts(root, survey.files):
-        whole = text.casefold()
-        present = {word: small for word, small in folded.items() if small in whole}
-        if present:
-            found += enumerate(islice(_in_lines(file, text, present), limit))
-    found.sort(key=lambda item: item[0])
-    return tuple(sorted((mention for _, mention in found[:limit]), key=lambda one: (one.file, one.line)))
-
-
 def named_files(survey: Survey, text: str) -> tuple[str, ...]:
     """The files that a text names, in its order: by path, by the end of a path, or by a name that is rare."""
     files = frozenset(survey.files)
@@ -168,15 +151,6 @@ def named_files(survey: Survey, text: str) -> tuple[str, ...]:
         if len(alike) <= _MOST_NAMESAKES:
             named.update(dict.fromkeys(alike))
     return tuple(named)
-
-
-def _in_lines(file: str, text: str, words: dict[str, str]) -> Iterator[Mention]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        small = line.casefold()
-        for word, wanted in words.items():
-            if wanted in small:
-                start = max(0, small.index(wanted) - _LINE_CHARACTERS // 2)
-                yield Mention(file, number, _short(line[start:]).strip(), word)
 
 
 def _texts(root: Path, files: Iterable[str]) -> Iterator[tuple[str, str]]:

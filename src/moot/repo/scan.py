@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -25,12 +25,10 @@ Size = Literal["small", "medium", "large"]
 Risk = Literal["low", "medium", "high"]
 
 MOST_FILES = 25
-MOST_CITATIONS = 24
 MOST_NOTES = 20
 
 _MOST_SUFFIXES = 12
 _MOST_WORDS = 2 * wording.MOST_KEYWORDS
-_CITED_PER_WORD = 5
 _SMALL, _MEDIUM = 5, 20
 # A word that is everywhere says nothing about where the change belongs.
 _COMMON_SHARE, _COMMON_AT_LEAST = 0.1, 10
@@ -130,7 +128,7 @@ def quick_scan(root: Path, title: str, description: str) -> Scan:
         risk=risk,
         risky_words=risky,
         proposed_depth=max(_DEPTH_OF[estimate], _DEPTH_OF[risk], key=DEPTHS.index),
-        citations=_citations(found, words, likely),
+        citations=search.cite(found, words, likely),
     )
 
 
@@ -175,7 +173,7 @@ def _hit(word: str, found: Mapping[str, Found], files: int) -> Hit:
     counts = {file: each.lines[word] for file, each in found.items() if each.lines[word]}
     most_first = sorted(counts, key=lambda file: (-counts[file], file))
     common = len(counts) > max(_COMMON_AT_LEAST, files * _COMMON_SHARE)
-    return Hit(word, len(counts), sum(counts.values()), common, tuple(most_first[:_CITED_PER_WORD]))
+    return Hit(word, len(counts), sum(counts.values()), common, tuple(most_first[: search.CITED_PER_WORD]))
 
 
 def _likely(found: Mapping[str, Found], hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -202,21 +200,6 @@ def _likely(found: Mapping[str, Found], hits: Sequence[Hit]) -> tuple[str, ...]:
         return is_test(file), -scores[file], -found[file].lines.total(), file
 
     return tuple(sorted(chosen, key=order))
-
-
-def _citations(
-    found: Mapping[str, Found], words: Sequence[str], likely: Sequence[str]
-) -> tuple[Mention, ...]:
-    """Of each word some, from likely files before others; one of every word before a second of any."""
-    files = tuple(dict.fromkeys((*likely, *sorted(found, key=lambda file: (is_prose(file), file)))))
-
-    def of(word: str) -> list[Mention]:
-        mentions = (found[file].first[word] for file in files if word in found[file].first)
-        return list(islice(mentions, _CITED_PER_WORD))
-
-    mixed = (mention for rank in zip_longest(*map(of, words)) for mention in rank if mention)
-    once = {(mention.file, mention.line): mention for mention in islice(mixed, MOST_CITATIONS)}
-    return tuple(once[place] for place in sorted(once))
 
 
 def _imports(root: Path, files: Sequence[str], touched: Iterable[str]) -> dict[str, int]:

@@ -11,15 +11,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 
 from moot.files.layout import Workspace
 from moot.repo import git, listing
+from moot.repo.filenames import is_prose
 from moot.repo.keywords import Keyword
 from moot.repo.listing import Mention, Survey
 from moot.repo.secrets import is_private
+
+MOST_CITATIONS = 24
+CITED_PER_WORD = 5
 
 _LINE_CHARACTERS = 160
 _UNSEARCHED = re.compile(
@@ -86,6 +91,19 @@ def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dic
                 length=text.count("\n") + (not text.endswith("\n")),
             )
     return found
+
+
+def cite(found: Mapping[str, Found], words: Iterable[str], likely: Sequence[str] = ()) -> tuple[Mention, ...]:
+    """Of each word some, from likely files before others; one of every word before a second of any."""
+    files = tuple(dict.fromkeys((*likely, *sorted(found, key=lambda file: (is_prose(file), file)))))
+
+    def of(word: str) -> list[Mention]:
+        mentions = (found[file].first[word] for file in files if word in found[file].first)
+        return list(islice(mentions, CITED_PER_WORD))
+
+    mixed = (mention for rank in zip_longest(*map(of, words)) for mention in rank if mention)
+    once = {(mention.file, mention.line): mention for mention in islice(mixed, MOST_CITATIONS)}
+    return tuple(once[place] for place in sorted(once))
 
 
 def fingerprint(root: Path) -> str:
