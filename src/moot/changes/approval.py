@@ -31,10 +31,20 @@ def read(made: Recorded) -> Review:
     return review
 
 
-def last_made(folder: ChangeFolder) -> Recorded | None:
-    """The last one that a reviewer made; what the person has decided since does not change it."""
+def last_made(folder: ChangeFolder, back: int = 1) -> Recorded | None:
+    """The last one that a reviewer made, or the last but one; what the person has decided since does not
+    change it."""
     made = [one for one in folder.reviews() if one.record.engine != PERSON]
-    return made[-1] if made else None
+    return made[-back] if len(made) >= back else None
+
+
+def last_review(folder: ChangeFolder, back: int = 1) -> Review | None:
+    """What that one says; None where its block is no longer what it was."""
+    made = last_made(folder, back)
+    try:
+        return read(made) if made else None
+    except InvalidInput:
+        return None
 
 
 def changed_since(folder: ChangeFolder, record: RecordedReview) -> tuple[str, ...] | None:
@@ -86,12 +96,8 @@ def name_of(record: RecordedReview) -> str:
 
 def open_issues(folder: ChangeFolder) -> tuple[Issue, ...]:
     """Those of the last review that the person has not dismissed. None where it cannot be read."""
-    last = last_made(folder)
-    if last is None:
-        return ()
-    try:
-        review = read(last)
-    except InvalidInput:
+    last, review = last_made(folder), last_review(folder)
+    if last is None or review is None:
         return ()
     gone = dismissals(folder, last.record)
     return tuple(issue for number, issue in enumerate(review.issues, start=1) if number not in gone)

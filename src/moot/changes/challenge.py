@@ -26,7 +26,6 @@ from moot.changes.service import Changes, Counted, Tell, recording_failure, titl
 from moot.changes.state_file import Call, ChangeState, Data, SessionTokens
 from moot.errors import (
     DecisionNotPossible,
-    InvalidInput,
     ModelTooSmall,
     MootError,
     NotApproved,
@@ -100,10 +99,10 @@ class Challenging:
     async def _challenged(self, folder: ChangeFolder, engine: str, tell: Tell) -> Challenged:
         settled = self._changes.settle(folder, tell)
         if settled is not None and settled.changed is None:
-            return _challenged(folder, settled, _before(folder), taken_up=True)
+            return _challenged(folder, settled, approval.last_review(folder, back=2), taken_up=True)
         _may_be_challenged(folder)
         self._changes.valid(folder)
-        earlier = self._changes.last_review(folder)
+        earlier = approval.last_review(folder)
         self._write_agents_file(folder)
         level = complexity(len(folder.specs()), len(tasks.tasks(folder.tasks() or "")))
         reviewer, job = await self._reviewer(folder, engine, level, tell)
@@ -321,15 +320,6 @@ def _challenged(
     return Challenged(
         folder.id, counted.review, matched, counted.phase, record.engine, model or record.model, taken_up
     )
-
-
-def _before(folder: ChangeFolder) -> Review | None:
-    """The last review but one, unless somebody has made it unreadable."""
-    made = [one for one in folder.reviews() if one.record.engine != state_file.PERSON]
-    try:
-        return approval.read(made[-2]) if len(made) > 1 else None
-    except InvalidInput:
-        return None
 
 
 def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:

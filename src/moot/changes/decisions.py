@@ -66,7 +66,7 @@ class Deciding:
         phase = moved(folder.state().phase, Move.APPROVE_THEMSELVES)
         check(folder)
         if left := approval.blocking(_issues(folder)):
-            review = self._changes.last_review(folder)
+            review = approval.last_review(folder)
             numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}
             listed = "".join(f"\n  {numbers[issue]} {issue.severity}: {issue.description}" for issue in left)
             count, them = ("1 issue", "it") if len(left) == 1 else (f"{len(left)} issues", "them")
@@ -96,7 +96,7 @@ class Deciding:
         self._changes.settle(folder, tell)
         moved(folder.state().phase, Move.DISMISS)
         last = approval.last_made(folder)
-        review = self._changes.last_review(folder)
+        review = approval.last_review(folder)
         if last is None or review is None:
             raise DecisionNotPossible(folder.id, "there is no review whose issues could be dismissed")
         if not 1 <= number <= len(review.issues):

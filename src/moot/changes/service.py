@@ -198,12 +198,7 @@ class Changes:
             raise ProposalInvalid(folder.id, tuple(f"{f.file}:{f.line}: {f.message}" for f in errors))
 
     def last_review(self, folder: ChangeFolder) -> Review | None:
-        """The last one that a reviewer made for moot; None where its block is no longer what it was."""
-        last = approval.last_made(folder)
-        try:
-            return approval.read(last) if last else None
-        except InvalidInput:
-            return None
+        return approval.last_review(folder)
 
     def standings(self) -> list[Standing]:
         return [self.standing(folder) for folder in self.folders.all()]
@@ -213,7 +208,7 @@ class Changes:
         try:
             state = folder.state()
             boxes = tasks.tasks(folder.tasks() or "")
-            review = self.last_review(folder)
+            review = approval.last_review(folder)
             last = approval.last_made(folder)
             waiting = state.run is not None and folder.review_of(state.run.id) is not None
             approved_by, note = self._approved_by(folder)
