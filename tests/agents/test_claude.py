@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moot.agents import Job, Outcome, Tokens, find
-from moot.agents.protocol import BEGINS_ANEW
+from moot.agents.protocol import NEW_SESSION
 from moot.errors import KeyRefused, ProviderDown, ProviderFailed, RequestRejected, ReviewerCrashed
 from tests.support.fake_agents import Fake, Run, a_job, lines, recorded
 
@@ -162,7 +162,7 @@ def test_a_session_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "claude", Run(lines(gone), code=1), a_turn(OTHER))
     outcome, progress = review(fake, a_job(tmp_path, resume=SESSION))
     assert outcome.session_id == OTHER
-    assert progress == [BEGINS_ANEW]
+    assert progress == [NEW_SESSION]
     assert not any("resume" in argument for argument in fake.started(1)["arguments"])
 
 

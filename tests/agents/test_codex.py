@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from moot.agents import Job, Outcome, Tokens, find
-from moot.agents.protocol import BEGINS_ANEW
+from moot.agents.protocol import NEW_SESSION
 from moot.errors import (
     KeyRefused,
     ProviderDown,
@@ -146,14 +146,14 @@ def test_a_silently_new_thread_is_noticed_and_not_reduced(tmp_path: Path) -> Non
     fake = Fake(tmp_path, "codex", turn(OTHER, 650, 65))
     outcome, progress = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(600, 60)))
     assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out) == (OTHER, 650, 65)
-    assert progress == [BEGINS_ANEW]
+    assert progress == [NEW_SESSION]
 
 
 def test_a_thread_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", GONE, turn(OTHER, 70, 7))
     outcome, progress = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(60, 6)))
     assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out) == (OTHER, 70, 7)
-    assert progress == [BEGINS_ANEW]
+    assert progress == [NEW_SESSION]
     assert "resume" in fake.started(0)["arguments"]
     assert "resume" not in fake.started(1)["arguments"]
 
@@ -161,7 +161,7 @@ def test_a_thread_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
 def test_an_option_in_place_of_a_thread_is_never_passed_on(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", turn(OTHER, 70, 7))
     _, progress = review(fake, a_job(tmp_path, resume="--dangerously-bypass-approvals-and-sandbox"))
-    assert progress == [BEGINS_ANEW]
+    assert progress == [NEW_SESSION]
     assert not any("danger" in argument for argument in fake.started()["arguments"])
 
 

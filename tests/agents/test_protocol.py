@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.agents import ENGINES, find
-from moot.agents.protocol import doing, failure, shown
+from moot.agents.protocol import describe_use, failure, one_line
 from moot.errors import (
     KeyRefused,
     NotFound,
@@ -33,12 +33,12 @@ from tests.support.fake_agents import Fake, Run, a_job
     ],
 )
 def test_progress_says_what_the_reviewer_does(tool: str, arguments: dict[str, str], words: str) -> None:
-    assert doing(tool, arguments) == words
+    assert describe_use(tool, arguments) == words
 
 
 @given(st.text())
 def test_foreign_text_is_always_one_short_printable_line(text: str) -> None:
-    line = shown(text)
+    line = one_line(text)
     assert len(line) <= 80
     assert line.isprintable()
 

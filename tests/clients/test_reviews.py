@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from moot.agents import Job, Outcome, Tokens
-from moot.agents.protocol import BEGINS_ANEW
+from moot.agents.protocol import NEW_SESSION
 from moot.changes import review_block
 from moot.changes.review_block import Severity, Verdict
 from moot.errors import KeyRefused, ProviderFailed, ReviewerCrashed
@@ -104,7 +104,7 @@ def test_a_session_that_is_gone_is_begun_anew(desk: Desk) -> None:
     gone = "0199a213-81c0-7800-8aa1-bbab2a035a53"
     desk.stub.script(Behaviour(text="Done.", usage=Spent(1000, 10)))
     outcome, progress = reviewed(desk, desk.job(resume=gone, tokens_before=Tokens(900, 9)))
-    assert progress == [BEGINS_ANEW]
+    assert progress == [NEW_SESSION]
     assert outcome.session_id != gone
     assert (outcome.tokens_in, outcome.tokens_out) == (1000, 10)
 

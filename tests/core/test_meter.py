@@ -20,7 +20,7 @@ from sqlalchemy import insert, select, update
 
 from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
-from moot.changes.metered_agents import metered
+from moot.changes.metered_agents import run_metered
 from moot.config import Config, Limits, Price, Settings
 from moot.core import meter
 from moot.core.meter import Meter
@@ -731,11 +731,11 @@ def job(model: str | None, folder: Path) -> Job:
 
 async def review(moot: Moot, program: Program, job: Job) -> None:
     name = ModelName(program.name, job.model or "")
-    await metered(moot, name, job.text, lambda: program.review(job, print))
+    await run_metered(moot, name, job.text, lambda: program.review(job, print))
 
 
 async def work(moot: Moot, program: Program, order: Order) -> None:
-    await metered(moot, ModelName(program.name, ""), order.text, lambda: program.work(order, print))
+    await run_metered(moot, ModelName(program.name, ""), order.text, lambda: program.work(order, print))
 
 
 def programs(folder: Path, toml: str, do: Callable[[Moot], Awaitable[None]]) -> list[Any]:

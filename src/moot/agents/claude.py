@@ -16,7 +16,7 @@ from typing import Any
 
 from moot.agents.process import Ended, run
 from moot.agents.protocol import (
-    BEGINS_ANEW,
+    NEW_SESSION,
     SERVER,
     TOOLS,
     Event,
@@ -25,13 +25,13 @@ from moot.agents.protocol import (
     Outcome,
     Progress,
     Tokens,
-    count,
-    doing,
+    describe_refusal,
+    describe_use,
     failure,
-    part,
-    parts,
-    refused,
-    shown,
+    get_count,
+    get_object,
+    get_objects,
+    one_line,
 )
 from moot.errors import ProviderFailed
 from moot.processes.git_settings import with_harmless_git
@@ -50,7 +50,7 @@ class Claude:
         self._env = env
 
     async def review(self, job: Job, progress: Progress) -> Outcome:
-        env = await asyncio.to_thread(with_harmless_git, self._reviewing(job), job.root)
+        env = await asyncio.to_thread(with_harmless_git, self._review_env(job), job.root)
         setup = _review_options(job)
 
         async def attempt(session: str | None) -> tuple[_Heard, Ended]:
@@ -66,7 +66,7 @@ class Claude:
         heard, ended = await self._run(order, ("--permission-mode=acceptEdits",), self._env, progress)
         return _outcome(heard, ended, self.name)
 
-    def _reviewing(self, job: Job) -> Mapping[str, str]:
+    def _review_env(self, job: Job) -> Mapping[str, str]:
         # Claude Code otherwise begins while the server is still starting, and then without its tools.
         env = {**self._env, "MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": _SERVER_STARTS_WITHIN_MS}
         # By a variable: an older Claude Code would not start with an option that it does not know. It goes
@@ -125,16 +125,16 @@ class _Heard:
                 self.model = str(event.get("model", ""))
                 if self.job is not None:
                     if self.job.resume not in (None, self.session):
-                        self.progress(BEGINS_ANEW)
+                        self.progress(NEW_SESSION)
                     _check_server(event)
             case "system", "api_retry":
-                self.progress(f"tries again: {shown(event.get('error', 'an error'))}")
+                self.progress(f"tries again: {one_line(event.get('error', 'an error'))}")
             case "assistant", _:
                 self.status = _STATUSES.get(str(event.get("error")))
-                for block in parts(part(event, "message"), "content"):
+                for block in get_objects(get_object(event, "message"), "content"):
                     self._hear_use(block)
             case "user", _:
-                for block in parts(part(event, "message"), "content"):
+                for block in get_objects(get_object(event, "message"), "content"):
                     self._hear_answer(block)
             case "result", _:
                 self.result = event
@@ -142,19 +142,19 @@ class _Heard:
     def _hear_use(self, block: Event) -> None:
         if block.get("type") != "tool_use":
             return
-        tool, given = str(block.get("name")), part(block, "input")
+        tool, given = str(block.get("name")), get_object(block, "input")
         if tool.startswith(_PREFIX):
             ours = tool.removeprefix(_PREFIX)
             self.used_by_id[block.get("id")] = ours
-            self.progress(doing(ours, given))
+            self.progress(describe_use(ours, given))
         elif self.job is None:
             what = given.get("file_path") or given.get("command") or given.get("pattern") or ""
-            self.progress(shown(f"{tool} {what}"))
+            self.progress(one_line(f"{tool} {what}"))
 
     def _hear_answer(self, block: Event) -> None:
         tool = self.used_by_id.get(block.get("tool_use_id"))
         if tool is not None and block.get("is_error") is True:
-            self.progress(refused(tool))
+            self.progress(describe_refusal(tool))
 
 
 def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
@@ -162,7 +162,7 @@ def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
     if result is None:
         raise failure(Claude.name, ended.last_line or "it ended without a result")
     models = _by_model(result)
-    used, cost = _used(models), _cost(models)
+    used, cost = _count_tokens(models), _sum_costs(models)
     try:
         if result.get("is_error") is not False:
             raise _failure(result, heard.status)
@@ -185,14 +185,14 @@ def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
 
 def _check_server(init: Event) -> None:
     """A review without its tools would cost money and end well, with nothing to show for it."""
-    for server in parts(init, "mcp_servers"):
+    for server in get_objects(init, "mcp_servers"):
         if server.get("name") == SERVER and server.get("status") == "connected":
             return
     raise failure(Claude.name, "it could not start moot's MCP server")
 
 
 def _check_denials(result: Event) -> None:
-    denied = [str(denial.get("tool_name")) for denial in parts(result, "permission_denials")]
+    denied = [str(denial.get("tool_name")) for denial in get_objects(result, "permission_denials")]
     ours = sorted({tool.removeprefix(_PREFIX) for tool in denied if tool.startswith(_PREFIX)})
     if ours:
         raise failure(Claude.name, f"its settings forbid {', '.join(ours)}")
@@ -201,17 +201,19 @@ def _check_denials(result: Event) -> None:
 def _by_model(result: Event) -> list[Event]:
     """What this run used of each model that had a part in it. `modelUsage` was that, too, until Claude Code
     began to count it, and `total_cost_usd`, from the beginning of a resumed session."""
-    models = part(result, "model_usage_since_last_result") or part(result, "modelUsage")
-    return [part(models, model) for model in models]
+    models = get_object(result, "model_usage_since_last_result") or get_object(result, "modelUsage")
+    return [get_object(models, model) for model in models]
 
 
-def _used(models: list[Event]) -> Tokens:
-    cached = sum(count(usage, "cacheReadInputTokens") for usage in models)
-    fresh = sum(count(usage, "inputTokens") + count(usage, "cacheCreationInputTokens") for usage in models)
-    return Tokens(cached + fresh, sum(count(usage, "outputTokens") for usage in models), cached)
+def _count_tokens(models: list[Event]) -> Tokens:
+    cached = sum(get_count(usage, "cacheReadInputTokens") for usage in models)
+    fresh = sum(
+        get_count(usage, "inputTokens") + get_count(usage, "cacheCreationInputTokens") for usage in models
+    )
+    return Tokens(cached + fresh, sum(get_count(usage, "outputTokens") for usage in models), cached)
 
 
-def _cost(models: list[Event]) -> float | None:
+def _sum_costs(models: list[Event]) -> float | None:
     """None where Claude Code only guesses, because it does not know a model's price."""
     costs = [usage.get("costUSD") for usage in models if usage.get("costBasis") != "unknown"]
     known = [float(cost) for cost in costs if isinstance(cost, (int, float))]
@@ -222,4 +224,4 @@ def _failure(result: Event, status: int | None) -> Exception:
     """`subtype` is not looked at: it says "success" of failed calls, too."""
     told = result.get("errors")
     problem = "; ".join(map(str, told)) if isinstance(told, list) and told else str(result.get("result", ""))
-    return failure(Claude.name, problem, count(result, "api_error_status") or status)
+    return failure(Claude.name, problem, get_count(result, "api_error_status") or status)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from moot.agents.process import Ended, run
 from moot.agents.protocol import (
-    BEGINS_ANEW,
+    NEW_SESSION,
     SERVER,
     Event,
     Job,
@@ -23,13 +23,13 @@ from moot.agents.protocol import (
     Outcome,
     Progress,
     Tokens,
-    count,
-    doing,
+    describe_refusal,
+    describe_use,
     failure,
-    part,
-    parts,
-    refused,
-    shown,
+    get_count,
+    get_object,
+    get_objects,
+    one_line,
 )
 from moot.errors import ProviderFailed
 from moot.processes import environment
@@ -128,35 +128,35 @@ class _Heard:
         return self.thread == self.resume
 
     def hear(self, event: Event) -> None:
-        item = part(event, "item")
+        item = get_object(event, "item")
         match event.get("type"), item.get("type"):
             case "thread.started", _:
                 self.thread = str(event.get("thread_id"))
                 # Where Codex does not know the old thread, it may begin a new one without a word.
                 if self.resume is not None and not self.goes_on:
-                    self.progress(BEGINS_ANEW)
+                    self.progress(NEW_SESSION)
             case "item.started", "mcp_tool_call" if item.get("server") == SERVER:
-                self.progress(doing(str(item.get("tool")), part(item, "arguments")))
+                self.progress(describe_use(str(item.get("tool")), get_object(item, "arguments")))
             case "item.started", "command_execution":
-                self.progress(f"runs {shown(item.get('command', 'a command'))}")
+                self.progress(f"runs {one_line(item.get('command', 'a command'))}")
             case "item.completed", "file_change":
-                for change in parts(item, "changes"):
-                    self.progress(f"edits {shown(change.get('path', 'a file'))}")
+                for change in get_objects(item, "changes"):
+                    self.progress(f"edits {one_line(change.get('path', 'a file'))}")
             case "item.completed", "agent_message":
                 self.said = str(item.get("text", ""))
             case "item.completed", _ if item.get("server") == SERVER and item.get("status") == "failed":
-                self.progress(refused(str(item.get("tool"))))
+                self.progress(describe_refusal(str(item.get("tool"))))
             case "error", _:
                 # Also while it tries again, so that this is not yet a failure.
-                self.progress(shown(event.get("message", "an error")))
+                self.progress(one_line(event.get("message", "an error")))
             case "turn.failed", _:
-                self.problem = str(part(event, "error").get("message", ""))
+                self.problem = str(get_object(event, "error").get("message", ""))
             case "turn.completed", _:
-                usage = part(event, "usage")
+                usage = get_object(event, "usage")
                 self.used = Tokens(
-                    read=count(usage, "input_tokens"),
-                    written=count(usage, "output_tokens"),
-                    cached=count(usage, "cached_input_tokens"),
+                    read=get_count(usage, "input_tokens"),
+                    written=get_count(usage, "output_tokens"),
+                    cached=get_count(usage, "cached_input_tokens"),
                 )
 
 
@@ -188,7 +188,7 @@ def _since(before: Tokens, used: Tokens) -> Tokens:
 def _failure(problem: str) -> ProviderFailed:
     found = _STATUS.search(problem)
     try:
-        told = part(json.loads(problem), "error")
+        told = get_object(json.loads(problem), "error")
     except (ValueError, AttributeError):
         return failure(Codex.name, problem, int(found[1]) if found else None)
     invalid = told.get("type") == "invalid_request_error"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from moot.agents.process import run
-from moot.agents.protocol import Order, Outcome, Progress, shown
+from moot.agents.protocol import Order, Outcome, Progress, one_line
 from moot.errors import ReviewerCrashed
 
 
@@ -21,6 +21,6 @@ class Command:
         del progress
         ended = await run(self.name, self._command, order, self._env, lambda _: None)
         if ended.code:
-            problem = f"it ended with {ended.code}: {shown(ended.last_line, 300)}"
+            problem = f"it ended with {ended.code}: {one_line(ended.last_line, 300)}"
             raise ReviewerCrashed(self._command[0], problem)
         return Outcome(self._command[0], ended.last_words, ended.duration_ms)

@@ -188,17 +188,17 @@ async def _end_group(group: int, ended: asyncio.Future[int], signs_of_life: set[
     """Politely, then not. That the program has ended and nobody holds its pipes is taken for the end of all;
     asking the system would count the dead that nobody has buried yet, which in a container may stay."""
     # While the lifeline is there, it does this, and first: some programs take a second signal for an order.
-    if ended.done() and not _signalled(group, signal.SIGTERM):
+    if ended.done() and not _send_signal(group, signal.SIGTERM):
         return
     try:
         await asyncio.wait(signs_of_life, timeout=_POLITE + 1)
     finally:
-        _signalled(group, signal.SIGKILL)
+        _send_signal(group, signal.SIGKILL)
         # Also where somebody has lost patience: a loop that is closed before would never hear of the end.
         await asyncio.wait({ended}, timeout=_POLITE)
 
 
-def _signalled(group: int, number: int) -> bool:
+def _send_signal(group: int, number: int) -> bool:
     """Whether there was anybody to get the signal. Zombies do; some systems refuse a group of only these."""
     try:
         os.killpg(group, number)

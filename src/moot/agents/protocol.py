@@ -25,7 +25,7 @@ SERVER = "moot_review"
 """The name of the MCP server within a reviewer. Not "moot": a person may have that one configured already,
 and a program that merges configurations would make one server of the two."""
 TOOLS = ("read_file", "list_directory", "append_review")
-BEGINS_ANEW = "its earlier session is gone: it begins a new one"
+NEW_SESSION = "its earlier session is gone: it begins a new one"
 
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SHOWN = 80
@@ -106,25 +106,25 @@ class Coder(Protocol):
     async def work(self, order: Order, progress: Progress) -> Outcome: ...
 
 
-def doing(tool: str, arguments: Event) -> str:
+def describe_use(tool: str, arguments: Event) -> str:
     """The use of one of the three tools, in words."""
     match tool:
         case "read_file":
-            return f"reads {shown(arguments.get('path', 'a file'))}"
+            return f"reads {one_line(arguments.get('path', 'a file'))}"
         case "list_directory":
-            path = shown(arguments.get("path", "."))
+            path = one_line(arguments.get("path", "."))
             return f"lists {'the change' if path == '.' else path}"
         case "append_review":
             return "appends its review"
         case _:
-            return f"uses {shown(tool)}"
+            return f"uses {one_line(tool)}"
 
 
-def refused(tool: str) -> str:
-    return "is asked to correct its review" if tool == "append_review" else f"{shown(tool)} failed"
+def describe_refusal(tool: str) -> str:
+    return "is asked to correct its review" if tool == "append_review" else f"{one_line(tool)} failed"
 
 
-def shown(text: object, limit: int = _SHOWN) -> str:
+def one_line(text: object, limit: int = _SHOWN) -> str:
     """Foreign text on one line of bounded length, without anything that a terminal would act on."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
@@ -143,20 +143,20 @@ def failure(reviewer: str, problem: str, status: int | None = None) -> ProviderF
             kind = ProviderDown
         case _:
             kind = ReviewerCrashed
-    return kind(reviewer, shown(problem, _EXPLAINED) or "it ended without a word", status=status)
+    return kind(reviewer, one_line(problem, _EXPLAINED) or "it ended without a word", status=status)
 
 
-def part(event: Event, key: str) -> Event:
+def get_object(event: Event, key: str) -> Event:
     """The object at a key, or an empty one: programs change their events from version to version."""
     value = event.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
-def parts(event: Event, key: str) -> list[Event]:
+def get_objects(event: Event, key: str) -> list[Event]:
     value = event.get(key)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
-def count(event: Event, key: str) -> int:
+def get_count(event: Event, key: str) -> int:
     value = event.get(key)
     return value if isinstance(value, int) else 0

@@ -17,7 +17,7 @@ from moot.agents import Job, Outcome, Progress, Reviewer, Tokens, find
 from moot.changes import approval, findings, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
-from moot.changes.metered_agents import metered
+from moot.changes.metered_agents import run_metered
 from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
 from moot.changes.review_block import Review, Severity, Verdict
@@ -94,13 +94,13 @@ class Challenging:
         folder = self._changes.folders.open(change_id)
         async with claimed_in_time(folder.path, "challenged", tell):
             with charging(self._changes.account(change_id)):
-                return await self._challenged(folder, engine, tell)
+                return await self._challenge(folder, engine, tell)
 
-    async def _challenged(self, folder: ChangeFolder, engine: str, tell: Tell) -> Challenged:
+    async def _challenge(self, folder: ChangeFolder, engine: str, tell: Tell) -> Challenged:
         settled = self._changes.settle(folder, tell)
         if settled is not None and settled.changed is None:
-            return _challenged(folder, settled, approval.last_review(folder, back=2), taken_up=True)
-        _may_be_challenged(folder)
+            return _make_result(folder, settled, approval.last_review(folder, back=2), taken_up=True)
+        _check_challengeable(folder)
         self._changes.valid(folder)
         earlier = approval.last_review(folder)
         self._write_agents_file(folder)
@@ -110,12 +110,12 @@ class Challenging:
         run = folder.begin_run(reviewer.name, job.model or "")
         job = replace(job, run=run, mcp_command=(*job.mcp_command, "--run", run))
         try:
-            outcome = await self._attempted(folder, reviewer, job, tell)
-            return self._recorded(folder, reviewer, job, outcome, earlier)
+            outcome = await self._attempt(folder, reviewer, job, tell)
+            return self._count(folder, reviewer, job, outcome, earlier)
         finally:
             folder.end_run(run)
 
-    async def _attempted(
+    async def _attempt(
         self, folder: ChangeFolder, reviewer: Reviewer, job: Job, tell: Tell
     ) -> Outcome | None:
         """The first attempt that leaves a review. None: it left one, and failed afterwards."""
@@ -125,7 +125,7 @@ class Challenging:
                 with recording_failure(folder, "challenge", job.model or reviewer.name):
                     outcome = await self._review(reviewer, job, tell)
                     if folder.review_of(job.run) is None and outcome.session_id is not None:
-                        outcome = await self._reminded(reviewer, job, outcome, tell)
+                        outcome = await self._remind(reviewer, job, outcome, tell)
                     if folder.review_of(job.run) is None:
                         raise ReviewerCrashed(reviewer.name, "ended without appending a review")
             except MootError as failed:
@@ -149,9 +149,9 @@ class Challenging:
             # Its model is on the meter already.
             return await reviewer.review(job, tell)
         name = ModelName(reviewer.name, job.model or "")
-        return await metered(self._moot, name, job.text, lambda: reviewer.review(job, tell))
+        return await run_metered(self._moot, name, job.text, lambda: reviewer.review(job, tell))
 
-    async def _reminded(self, reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
+    async def _remind(self, reviewer: Reviewer, job: Job, first: Outcome, tell: Tell) -> Outcome:
         """A reviewer that has read everything, but not called append_review, is told so in its own session:
         to begin again would cost the same once more. Both together are one attempt."""
         tell(f"{reviewer.name} ended without appending a review, and is reminded")
@@ -184,7 +184,7 @@ class Challenging:
         used = (outcome.tokens_in, outcome.tokens_out, cost)
         return Call("challenge", model, *used, outcome.duration_ms, "ok")
 
-    def _recorded(
+    def _count(
         self,
         folder: ChangeFolder,
         reviewer: Reviewer,
@@ -205,7 +205,7 @@ class Challenging:
         counted = self._changes.count_review(folder, job.run, session)
         if counted.changed is not None:
             raise NotApproved(folder.id, "it was changed while it was reviewed", counted.changed)
-        return _challenged(folder, counted, earlier, outcome.model if outcome else "")
+        return _make_result(folder, counted, earlier, outcome.model if outcome else "")
 
     # -- set-up ------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
     return SessionTokens(earlier.tokens_in + outcome.tokens_in, earlier.tokens_out + outcome.tokens_out)
 
 
-def _challenged(
+def _make_result(
     folder: ChangeFolder, counted: Counted, earlier: Review | None, model: str = "", *, taken_up: bool = False
 ) -> Challenged:
     record = counted.record
@@ -327,7 +327,7 @@ def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:
     return tuple((one.description, one.because) for one in folder.state().dismissed)
 
 
-def _may_be_challenged(folder: ChangeFolder) -> None:
+def _check_challengeable(folder: ChangeFolder) -> None:
     phase = folder.state().phase
     moved(phase, of_verdict(Verdict.NEEDS_REVISION))
     last = approval.last_made(folder)

@@ -139,11 +139,11 @@ class ChangeFolder:
 
     def reviews(self) -> tuple[Recorded, ...]:
         """Every review that moot recorded, oldest first, with its block where that is as it was."""
-        return self._matched()[0]
+        return self._match_blocks()[0]
 
     def strangers(self) -> tuple[Block, ...]:
         """The complete blocks that moot did not make: pasted, changed, or there once more."""
-        return self._matched()[1]
+        return self._match_blocks()[1]
 
     def begin_run(self, engine: str, model: str) -> str:
         """The id of a new run, in which one review can be appended. An earlier one is over."""
@@ -214,7 +214,7 @@ class ChangeFolder:
         texts = {PROPOSAL: self.proposal(), **self.specs(), TASKS: self.tasks()}
         return {name: text for name, text in texts.items() if text is not None}
 
-    def _matched(self) -> tuple[tuple[Recorded, ...], tuple[Block, ...]]:
+    def _match_blocks(self) -> tuple[tuple[Recorded, ...], tuple[Block, ...]]:
         left = list(_blocks(self.proposal() or ""))
         hashes = [state_file.review_hash(block.raw) for block in left]
         found = []

@@ -18,7 +18,7 @@ from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
 from moot.changes import approval, prompts, tasks
 from moot.changes.folder import TASKS, ChangeFolder
-from moot.changes.metered_agents import metered
+from moot.changes.metered_agents import run_metered
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.service import Changes, Tell, recording_failure
 from moot.changes.state_file import Call
@@ -85,39 +85,39 @@ class Implementing:
         folder = self._changes.folders.open(change_id)
         async with claimed_in_time(folder.path, "implemented", tell):
             with charging(self._changes.account(change_id)):
-                return await self._implemented(folder, tell)
+                return await self._implement(folder, tell)
 
-    async def _implemented(self, folder: ChangeFolder, tell: Tell) -> BuildResult:
+    async def _implement(self, folder: ChangeFolder, tell: Tell) -> BuildResult:
         self._changes.settle(folder, tell)
         phase = moved(folder.state().phase, Move.IMPLEMENT)
         self._check(folder)
         if not _tasks(folder):
             raise FileDamaged(str(folder.path / TASKS), "there is no task in it")
         if not _open(folder):
-            return self._finished(folder)
-        if self._next(folder) is None:
+            return self._finish(folder)
+        if self._next_task(folder) is None:
             return BuildResult(folder.state().phase, left=_open(folder))
-        coder = await self._coder(tell)
+        coder = await self._choose_coder(tell)
         if coder is None:
             text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
             return BuildResult(folder.state().phase, left=_open(folder), handover=text)
         if self._commit:
-            await self._can_commit(folder)
+            await self._check_can_commit(folder)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
-        return await self._carried_out(folder, coder, tell)
+        return await self._run_tasks(folder, coder, tell)
 
     def _check(self, folder: ChangeFolder) -> None:
         """Raises what is wrong: nobody has approved these very texts, or they could not have been."""
         approval.check(folder)
         self._changes.check(folder)
 
-    async def _carried_out(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> BuildResult:
+    async def _run_tasks(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> BuildResult:
         done: list[str] = []
-        while (number := self._next(folder)) is not None:
+        while (number := self._next_task(folder)) is not None:
             task = _tasks(folder)[number - 1]
             tell(f"{coder.name} does task {number}: {task.text}")
-            before = await self._way_back()
-            problem = await self._one(folder, coder, number, tell)
+            before = await self._take_snapshot()
+            problem = await self._run_task(folder, coder, number, tell)
             if problem:
                 left = _open(folder)
                 return BuildResult(Phase.IMPLEMENTING, tuple(done), left, problem, "", number, before)
@@ -126,25 +126,25 @@ class Implementing:
             done.append(task.text)
             if not _open(folder):
                 # Before the last commit, so that it takes along where the change stands.
-                self._finished(folder)
+                self._finish(folder)
             if self._commit:
-                await self._committed(f"{task.text}\n\nChange: {folder.id}")
+                await self._commit_all(f"{task.text}\n\nChange: {folder.id}")
         return BuildResult(folder.state().phase, tuple(done), _open(folder))
 
-    def _next(self, folder: ChangeFolder) -> int | None:
+    def _next_task(self, folder: ChangeFolder) -> int | None:
         """The first open task that is not left out."""
         skipped = self._retry.skipped if self._retry else ()
         boxes = enumerate(_tasks(folder), start=1)
         return next((number for number, task in boxes if not task.done and number not in skipped), None)
 
-    async def _way_back(self) -> str:
+    async def _take_snapshot(self) -> str:
         """Kept only for those who may want to go it."""
         if self._retry is None:
             return ""
         return await asyncio.to_thread(git.snapshot, self._moot.workspace.root) or ""
 
     @contextmanager
-    def _frozen(self, folder: ChangeFolder, tell: Tell) -> Iterator[None]:
+    def _protect(self, folder: ChangeFolder, tell: Tell) -> Iterator[None]:
         """Whatever others do to the change's own folder meanwhile is undone, and said."""
         before = folder.freeze()
         try:
@@ -157,16 +157,16 @@ class Implementing:
                 for name in undone:
                     tell(f"  {name}")
 
-    async def _one(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
+    async def _run_task(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
         """Why the task is not done; nothing if it is."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         failed_with = self._retry.failed_with if self._retry and self._retry.task == number else ""
         text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with)
         before = self._marks(folder)
         try:
-            with recording_failure(folder, "implement", coder.name), self._frozen(folder, tell):
+            with recording_failure(folder, "implement", coder.name), self._protect(folder, tell):
                 name, order = ModelName(coder.name, ""), Order(text, root, timeout)
-                worked = await metered(self._moot, name, text, lambda: coder.work(order, tell))
+                worked = await run_metered(self._moot, name, text, lambda: coder.work(order, tell))
         except MootError as failed:
             return str(failed)
         changed = self._marks(folder) != before
@@ -176,10 +176,10 @@ class Implementing:
         if not changed:
             said = worked.said.strip() or "(nothing)"
             return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."
-        with self._frozen(folder, tell):
-            return await self._tested(tell)
+        with self._protect(folder, tell):
+            return await self._run_tests(tell)
 
-    async def _tested(self, tell: Tell) -> str:
+    async def _run_tests(self, tell: Tell) -> str:
         """What is wrong; nothing if all is well, or there is no test."""
         if not self._test:
             return ""
@@ -194,21 +194,21 @@ class Implementing:
 
     # -- git ---------------------------------------------------------------------------------
 
-    async def _can_commit(self, folder: ChangeFolder) -> None:
+    async def _check_can_commit(self, folder: ChangeFolder) -> None:
         """Asked before anybody is paid for work that could not be committed."""
-        if await self._changed(f":!{self._place(folder)}"):
+        if await self._has_changes(f":!{self._place(folder)}"):
             raise UncommittedWork("--commit would take work along that is not part of the change")
         await self._git("var", "GIT_AUTHOR_IDENT")
         await self._git("var", "GIT_COMMITTER_IDENT")
 
-    async def _committed(self, message: str) -> None:
+    async def _commit_all(self, message: str) -> None:
         """Everything but the marks of this very run, which are gone when it ends."""
         marks = [f":(top,exclude,glob)**/{mark}" for mark in MARKS]
-        if await self._changed(*marks):
+        if await self._has_changes(*marks):
             await self._git("add", "--all", "--", ":/", *marks)
             await self._git("commit", "--quiet", "--message", message)
 
-    async def _changed(self, *excluded: str) -> bool:
+    async def _has_changes(self, *excluded: str) -> bool:
         """Whether anything else is not committed."""
         every = ("status", "--porcelain", "--untracked-files=all", "--", ":/")
         return bool(await self._git(*every, *excluded))
@@ -227,12 +227,12 @@ class Implementing:
 
     # -- around it ---------------------------------------------------------------------------
 
-    def _finished(self, folder: ChangeFolder) -> BuildResult:
+    def _finish(self, folder: ChangeFolder) -> BuildResult:
         phase = moved(moved(folder.state().phase, Move.IMPLEMENT), Move.FINISH)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
         return BuildResult(phase, tuple(task.text for task in _tasks(folder)))
 
-    async def _coder(self, tell: Tell) -> Coder | None:
+    async def _choose_coder(self, tell: Tell) -> Coder | None:
         settings = self._settings.implement
         wanted = settings.agent if self._agent == "auto" else self._agent
         names = ("command", "codex", "claude") if wanted == "auto" else (wanted,)

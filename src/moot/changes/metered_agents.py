@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _SAYS_ITS_COST = "claude"
 
 
-async def metered(moot: Moot, name: ModelName, text: str, start: Callable[[], Awaitable[Outcome]]) -> Outcome:
+async def run_metered(
+    moot: Moot, name: ModelName, text: str, start: Callable[[], Awaitable[Outcome]]
+) -> Outcome:
     """Raises LimitReached, or that nobody can say what it costs, before it starts."""
     pricing = moot.gateway.pricing(name)
     await pricing.load()

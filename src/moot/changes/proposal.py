@@ -256,7 +256,7 @@ def render_proposal(draft: ProposalDraft) -> str:
     changes = "\n".join(re.sub(r"\n(?=.)", "\n  ", f"- {_prose(change)}") for change in draft.what_changes)
     bodies = (_prose(draft.summary), _prose(draft.why), changes, _prose(draft.impact))
     sections = (f"## {title}\n\n{body}" for title, body in zip(PROPOSAL_SECTIONS, bodies, strict=True))
-    return _joined(f"# {_line(draft.title)}", *sections)
+    return _join(f"# {_line(draft.title)}", *sections)
 
 
 def render_spec(spec: SpecDraft) -> str:
@@ -270,11 +270,11 @@ def render_spec(spec: SpecDraft) -> str:
         steps = [f"- **WHEN** {_line(step)}" for step in scenario.when]
         steps += [f"- **THEN** {_line(step)}" for step in scenario.then]
         parts.append(f"### Scenario: {_line(scenario.title)}\n\n" + "\n".join(steps))
-    return _joined(*parts)
+    return _join(*parts)
 
 
 def render_tasks(draft: ProposalDraft) -> str:
-    return _joined("# Tasks", "\n".join(f"- [ ] {_line(task)}" for task in draft.tasks))
+    return _join("# Tasks", "\n".join(f"- [ ] {_line(task)}" for task in draft.tasks))
 
 
 def spec_file_name(spec: SpecDraft, taken: Collection[str]) -> str:
@@ -295,12 +295,12 @@ _STRUCTURE = re.compile(
 )
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
 def _line(value: str) -> str:
-    return _disarmed(" ".join(value.split()))
+    return _disarm(" ".join(value.split()))
 
 
 def _prose(value: str) -> str:
@@ -318,17 +318,17 @@ def _prose(value: str) -> str:
             fence = opening["backticks"] or opening["tildes"]
         else:
             lines.append(_STRUCTURE.sub(r"\1\\", line))
-    return _disarmed("\n".join([*lines, fence] if fence else lines))
+    return _disarm("\n".join([*lines, fence] if fence else lines))
 
 
-def _disarmed(value: str) -> str:
+def _disarm(value: str) -> str:
     """In code too: other readers of the block may not know what a fence is."""
     return re.sub(r"<!(?=--\s*review\s*:)", r"<\\!", value, flags=re.IGNORECASE)
 
 
 def without_markers(text: str) -> str:
     """A text outside of reviews, in which nothing is taken for the beginning or the end of one."""
-    return _disarmed(text) if review_block.blocks(text) or any(_check_markers(text)) else text
+    return _disarm(text) if review_block.blocks(text) or any(_check_markers(text)) else text
 
 
 # -- a new text with the old reviews ---------------------------------------------------------------

@@ -105,8 +105,8 @@ def render(review: Review) -> str:
         ]
     if not review.issues:
         lines += ["No issues found.", ""]
-    summary = _BLOCK_BEGINS.sub(r"\1\\", _guarded(review.summary))
-    reviewed = _guarded(" ".join(review.reviewed.split()))
+    summary = _BLOCK_BEGINS.sub(r"\1\\", _escape(review.summary))
+    reviewed = _escape(" ".join(review.reviewed.split()))
     lines += ["### Summary", summary, "", f"**Reviewed**: {reviewed}".rstrip(), END]
     return "\n".join(lines)
 
@@ -117,19 +117,19 @@ def append(text: str, review: Review) -> str:
 
 
 def _item(name: str, value: str) -> str:
-    first, *others = _guarded(value).split("\n")
+    first, *others = _escape(value).split("\n")
     if first.startswith(("```", "~~~")):
         first, others = "", [first, *others]
     indented = [f"  {line}" if line else "" for line in others]
     return "\n".join([f"- **{name}**: {first}".rstrip(), *indented])
 
 
-def _guarded(value: str) -> str:
+def _escape(value: str) -> str:
     tidy = "\n".join(line.rstrip() for line in LINE_BREAK.split(value)).strip()
     return _LABEL.sub(r"\1\\", _COMMENT.sub(r"<\\", tidy))
 
 
-def _unguarded(value: str) -> str:
+def _unescape(value: str) -> str:
     return _ESCAPED_COMMENT.sub("<", _ESCAPED_LABEL.sub(r"\1", value.strip()))
 
 
@@ -242,7 +242,7 @@ def _fields(document: Document) -> Iterator[_Field]:
         start, end = (document.starts[line] for line in token.map)
         if found := _FIELD.match(document.text[start:end]):
             value = re.sub(r"\n {1,2}", "\n", LINE_BREAK.sub("\n", found["value"]))
-            yield _Field(start, found["name"].lower(), _unguarded(value))
+            yield _Field(start, found["name"].lower(), _unescape(value))
 
 
 def _issue(title: str, fields: tuple[_Field, ...]) -> Issue:
@@ -265,12 +265,12 @@ def _summary(body: str) -> tuple[str, str]:
     reviewed = ""
     for index in range(len(lines) - 1, -1, -1):
         if found := _REVIEWED.match(lines[index]):
-            reviewed = _unguarded(found["value"])
+            reviewed = _unescape(found["value"])
             del lines[index:]
             break
     else:
         lines = [line for line in lines if not _END.fullmatch(line.strip())]
-    return _unguarded(_ESCAPED_BLOCK.sub(r"\1", "\n".join(lines))), reviewed
+    return _unescape(_ESCAPED_BLOCK.sub(r"\1", "\n".join(lines))), reviewed
 
 
 # -- judging -------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class ReviewTools:
         self._appending = threading.Lock()
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
-        with self._told():
+        with self._explaining():
             root, below = self._place(path)
             try:
                 text = root.read_text(below, LARGEST_FILE)
@@ -128,7 +128,7 @@ class ReviewTools:
         return content
 
     def list_directory(self, path: FolderName = ".") -> Listing:
-        with self._told():
+        with self._explaining():
             root, below = self._place(path or ".")
             try:
                 found = root.list(below)
@@ -144,11 +144,11 @@ class ReviewTools:
     def append_review(self, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven) -> Appended:
         """Appends a review, one in a run. One that contradicts itself, or is of a text that was not read, is
         refused."""
-        with self._told(), self._appending:
+        with self._explaining(), self._appending:
             review = Review(
                 as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), self._now()
             )
-            refused = _refused(review)
+            refused = _find_faults(review)
             if refused:
                 raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
             if self._folder.proposal() is None:
@@ -246,7 +246,7 @@ class ReviewTools:
         return f"The change has: {', '.join(names[:50]) or 'no files'}. '@/…' reads the workspace's files."
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explaining(self) -> Iterator[None]:
         """Whatever goes wrong, in words for the reviewer."""
         try:
             yield
@@ -345,7 +345,7 @@ def _issue(given: IssueGiven) -> Issue:
     )
 
 
-def _refused(review: Review) -> list[str]:
+def _find_faults(review: Review) -> list[str]:
     """Every reason at once, so that one correction is enough."""
     reasons = list(review_block.contradictions(review))
     fields = {"the summary": review.summary}

@@ -41,7 +41,7 @@ def _canonical(name: str, text: str) -> str:
     if name == PROPOSAL:
         text = _without_reviews(text)
     elif name == TASKS:
-        text = tasks.opened(text)
+        text = tasks.untick_all(text)
     return LINE_BREAK.sub("\n", text.removeprefix(BOM)).rstrip()
 
 

@@ -119,7 +119,7 @@ def _over(  # noqa: PLR0912 - each kind of piece once, in the order of the text
         elif heading.level == 1 and _TITLE in missing:
             due = missing.pop(_TITLE)
             same = heading.title == markdown.headings(title)[0].title
-            page.keep(piece.text if same else _retitled(piece, title, eol))
+            page.keep(piece.text if same else _retitle(piece, title, eol))
         elif heading.level == 2 and _name(piece) in missing:
             section = _name(piece)
             page.keep(piece.text[: piece.start])
@@ -172,7 +172,7 @@ def _name(piece: Piece) -> str:
     return piece.heading.title.casefold() if piece.heading is not None else ""
 
 
-def _retitled(piece: Piece, title: str, eol: str) -> str:
+def _retitle(piece: Piece, title: str, eol: str) -> str:
     return piece.text[: piece.start] + title.strip("\n") + eol + piece.text[piece.body :]
 
 

@@ -309,8 +309,8 @@ class Changes:
         """Drafts a new change. A proposal that is there and can be used is left alone; one that cannot be
         used is material for the new one, and kept."""
         valid_id(change_id, "change id")
-        description = _described(description)
-        folder = self._opened_or_created(change_id)
+        description = _check_description(description)
+        folder = self._open_or_create(change_id)
         with claimed(folder.path, "proposed"), charging(self.account(change_id)):
             self.settle(folder, tell)
             state, written = folder.state(), folder.proposal()
@@ -318,8 +318,10 @@ class Changes:
                 raise AlreadyThere("change", change_id, folder.path)
             moved(state.phase, Move.PROPOSE)
             tell("looks at the workspace")
-            request = prompts.draft(change_id, _with_earlier(description, written), self._seen(description))
-            draft = await self._drafted(folder, "proposal", request, tell)
+            request = prompts.draft(
+                change_id, _add_earlier(description, written), self._describe_workspace(description)
+            )
+            draft = await self._draft(folder, "proposal", request, tell)
             if written is not None or folder.specs() or folder.tasks() is not None:
                 tell(f"keeps the earlier text in {folder.keep_earlier(_files(folder))}")
             self._write(folder, draft, Move.PROPOSE, "proposal")
@@ -329,7 +331,7 @@ class Changes:
     async def repropose(self, change_id: str, wishes: str, tell: Tell) -> ChangeFolder:
         """Revises a change from the open issues of its last review. Every review stays as it is."""
         folder = self.folders.open(change_id)
-        wishes = _short(wishes.strip(), "wishes")
+        wishes = _check_length(wishes.strip(), "wishes")
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
             moved(folder.state().phase, Move.REPROPOSE)
@@ -340,14 +342,14 @@ class Changes:
                 )
             texts = self.texts(folder)
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
-            request = prompts.redraft(texts, issues, wishes, self._seen(texts.proposal))
-            draft = await self._drafted(folder, "reproposal", request, tell)
+            request = prompts.redraft(texts, issues, wishes, self._describe_workspace(texts.proposal))
+            draft = await self._draft(folder, "reproposal", request, tell)
             folder.keep_earlier(_files(folder))
             self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
             self.valid(folder)
         return folder
 
-    async def _drafted(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
+    async def _draft(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
         with recording_failure(folder, step, str(model.name)):
@@ -387,13 +389,13 @@ class Changes:
         folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
         folder.record_checksums(_files(folder))
 
-    def _opened_or_created(self, change_id: str) -> ChangeFolder:
+    def _open_or_create(self, change_id: str) -> ChangeFolder:
         try:
             return self.folders.open(change_id)
         except NotFound:
             return self.folders.create(change_id)
 
-    def _seen(self, about: str) -> str:
+    def _describe_workspace(self, about: str) -> str:
         """What a drafter has to know of the workspace: its shape, and the places that this is about."""
         root = self.moot.workspace.root
         seen = listing.look(root)
@@ -406,7 +408,7 @@ class Changes:
         if seen.readme:
             parts.append(f"The README begins:\n{seen.readme}")
         for name in listing.named_files(readable, about)[:5]:
-            parts.append(f'<file name="{name}">\n{_beginning(root, name)}\n</file>')
+            parts.append(f'<file name="{name}">\n{_read_beginning(root, name)}\n</file>')
         cited = search.cite(search.search(root, readable.files, as_keywords(words)), words)
         if cited:
             parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in cited))
@@ -445,7 +447,7 @@ def _files(folder: ChangeFolder) -> tuple[str, ...]:
     return ("proposal.md", *folder.specs(), "tasks.md")
 
 
-def _beginning(root: Path, name: str) -> str:
+def _read_beginning(root: Path, name: str) -> str:
     try:
         text = Root(root).read_text(name, _LARGEST_EXCERPT)
     except (MootError, OSError) as error:
@@ -459,20 +461,20 @@ def title_of(texts: prompts.ChangeTexts) -> str:
     return found[0].title if found else texts.change_id
 
 
-def _described(description: str) -> str:
+def _check_description(description: str) -> str:
     description = description.strip()
     if not description:
         raise InvalidInput("description", "say in a sentence or two what should change, and why")
-    return _short(description, "description")
+    return _check_length(description, "description")
 
 
-def _short(text: str, field: str) -> str:
+def _check_length(text: str, field: str) -> str:
     if len(text) > DESCRIPTION_LIMIT:
         raise InvalidInput(field, f"has {len(text)} characters; at most {DESCRIPTION_LIMIT}")
     return text
 
 
-def _with_earlier(description: str, written: str | None) -> str:
+def _add_earlier(description: str, written: str | None) -> str:
     if not written or not written.strip():
         return description
     earlier = review_block.outside(written).strip()

@@ -49,14 +49,14 @@ class InvalidField(Exception):
 # -- what a field can say ------------------------------------------------------------------------
 
 
-def _spelled(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     """A number that somebody has not quoted, as the text that it was meant to be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(getattr(value, "literal", value)) if is_number else value
 
 
 def _phase(value: Any) -> Any:
-    value = _spelled(value)
+    value = _as_text(value)
     if isinstance(value, str) and value not in list(Phase):
         raise ValueError(f"{value[:80]!r} is none of {', '.join(Phase)}")
     return value
@@ -80,12 +80,12 @@ def _verdict(value: Any) -> Any:
         raise ValueError(error.problem) from None
 
 
-def _counted(value: Any) -> Any:
+def _as_count(value: Any) -> Any:
     """Another tool lists the findings where this one counts them."""
     return len(value) if isinstance(value, list) else value
 
 
-_Word = Annotated[str, BeforeValidator(_spelled)]
+_Word = Annotated[str, BeforeValidator(_as_text)]
 _Count = Annotated[int, Field(ge=0, strict=True)]
 _Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Stated = Annotated[Verdict, BeforeValidator(_verdict)]
@@ -130,8 +130,8 @@ class Validation:
 
     step: _Word
     valid: bool = False
-    errors: Annotated[_Count, BeforeValidator(_counted)] = 0
-    warnings: Annotated[_Count, BeforeValidator(_counted)] = 0
+    errors: Annotated[_Count, BeforeValidator(_as_count)] = 0
+    warnings: Annotated[_Count, BeforeValidator(_as_count)] = 0
     timestamp: _Word = ""
 
 
@@ -239,7 +239,7 @@ def read(data: Mapping[str, Any], change_id: str) -> ChangeState:
         within = field_of(inside)
         where = f"{within}: " if within else ""
         raise InvalidField("telemetry" if name == "calls" else name, where + fault_of(first)) from None
-    return replace(state, totals=_summed(state.calls))
+    return replace(state, totals=_sum_up(state.calls))
 
 
 def _plain(value: Any) -> Any:
@@ -274,22 +274,22 @@ def begin(data: Data, change_id: str, at: str) -> None:
 
 
 def note_call(data: Data, call: Call) -> None:
-    telemetry = _opened(data, "telemetry")
-    _add(telemetry, "calls", _stamped(call, "timestamp"))
-    _opened(telemetry, "totals").update(asdict(read(data, "").totals))
+    telemetry = _ensure(data, "telemetry")
+    _add(telemetry, "calls", _stamp(call, "timestamp"))
+    _ensure(telemetry, "totals").update(asdict(read(data, "").totals))
 
 
 def note_validation(data: Data, validation: Validation) -> None:
-    _add(data, "validations", _stamped(validation, "timestamp"))
+    _add(data, "validations", _stamp(validation, "timestamp"))
 
 
 def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
-    _opened(data, "checksums")[file] = asdict(checksum)
+    _ensure(data, "checksums")[file] = asdict(checksum)
 
 
 def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
-    entry = _stamped(review) | {"verdict": str(review.verdict)}
+    entry = _stamp(review) | {"verdict": str(review.verdict)}
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
 
@@ -309,7 +309,7 @@ def note_model(data: Data, run: str, model: str) -> None:
 
 
 def note_run(data: Data, run: Run) -> None:
-    data["run"] = _stamped(run)
+    data["run"] = _stamp(run)
 
 
 def end_run(data: Data) -> None:
@@ -322,7 +322,7 @@ def withdraw_last_review(data: Data) -> None:
 
 
 def note_dismissal(data: Data, dismissal: Dismissal) -> None:
-    _add(data, "dismissed", _stamped(dismissal))
+    _add(data, "dismissed", _stamp(dismissal))
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:
@@ -338,7 +338,7 @@ def text_hash(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _summed(calls: Sequence[Call]) -> Totals:
+def _sum_up(calls: Sequence[Call]) -> Totals:
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     return Totals(
         calls=len(calls),
@@ -349,13 +349,13 @@ def _summed(calls: Sequence[Call]) -> Totals:
     )
 
 
-def _stamped(value: DataclassInstance, stamp: str = "at") -> dict[str, Any]:
+def _stamp(value: DataclassInstance, stamp: str = "at") -> dict[str, Any]:
     entry = asdict(value)
     entry[stamp] = entry[stamp] or timestamps.now()
     return entry
 
 
-def _opened(data: Data, key: str) -> Data:
+def _ensure(data: Data, key: str) -> Data:
     if not data.get(key):
         data[key] = {}
     opened: Data = data[key]

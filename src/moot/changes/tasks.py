@@ -28,26 +28,26 @@ class Task:
 
 def tasks(text: str) -> tuple[Task, ...]:
     """In order. Where one line holds a box within a box, the outer one counts."""
-    return tuple(task for task, _ in _located(markdown.parse(text)))
+    return tuple(task for task, _ in _locate(markdown.parse(text)))
 
 
 def tick(text: str, line: int) -> str:
     """The text with the box on that line ticked: one character differs."""
-    for task, mark in _located(markdown.parse(text)):
+    for task, mark in _locate(markdown.parse(text)):
         if task.line == line and not task.done:
             return text[:mark] + "x" + text[mark + 1 :]
     raise InvalidInput("line", f"line {line} is not an open task")
 
 
-def opened(text: str) -> str:
+def untick_all(text: str) -> str:
     """The text with every box open."""
-    for task, mark in _located(markdown.parse(text)):
+    for task, mark in _locate(markdown.parse(text)):
         if task.done:
             text = text[:mark] + " " + text[mark + 1 :]
     return text
 
 
-def _located(document: Document) -> Iterator[tuple[Task, int]]:
+def _locate(document: Document) -> Iterator[tuple[Task, int]]:
     """Each task and the offset of the character between its brackets."""
     quotes = 0
     seen = -1

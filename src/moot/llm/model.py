@@ -145,14 +145,14 @@ class Model:
             turn, messages = await self._converse(talk, request.messages)
             returned = False
             try:
-                value = _validated(shape, turn, request.max_tokens)
+                value = _validate(shape, turn, request.max_tokens)
             except DraftInvalid as invalid:
                 if request.last:
                     raise
                 returned = True
                 answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(_correction(invalid)))
                 turn, _ = await self._converse(talk, answered)
-                value = _validated(shape, turn, request.max_tokens)
+                value = _validate(shape, turn, request.max_tokens)
             return Draft(value, self._reply(talk, turn), returned)
 
     def _report(self, *, typed: bool) -> ModelCall:
@@ -261,7 +261,7 @@ def _schema_of(shape: type[BaseModel]) -> Schema:
     return Schema(shape.__name__, shape.model_json_schema())
 
 
-def _validated(shape: type[D], turn: Turn, max_tokens: int) -> D:
+def _validate(shape: type[D], turn: Turn, max_tokens: int) -> D:
     if turn.stop == "limit":
         problem = f"it was cut off at its limit of {max_tokens} tokens; be briefer"
         raise DraftInvalid(shape.__name__, problem, turn.text)
