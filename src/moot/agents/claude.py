@@ -202,7 +202,14 @@ def _by_model(result: Event) -> list[Event]:
     """What this run used of each model that had a part in it. `modelUsage` was that, too, until Claude Code
     began to count it, and `total_cost_usd`, from the beginning of a resumed session."""
     models = get_object(result, "model_usage_since_last_result") or get_object(result, "modelUsage")
-    return [get_object(models, model) for model in models]
+    if models:
+        return [get_object(models, model) for model in models]
+    # An older one says only what all models have used together.
+    usage = get_object(result, "usage")
+    read, written = get_count(usage, "input_tokens"), get_count(usage, "output_tokens")
+    if not (read or written):
+        return []
+    return [{"inputTokens": read, "outputTokens": written, "costUSD": result.get("total_cost_usd")}]
 
 
 def _count_tokens(models: list[Event]) -> Tokens:
