@@ -693,7 +693,7 @@ def test_questions_can_be_dropped_below_the_levels_minimum_when_the_person_says_
     play.choose("discuss: drop all but the first")
     assert [each.id for each in play.talk.questions] == [first.id]
     assert play.asked.step == "questions"
-    shape = shapes.discussed_questions(play.state, small=False)
+    shape = shapes.discussed_questions(play.state.brainstorm, small=False)
     assert shape.model_json_schema()["properties"]["questions"].get("minItems", 0) <= 1
 
 
@@ -701,7 +701,7 @@ def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
     asked = [{"text": f"Which {n}?", "type": "choice", "options": ["Sessions", f"Tokens {n}"]} for n in "123"]
     play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).choose("question-1: Sessions")
     play.put(RequestMade("discuss", "what about keys?"))
-    told = material(play.state)
+    told = material(play.state.brainstorm)
     assert "Which 2? (options: Sessions | Tokens 2)" in told
     assert "Tokens 1" not in told.partition("<so-far>")[2], "an answered question has its answer"
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from moot.brainstorm.events import DEFERRED, RequestMade
-from moot.brainstorm.prompts import DRAFTS, conversational, material
+from moot.brainstorm.prompts import conversational, material
 from moot.brainstorm.state import Step
 from moot.core.flow import DraftReply, PersonAnswered
 from moot.errors import DraftInvalid
@@ -22,6 +22,7 @@ from moot.llm.schemas import strict
 from moot.prompts.template import fill
 from moot.workflow.events import AdjustmentAsked, ScopeReassessed
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import DRAFTS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider
 from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
@@ -77,7 +78,7 @@ def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) ->
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> None:
-    discussed = conversational(at(step).put(RequestMade("discuss", "why?")).state, small=False)
+    discussed = conversational(at(step).put(RequestMade("discuss", "why?")).state.brainstorm, small=False)
     assert "in the middle of this conversation" in discussed.system
     assert message(discussed).endswith("<comment>\nwhy?\n</comment>")
     first, _ = DRAFTS[f"brainstorm/{step}"](DUE[f"brainstorm/{step}"], small=False)
@@ -87,7 +88,7 @@ def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> 
 
 def test_a_conversational_prompt_has_its_parts_in_order() -> None:
     play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "discuss: drop the second", "finish", "back")
-    said = material(play.put(RequestMade("discuss", "and the third?")).state)
+    said = material(play.put(RequestMade("discuss", "and the third?")).state.brainstorm)
     places = [
         said.index(part)
         for part in (
@@ -109,9 +110,9 @@ def test_a_conversational_prompt_has_its_parts_in_order() -> None:
 
 def test_only_this_step_and_those_gone_back_from_are_said_again() -> None:
     play = at(Step.APPROACHES).choose("discuss: at approaches")
-    assert "at questions:" not in material(play.put(RequestMade("discuss", "x")).state)
+    assert "at questions:" not in material(play.put(RequestMade("discuss", "x")).state.brainstorm)
     play = at(Step.APPROACHES).choose("discuss: seen at approaches", "back", "back")
-    said = material(play.put(RequestMade("discuss", "x")).state)
+    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
     assert "seen at approaches" in said
     assert "You, at triage:" in said
 
@@ -120,7 +121,7 @@ def test_a_long_conversation_drops_its_oldest_entries_and_says_so() -> None:
     play = at(Step.QUESTIONS)
     for number in range(4):
         play.put(RequestMade("board", f"comment {number} " + "word " * 900)).settle()
-    said = material(play.put(RequestMade("discuss", "x")).state)
+    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
     assert "(2 older entries were left out: what is said again has a limit.)" in said
     assert "comment 0" not in said
     assert "comment 1" in said
@@ -128,32 +129,32 @@ def test_a_long_conversation_drops_its_oldest_entries_and_says_so() -> None:
 
 
 def test_what_is_dropped_is_not_mentioned_where_nothing_is() -> None:
-    assert "left out" not in material(at(Step.QUESTIONS).put(RequestMade("discuss", "x")).state)
+    assert "left out" not in material(at(Step.QUESTIONS).put(RequestMade("discuss", "x")).state.brainstorm)
 
 
 def test_a_first_draft_after_going_back_knows_what_was_said_there() -> None:
     play = at(Step.APPROACHES).choose("discuss: the second will not do", "back", "question-1: other")
     play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="finish")))
-    assert "the second will not do" in material(play.state)
+    assert "the second will not do" in material(play.state.brainstorm)
 
 
 def test_the_consulted_are_named() -> None:
     play = at(Step.APPROACHES).choose("board: is it wise?", "roundtable: and this?")
-    said = material(play.put(RequestMade("discuss", "x")).state)
+    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
     assert "The Board, at approaches:\nThe Board says: wait." in said
     assert "The roundtable, at approaches:\nThey agreed on little." in said
 
 
 def test_a_part_of_the_idea_is_named_as_what_is_worked_on() -> None:
     play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).choose("agree")
-    said = material(play.state)
+    said = material(play.state.brainstorm)
     assert "Only this part of the idea is being worked on: New endpoint: Serve the reviews." in said
     assert "Batches, confirmed by the person:\n  Batch 1: Test baseline" in said
     assert "Help texts" not in said
 
 
 def test_deferred_questions_are_left_to_the_brainstormer() -> None:
-    said = material(DUE["brainstorm/approaches"])
+    said = material(DUE["brainstorm/approaches"].brainstorm)
     assert said.count("[deferred]") == 3
     assert DEFERRED not in said
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.brainstorm.prompts import DRAFTS
 from moot.brainstorm.state import Step
 from moot.core.flow import DraftReply
 from moot.errors import InvalidInput
 from moot.workflow.documents import planner_brief
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import DRAFTS
 from moot.workflow.snapshot import restored, snapshot, state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
 from tests.support.workflow import BATCHES, OPENED, SPLITS, Play, triage

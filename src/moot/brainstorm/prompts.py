@@ -1,6 +1,6 @@
 """What the brainstormer is told: a first draft for each step, and the conversation about what was drafted.
 
-Knows the state of a workflow and the prompt files. The conversation is said again, as much of it as fits: a
+Knows the state of a brainstorm and the prompt files. The conversation is said again, as much of it as fits: a
 model remembers nothing between two askings.
 """
 
@@ -12,12 +12,11 @@ from pydantic import BaseModel
 
 from moot.brainstorm import shapes
 from moot.brainstorm import text as words
-from moot.brainstorm.events import QUESTION_LIMITS, REPLAY_WORDS, Level, Limits
+from moot.brainstorm.events import QUESTION_LIMITS, Level, Limits
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Capped
 from moot.llm.messages import Request, UserSaid
 from moot.prompts.template import fill
-from moot.workflow.state import REASSESS_STEP, Phase, WorkflowState
 
 TRIAGE_TOKENS, QUESTIONS_TOKENS, APPROACHES_TOKENS, DESIGN_TOKENS = 1536, 2048, 3072, 8192
 SMALL_TOKENS = 500
@@ -42,34 +41,32 @@ Draft = tuple[Request, type[BaseModel]]
 # -- first drafts --------------------------------------------------------------------------------
 
 
-def triage(state: WorkflowState, *, small: bool) -> Draft:
+def triage(state: BrainstormState, *, small: bool) -> Draft:
     request = _request(state, "triage", {}, TRIAGE_TOKENS, small=small)
     return request, shapes.triage(state, small=small)
 
 
-def questions(state: WorkflowState, *, small: bool) -> Draft:
-    talk = state.brainstorm
-    more = " more" if any(each.answered for each in talk.questions) else ""
-    asked = {"count": f"{_count(talk.question_limits)}{more} questions", "level": talk.level}
+def questions(state: BrainstormState, *, small: bool) -> Draft:
+    more = " more" if any(each.answered for each in state.questions) else ""
+    asked = {"count": f"{_count(state.question_limits)}{more} questions", "level": state.level}
     request = _request(state, "questions", asked, QUESTIONS_TOKENS, small=small)
     return request, shapes.questions(state, small=small)
 
 
-def approaches(state: WorkflowState, *, small: bool) -> Draft:
+def approaches(state: BrainstormState, *, small: bool) -> Draft:
     request = _request(state, "approaches", {}, APPROACHES_TOKENS, small=small)
     return request, shapes.approaches(state, small=small)
 
 
-def design(state: WorkflowState, *, small: bool) -> Draft:
-    talk = state.brainstorm
+def design(state: BrainstormState, *, small: bool) -> Draft:
     batches = (
         "\n- The work is done in the batches that are listed: each section says to which of them it belongs."
-        if talk.batches
+        if state.batches
         else ""
     )
     asked = {
-        "count": f"{_count(talk.section_limits)} sections",
-        "depth": _DEPTH[talk.level],
+        "count": f"{_count(state.section_limits)} sections",
+        "depth": _DEPTH[state.level],
         "batches": batches,
     }
     request = _request(state, "design", asked, DESIGN_TOKENS, small=small)
@@ -83,13 +80,12 @@ def _count(limits: Limits) -> str:
 # -- the conversation ----------------------------------------------------------------------------
 
 
-def conversational(state: WorkflowState, *, small: bool) -> Request:
+def conversational(state: BrainstormState, *, small: bool) -> Request:
     """A round of discussion at the current step, about the comment that the person has just made."""
-    talk = state.brainstorm
     if small:
         return _small(state, "conversational")
-    doing = fill(f"brainstorm/discuss-{talk.step}", _doing(talk))
-    return _request(state, "conversational", {"doing": doing}, _TOKENS[talk.step], small=False)
+    doing = fill(f"brainstorm/discuss-{state.step}", _doing(state))
+    return _request(state, "conversational", {"doing": doing}, _TOKENS[state.step], small=False)
 
 
 def _doing(talk: BrainstormState) -> dict[str, str]:
@@ -112,32 +108,26 @@ _TOKENS = {
 }
 
 
-def discuss_triage(state: WorkflowState, *, small: bool) -> Draft:
+def discuss_triage(state: BrainstormState, *, small: bool) -> Draft:
     return conversational(state, small=small), shapes.discussed_triage(state, small=small)
 
 
-def discuss_questions(state: WorkflowState, *, small: bool) -> Draft:
+def discuss_questions(state: BrainstormState, *, small: bool) -> Draft:
     return conversational(state, small=small), shapes.discussed_questions(state, small=small)
 
 
-def discuss_approaches(state: WorkflowState, *, small: bool) -> Draft:
+def discuss_approaches(state: BrainstormState, *, small: bool) -> Draft:
     return conversational(state, small=small), shapes.discussed_approaches(state, small=small)
 
 
-def discuss_design(state: WorkflowState, *, small: bool) -> Draft:
+def discuss_design(state: BrainstormState, *, small: bool) -> Draft:
     return conversational(state, small=small), shapes.discussed_design(state, small=small)
 
 
-def revise(state: WorkflowState, *, small: bool) -> Draft:
-    shown = {"shown": _shown(state.brainstorm)}
+def revise(state: BrainstormState, *, small: bool) -> Draft:
+    shown = {"shown": _shown(state)}
     request = _request(state, "revise", shown, DESIGN_TOKENS, small=small, small_as="conversational")
     return request, shapes.revised(state, small=small)
-
-
-def reassess(state: WorkflowState, *, small: bool) -> Draft:
-    number = {"next": str(state.current_batch + 2)}
-    request = _request(state, "reassess", number, TRIAGE_TOKENS, small=small)
-    return request, shapes.reassessed(state, small=small)
 
 
 def _shown(talk: BrainstormState) -> str:
@@ -148,7 +138,7 @@ def _shown(talk: BrainstormState) -> str:
 
 
 def _request(
-    state: WorkflowState,
+    state: BrainstormState,
     prompt: str,
     inputs: Mapping[str, str],
     tokens: int,
@@ -158,31 +148,41 @@ def _request(
 ) -> Request:
     if small:
         return _small(state, small_as or prompt)
-    system = f"{fill('brainstorm/brainstormer', {})}\n\n{fill(f'brainstorm/{prompt}', inputs)}"
-    return Request(system, (UserSaid(material(state)),), tokens, TEMPERATURE)
+    return request(f"brainstorm/{prompt}", inputs, material(state), tokens)
 
 
-def _small(state: WorkflowState, prompt: str) -> Request:
+def request(prompt: str, inputs: Mapping[str, str], said: str, tokens: int) -> Request:
+    system = f"{fill('brainstorm/brainstormer', {})}\n\n{fill(prompt, inputs)}"
+    return Request(system, (UserSaid(said),), tokens, TEMPERATURE)
+
+
+def _small(state: BrainstormState, prompt: str) -> Request:
+    return small_request(f"brainstorm/{prompt}", state.subject, state.request.text if state.request else "")
+
+
+def small_request(prompt: str, subject: str, comment: str) -> Request:
     """A very small model is confused by more than the matter itself and what was said last."""
-    talk = state.brainstorm
-    comment = state.adjustment or (talk.request.text if talk.request else "")
-    said = "\n".join(part for part in (talk.subject[:_SMALL_ROOM], comment[:_SMALL_ROOM]) if part)
-    return Request(fill(f"brainstorm/{prompt}.small", {}), (UserSaid(said),), SMALL_TOKENS, 0.4)
+    said = "\n".join(part for part in (subject[:_SMALL_ROOM], comment[:_SMALL_ROOM]) if part)
+    return Request(fill(f"{prompt}.small", {}), (UserSaid(said),), SMALL_TOKENS, 0.4)
 
 
-def material(state: WorkflowState) -> str:
+def material(state: BrainstormState) -> str:
+    comment = state.request.text if state.request else ""
+    return material_of(state, state.replay, _so_far(state), comment)
+
+
+def material_of(state: BrainstormState, replay: Capped, so_far: str, comment: str) -> str:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
-    talk = state.brainstorm
-    reassessing = state.phase is Phase.REASSESS
-    comment = state.adjustment if reassessing else talk.request.text if talk.request else ""
     parts = [
-        _tagged("workspace", talk.scout_output or "The scout found nothing to read: the workspace is empty."),
-        _tagged("idea", talk.description),
-        _tagged("part", f"Only this part of the idea is being worked on: {talk.subject}")
-        if talk.splits
+        _tagged(
+            "workspace", state.scout_output or "The scout found nothing to read: the workspace is empty."
+        ),
+        _tagged("idea", state.description),
+        _tagged("part", f"Only this part of the idea is being worked on: {state.subject}")
+        if state.splits
         else "",
-        _tagged("conversation", _replayed(_reassessed(state) if reassessing else talk.replay)),
-        _tagged("so-far", _batches_so_far(state) if reassessing else _so_far(talk)),
+        _tagged("conversation", _replayed(replay)),
+        _tagged("so-far", so_far),
         _tagged("comment", comment),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -190,13 +190,6 @@ def material(state: WorkflowState) -> str:
 
 def _tagged(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
-
-
-def _reassessed(state: WorkflowState) -> Capped:
-    """What was said about this since the batch was built, without the comment that is being answered."""
-    talk = state.brainstorm.conversation
-    said = talk.without_last() if state.adjustment else talk
-    return said.at_steps((REASSESS_STEP,)).newest(REPLAY_WORDS)
 
 
 def _replayed(replay: Capped) -> str:
@@ -243,18 +236,6 @@ def _sections_so_far(talk: BrainstormState) -> str:
     return f"The design:\n\n{listed}"
 
 
-def _batches_so_far(state: WorkflowState) -> str:
-    listed = [
-        f"  Batch {number}, {each.status}: {each.title} – {each.description}"
-        for number, each in enumerate(state.batches, start=1)
-    ]
-    parts = ["\n".join(("The batches:", *listed)), words.sections(state.brainstorm.design_sections)]
-    if state.proposed is not None and state.proposed != state.left_over:
-        proposed = words.parts(state.proposed, "Batch", state.current_batch + 2)
-        parts.append("\n".join(("What you proposed for the rest:", *proposed)))
-    return "\n\n".join(part for part in parts if part)
-
-
 DRAFTS: dict[str, Callable[..., Draft]] = {
     "brainstorm/triage": triage,
     "brainstorm/questions": questions,
@@ -265,6 +246,5 @@ DRAFTS: dict[str, Callable[..., Draft]] = {
     "brainstorm/discuss-approaches": discuss_approaches,
     "brainstorm/discuss-design": discuss_design,
     "brainstorm/revise": revise,
-    "workflow/reassess": reassess,
 }
-"""By the names that the flow uses."""
+"""By the names that the flow uses; each takes the state of the brainstorm."""

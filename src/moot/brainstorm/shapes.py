@@ -1,4 +1,4 @@
-"""The shapes of the brainstormer's typed replies, with the limits that hold where the workflow stands.
+"""The shapes of the brainstormer's typed replies, with the limits that hold where the brainstorm stands.
 
 What a schema cannot say, the flow is asked: a reply is tried as if it had been taken, and refused for the
 reason that the flow gives.
@@ -6,22 +6,22 @@ reason that the flow gives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model, model_validator
 from pydantic.alias_generators import to_camel
 
+from moot.brainstorm import flow
 from moot.brainstorm.events import APPROACH_LIMITS, MAX_PARTS, Limits
-from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
+from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE, Value, event_of
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.flow import Drafted, DraftReply, Spoken
+from moot.core.flow import Spoken
 from moot.errors import InvalidInput
-from moot.workflow import flow as workflow_flow
-from moot.workflow.state import WorkflowState
 
 _LEVEL: Any = Literal["straightforward", "exploration", "complex"]
-_NOTHING_SPOKEN = Spoken("", 0, 0, None, 0)
-_SMALL_LINE, _SMALL_NAME = 100, 40
+NOTHING_SPOKEN = Spoken("", 0, 0, None, 0)
+SMALL_LINE, _SMALL_NAME = 100, 40
 """A very small model writes a sentence or a name, and nothing longer."""
 
 
@@ -29,98 +29,92 @@ class _Shape(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-def triage(state: WorkflowState, *, small: bool) -> type[BaseModel]:
+def triage(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     fields = {"type": (Literal["triage"], "triage"), **_triage(small=small)}
     return _checked("Triage", state, TRIAGE, fields)
 
 
-def questions(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    limits = state.brainstorm.question_limits
+def questions(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    limits = state.question_limits
     asked = create_model("Question", __base__=_Shape, **_question(small=small))
-    fields = {"type": (Literal["questions"], "questions"), "questions": (_list(asked, limits), ...)}
+    fields = {"type": (Literal["questions"], "questions"), "questions": (list_of(asked, limits), ...)}
     return _checked("Questions", state, QUESTIONS, fields)
 
 
-def approaches(state: WorkflowState, *, small: bool) -> type[BaseModel]:
+def approaches(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     offered = create_model("Approach", __base__=_Shape, **_approach(small=small))
     fields = {"type": (Literal["approaches"], "approaches"), **_recommending(offered, small=small)}
     return _checked("Approaches", state, APPROACHES, fields)
 
 
-def design(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    fewest, most = state.brainstorm.section_limits
+def design(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    fewest, most = state.section_limits
     section = create_model(
         "Section",
         __base__=_Shape,
-        title=(_text(_SMALL_NAME if small else 120), ...),
+        title=(text_of(_SMALL_NAME if small else 120), ...),
         content=_content(small=small),
     )
     limits = (fewest, fewest) if small else (fewest, most)
-    fields = {"type": (Literal["design"], "design"), "sections": (_list(section, limits), ...)}
+    fields = {"type": (Literal["design"], "design"), "sections": (list_of(section, limits), ...)}
     return _checked("Design", state, DESIGN, fields)
 
 
 # -- discussions ---------------------------------------------------------------------------------
 
 
-def discussed_triage(state: WorkflowState, *, small: bool) -> type[BaseModel]:
+def discussed_triage(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     return _checked(
         "DiscussedTriage", state, DISCUSS[Step.TRIAGE], {**_reply(small=small), **_triage(small=small)}
     )
 
 
-def discussed_questions(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    talk = state.brainstorm
-    names = tuple(each.id for each in talk.questions)
-    answered = tuple(each.id for each in talk.questions if each.answered)
-    fewest, most = talk.question_totals
+def discussed_questions(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    names = tuple(each.id for each in state.questions)
+    answered = tuple(each.id for each in state.questions if each.answered)
+    fewest, most = state.question_totals
     asked = create_model("Question", __base__=_Shape, id=_known(names), **_question(small=small))
     fields = {
         **_reply(small=small),
-        "questions": (_list(asked, (max(fewest - len(answered), 0), most)), ...),
-        "replaces": (_list(_literal(answered), (0, 0 if small else len(answered))), ...),
+        "questions": (list_of(asked, (max(fewest - len(answered), 0), most)), ...),
+        "replaces": (list_of(_literal(answered), (0, 0 if small else len(answered))), ...),
     }
     return _checked("DiscussedQuestions", state, DISCUSS[Step.QUESTIONS], fields)
 
 
-def discussed_approaches(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    names = tuple(each.id for each in state.brainstorm.approaches)
+def discussed_approaches(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    names = tuple(each.id for each in state.approaches)
     offered = create_model("Approach", __base__=_Shape, id=_known(names), **_approach(small=small))
     fields = {**_reply(small=small), **_recommending(offered, small=small)}
     return _checked("DiscussedApproaches", state, DISCUSS[Step.APPROACHES], fields)
 
 
-def discussed_design(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    fields = {**_reply(small=small), "sections": (_changed(state.brainstorm, 0, small=small), ...)}
+def discussed_design(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    fields = {**_reply(small=small), "sections": (_changed(state, 0, small=small), ...)}
     return _checked("DiscussedDesign", state, DISCUSS[Step.DESIGN], fields)
 
 
-def revised(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    fields = {"sections": (_changed(state.brainstorm, 1, small=small), ...)}
+def revised(state: BrainstormState, *, small: bool) -> type[BaseModel]:
+    fields = {"sections": (_changed(state, 1, small=small), ...)}
     return _checked("RevisedSections", state, REVISE, fields)
-
-
-def reassessed(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    kept = len(state.left_over)
-    limits = (min(kept, MAX_PARTS),) * 2 if small else (0, MAX_PARTS)
-    fields = {
-        "assessment": (_text(_SMALL_LINE if small else 1500), ...),
-        "batches": (_list(_part(small=small), limits), ...),
-    }
-    return _checked("Reassessment", state, workflow_flow.REASSESS, fields)
 
 
 # -- their parts ---------------------------------------------------------------------------------
 
 
-def _checked(name: str, state: WorkflowState, prompt: str, fields: dict[str, Any]) -> type[BaseModel]:
+def _checked(name: str, state: BrainstormState, prompt: str, fields: dict[str, Any]) -> type[BaseModel]:
+    def try_it(value: Value) -> object:
+        return flow.advance(state, event_of(state, prompt, value, NOTHING_SPOKEN))
+
+    return checked(name, try_it, fields)
+
+
+def checked(name: str, try_it: Callable[[Value], object], fields: dict[str, Any]) -> type[BaseModel]:
     """Refuses what the flow would refuse, with its reason."""
 
     def fits(given: BaseModel) -> BaseModel:
-        value = given.model_dump(by_alias=True, exclude_none=True, mode="json")
         try:
-            event = workflow_flow.record(state, DraftReply(prompt, ""), Drafted(value, _NOTHING_SPOKEN))
-            workflow_flow.advance(state, event)
+            try_it(given.model_dump(by_alias=True, exclude_none=True, mode="json"))
         except InvalidInput as refused:
             raise ValueError(str(refused)) from None
         return given
@@ -129,7 +123,7 @@ def _checked(name: str, state: WorkflowState, prompt: str, fields: dict[str, Any
     return create_model(name, __base__=_Shape, __validators__={"fits": check}, **fields)
 
 
-def _text(most: int) -> Any:
+def text_of(most: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=most)]
 
 
@@ -137,7 +131,7 @@ def _loose(most: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, max_length=most)]
 
 
-def _list(of: Any, limits: Limits) -> Any:
+def list_of(of: Any, limits: Limits) -> Any:
     return Annotated[list[of], Field(min_length=limits[0], max_length=limits[1])]
 
 
@@ -151,24 +145,24 @@ def _known(names: tuple[str, ...]) -> Any:
 
 
 def _reply(*, small: bool) -> dict[str, Any]:
-    return {"reply": (_text(_SMALL_LINE if small else 2000), ...)}
+    return {"reply": (text_of(SMALL_LINE if small else 2000), ...)}
 
 
-def _part(*, small: bool) -> type[BaseModel]:
+def part(*, small: bool) -> type[BaseModel]:
     return create_model(
         "Part",
         __base__=_Shape,
-        title=(_text(_SMALL_NAME if small else 120), ...),
-        description=(_text(_SMALL_LINE if small else 1200), ...),
+        title=(text_of(_SMALL_NAME if small else 120), ...),
+        description=(text_of(SMALL_LINE if small else 1200), ...),
     )
 
 
 def _triage(*, small: bool) -> dict[str, Any]:
-    parts = _list(_part(small=small), (0, 0 if small else MAX_PARTS))
+    parts = list_of(part(small=small), (0, 0 if small else MAX_PARTS))
     return {
         "level": (_LEVEL, ...),
-        "reasoning": (_text(_SMALL_LINE if small else 1500), ...),
-        "suggested_skips": (_list(_text(200), (0, 0 if small else 8)), ...),
+        "reasoning": (text_of(SMALL_LINE if small else 1500), ...),
+        "suggested_skips": (list_of(text_of(200), (0, 0 if small else 8)), ...),
         "batches": (parts, Field(default_factory=list)),
         "splits": (parts, Field(default_factory=list)),
     }
@@ -176,19 +170,19 @@ def _triage(*, small: bool) -> dict[str, Any]:
 
 def _question(*, small: bool) -> dict[str, Any]:
     if small:
-        return {"question": (_text(_SMALL_LINE), ...)}
+        return {"question": (text_of(SMALL_LINE), ...)}
     return {
-        "text": (_text(500), ...),
+        "text": (text_of(500), ...),
         "type": (Literal["choice", "text"], "text"),
-        "options": (_list(_text(200), (0, 6)), Field(default_factory=list)),
+        "options": (list_of(text_of(200), (0, 6)), Field(default_factory=list)),
     }
 
 
 def _approach(*, small: bool) -> dict[str, Any]:
     return {
-        "title": (_text(_SMALL_NAME if small else 120), ...),
-        "summary": (_text(_SMALL_LINE if small else 2000), ...),
-        "tradeoffs": (_text(_SMALL_LINE if small else 2000), ...),
+        "title": (text_of(_SMALL_NAME if small else 120), ...),
+        "summary": (text_of(SMALL_LINE if small else 2000), ...),
+        "tradeoffs": (text_of(SMALL_LINE if small else 2000), ...),
         "task_estimate": (Annotated[int, Field(ge=1, le=99)], ...),
     }
 
@@ -196,14 +190,14 @@ def _approach(*, small: bool) -> dict[str, Any]:
 def _recommending(offered: type[BaseModel], *, small: bool) -> dict[str, Any]:
     fewest, most = (APPROACH_LIMITS[0],) * 2 if small else APPROACH_LIMITS
     return {
-        "approaches": (_list(offered, (fewest, most)), ...),
+        "approaches": (list_of(offered, (fewest, most)), ...),
         "recommendation": (Annotated[int, Field(ge=1, le=most)], ...),
-        "because": (_text(_SMALL_LINE if small else 800), ...),
+        "because": (text_of(SMALL_LINE if small else 800), ...),
     }
 
 
 def _content(*, small: bool) -> Any:
-    return (_text(_SMALL_LINE if small else 8000), ...)
+    return (text_of(SMALL_LINE if small else 8000), ...)
 
 
 def _changed(talk: BrainstormState, fewest: int, *, small: bool) -> Any:
@@ -217,4 +211,4 @@ def _changed(talk: BrainstormState, fewest: int, *, small: bool) -> Any:
         title=(_loose(0 if small else 120), ""),
         content=_content(small=small),
     )
-    return _list(section, (fewest, 1 if small else len(shown)))
+    return list_of(section, (fewest, 1 if small else len(shown)))

@@ -23,7 +23,7 @@ Everything that is asked of the world, for those who perform it (the state that 
 
     DraftReply.prompt          brainstorm/{triage,questions,approaches,design},
                                brainstorm/discuss-{triage,questions,approaches,design}, brainstorm/revise,
-                               workflow/reassess: all in prompting.brainstorm.DRAFTS
+                               workflow/reassess: all in workflow.prompts.DRAFTS
 
     AskPerson.step             choices (… takes words as well)
     uncommitted                mix, stash, new-branch, stop

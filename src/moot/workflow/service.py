@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.brainstorm.consultation import Company
-from moot.brainstorm.prompts import DRAFTS
 from moot.core.model_effects import Prompts, on_account
 from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
@@ -25,6 +24,7 @@ from moot.workflow.documents import title_of
 from moot.workflow.events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
 from moot.workflow.files import Queue, SnapshotLog, entry_id, put_away
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import DRAFTS
 from moot.workflow.snapshot import brings, restored, snapshot
 from moot.workflow.state import WorkflowState
 from moot.workflow.tasks import WorkflowWork, first_waiting

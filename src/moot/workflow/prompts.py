@@ -1,0 +1,79 @@
+"""What the brainstormer is told in a workflow: the brainstorm's own prompts, and the one between two batches.
+
+Knows the state of a workflow. How a brainstorm is put to a model, its own prompts know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from moot.brainstorm import prompts, shapes
+from moot.brainstorm import text as words
+from moot.brainstorm.events import MAX_PARTS, REPLAY_WORDS
+from moot.brainstorm.prompts import Draft
+from moot.brainstorm.replies import Value
+from moot.core.conversation import Capped
+from moot.core.flow import Drafted, DraftReply
+from moot.llm.messages import Request
+from moot.workflow import flow
+from moot.workflow.state import REASSESS_STEP, WorkflowState
+
+
+def reassess(state: WorkflowState, *, small: bool) -> Draft:
+    return _request(state, small=small), _shape(state, small=small)
+
+
+def _request(state: WorkflowState, *, small: bool) -> Request:
+    talk = state.brainstorm
+    if small:
+        return prompts.small_request(flow.REASSESS, talk.subject, state.adjustment)
+    said = prompts.material_of(talk, _said(state), _so_far(state), state.adjustment)
+    number = {"next": str(state.current_batch + 2)}
+    return prompts.request(flow.REASSESS, number, said, prompts.TRIAGE_TOKENS)
+
+
+def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
+    def try_it(value: Value) -> object:
+        drafted = Drafted(value, shapes.NOTHING_SPOKEN)
+        return flow.advance(state, flow.record(state, DraftReply(flow.REASSESS, ""), drafted))
+
+    kept = len(state.left_over)
+    limits = (min(kept, MAX_PARTS),) * 2 if small else (0, MAX_PARTS)
+    fields: dict[str, Any] = {
+        "assessment": (shapes.text_of(shapes.SMALL_LINE if small else 1500), ...),
+        "batches": (shapes.list_of(shapes.part(small=small), limits), ...),
+    }
+    return shapes.checked("Reassessment", try_it, fields)
+
+
+def _said(state: WorkflowState) -> Capped:
+    """What was said about this since the batch was built, without the comment that is being answered."""
+    talk = state.brainstorm.conversation
+    said = talk.without_last() if state.adjustment else talk
+    return said.at_steps((REASSESS_STEP,)).newest(REPLAY_WORDS)
+
+
+def _so_far(state: WorkflowState) -> str:
+    listed = [
+        f"  Batch {number}, {each.status}: {each.title} – {each.description}"
+        for number, each in enumerate(state.batches, start=1)
+    ]
+    parts = ["\n".join(("The batches:", *listed)), words.sections(state.brainstorm.design_sections)]
+    if state.proposed is not None and state.proposed != state.left_over:
+        proposed = words.parts(state.proposed, "Batch", state.current_batch + 2)
+        parts.append("\n".join(("What you proposed for the rest:", *proposed)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
+    return lambda state, *, small: draft(state.brainstorm, small=small)
+
+
+DRAFTS: dict[str, Callable[..., Draft]] = {
+    **{name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()},
+    flow.REASSESS: reassess,
+}
+"""By the names that the flow uses; each takes the state of the workflow."""
