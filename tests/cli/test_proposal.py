@@ -90,6 +90,16 @@ def test_the_drafter_sees_the_workspace_but_no_secrets(moot_change: Change) -> N
     assert "sk-live-1" not in asked.said
 
 
+def test_the_drafter_sees_the_places_that_plain_words_are_about(moot_change: Change) -> None:
+    """Nobody writes identifiers when they describe what they want."""
+    moot_change.drafter_says()
+    assert moot_change.run("proposal", "feat-auth", "let customers sign in with a passkey").code == 0
+    said = moot_change.stub.requests[0].said
+    assert "Likely concerned, by its words: app.py, till.py" in said
+    assert "app.py:1: def sign_in(password):" in said
+    assert "till.py:1: from app import sign_in" in said
+
+
 def test_a_whole_proposal_is_left_alone(moot_change: Change) -> None:
     moot_change.drafter_says()
     moot_change.run("proposal", "feat-auth", IDEA)

@@ -43,8 +43,7 @@ from moot.files.lock import claimed
 from moot.files.paths import Root, valid_id
 from moot.llm.metering import Bill, billing, charging
 from moot.llm.names import Speaker
-from moot.repo import listing, search
-from moot.repo.keywords import as_keywords
+from moot.repo import listing, scan, search
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -63,7 +62,6 @@ _LARGEST_EXCERPT = 1 << 20
 _TREE_LIMIT = 6_000
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _BEHIND_A_PATH = re.compile(r"[?#]")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +397,6 @@ class Changes:
         """What a drafter has to know of the workspace: its shape, and the places that this is about."""
         root = self.moot.workspace.root
         seen = listing.look(root)
-        words = sorted({word.lower() for word in _WORD.findall(about) if not word.islower() or "_" in word})
         # Names may be told; what is in a file that may hold secrets goes to no model.
         readable = replace(seen, files=tuple(filter(search.may_be_read, seen.files)))
         parts = [f"Files:\n{listing.tree(seen)[:_TREE_LIMIT]}"]
@@ -409,9 +406,12 @@ class Changes:
             parts.append(f"The README begins:\n{seen.readme}")
         for name in listing.named_files(readable, about)[:5]:
             parts.append(f'<file name="{name}">\n{_read_beginning(root, name)}\n</file>')
-        cited = search.cite(search.search(root, readable.files, as_keywords(words)), words)
-        if cited:
-            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in cited))
+        title, _, rest = about.strip().partition("\n")
+        found = scan.quick_scan(root, title, rest)
+        if found.likely:
+            parts.append(f"Likely concerned, by its words: {', '.join(found.likely)}")
+        if found.citations:
+            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found.citations))
         return "\n\n".join(parts)
 
     # -- putting away ------------------------------------------------------------------------
