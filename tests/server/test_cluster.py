@@ -52,9 +52,9 @@ def apart(
 ) -> Iterator[tuple[Server, Server]]:
     """Two servers that only serve, and a worker that only works."""
     several = Several(tmp_path_factory.mktemp("apart"), stub, new_database(postgresql, "apart"))
-    is_quiet = ("--no-work", "--grace", "0.5")
-    with several.worker("[server]\ngrace_seconds = 0.5"):
-        with several.server(*is_quiet) as one, several.server(*is_quiet) as other:
+    no_work = ("--no-work", "--grace", "1")
+    with several.worker("[server]\ngrace_seconds = 1"):
+        with several.server(*no_work) as one, several.server(*no_work) as other:
             yield one, other
 
 
