@@ -590,7 +590,7 @@ def test_with_the_brief_everything_is_offered_that_can_be_done() -> None:
         optional=True,
     )
     stale = BOARD.fold([*REVIEWED, BriefRequested(), WHY, replied("ada")])
-    assert Choice("brief", "Write the brief anew") in asked(stale).choices
+    assert Choice("brief", "Rewrite the brief") in asked(stale).choices
 
 
 @pytest.mark.parametrize(

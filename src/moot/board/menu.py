@@ -108,7 +108,7 @@ def _ask_what_next(state: BoardState) -> AskPerson:
         choices.append(Choice("ask-again-all", "Ask all of them again"))
     if has_spoken:
         current = state.brief is not None and not state.brief_stale
-        choices.append(Choice("brief", "Show the brief" if current else "Write the brief anew"))
+        choices.append(Choice("brief", "Show the brief" if current else "Rewrite the brief"))
     choices += [
         Choice(id_, f"Tick, or take the tick back: {condition}")
         for id_, (condition, _) in numbered("tick", state.conditions).items()

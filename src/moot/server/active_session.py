@@ -323,9 +323,9 @@ class ActiveSession(Generic[S, E]):
         if self.listeners == 0 and not self.has_listeners_elsewhere and self._driving is not None:
             self._driving.cancel()
 
-    def _run_in_background(self, farewell: Awaitable[None]) -> None:
+    def _run_in_background(self, work: Awaitable[None]) -> None:
         """In a task of its own, because the request's task ends when its client leaves."""
-        task = asyncio.ensure_future(farewell)
+        task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._forget_task)
 
@@ -348,3 +348,6 @@ class ActiveSession(Generic[S, E]):
     def put_later(self, event: E) -> None:
         """Puts an event on behalf of somebody who has left; if it is no longer possible, nothing happens."""
         self._run_in_background(self.runner.put(event))
+
+
+AnySession = ActiveSession[Any, Any]

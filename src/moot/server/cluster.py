@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.active_session import RETRY_SECONDS, ActiveSession
+from moot.server.active_session import RETRY_SECONDS, AnySession
 from moot.server.local_jobs import LocalJobs
 from moot.server.sharing import LEASE_SECONDS, Pulse, Sharing
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 HEARTBEAT_SECONDS = 1.0
 
 T = TypeVar("T")
-
-AnySession = ActiveSession[Any, Any]
 
 
 class Cluster:

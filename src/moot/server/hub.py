@@ -22,7 +22,7 @@ from moot.core.limits import admit
 from moot.core.model_effects import on_account
 from moot.core.runner import Speak, Speech, StoredLog
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.active_session import RETRY_SECONDS, ActiveSession, MemoryLog
+from moot.server.active_session import RETRY_SECONDS, ActiveSession, AnySession, MemoryLog
 from moot.server.cluster import Cluster
 from moot.server.format import Format, Payload
 from moot.server.sharing import Sharing
@@ -53,8 +53,6 @@ SpeakFor = Callable[[str, str], tuple[Speak, bool]]
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
-
-AnySession = ActiveSession[Any, Any]
 
 _Due = tuple[AnySession, list[Frame]]
 
