@@ -7,6 +7,7 @@ read by the SDK itself. Names follow the semantic conventions for generative AI 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -218,8 +219,14 @@ class OtlpSink:
             _end(span, drive.failure)
 
     def close(self) -> None:
-        self._traces.shutdown()
-        self._metrics.shutdown()
+        # At the same time: what one of them waits for must not cost the other its last figures.
+        closing = [
+            threading.Thread(target=one.shutdown, daemon=True) for one in (self._traces, self._metrics)
+        ]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
 
 
 def _kind(name: str) -> Any:
