@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from moot.agents import Job, Outcome, Tokens, find
+from moot.agents import Job, Outcome, find
 from moot.agents.protocol import NEW_SESSION
 from moot.errors import KeyRefused, ProviderDown, ProviderFailed, RequestRejected, ReviewerCrashed
+from moot.llm.messages import Tokens
 from tests.support.fake_agents import Fake, Run, a_job, lines, recorded
 
 SESSION = "6c089823-7f1e-4d0f-9a32-b6d2f6d75d94"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.agents import Job, Outcome, Tokens, find
+from moot.agents import Job, Outcome, find
 from moot.agents.protocol import NEW_SESSION
 from moot.errors import (
     KeyRefused,
@@ -17,6 +17,7 @@ from moot.errors import (
     ReviewerCrashed,
     ReviewerTimedOut,
 )
+from moot.llm.messages import Tokens
 from tests.support.fake_agents import Fake, Run, a_job, lines, recorded
 
 THREAD = "01a1df63-31f2-70b0-ab0f-4691ec633013"

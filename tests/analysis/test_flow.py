@@ -53,14 +53,14 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
     RunTask,
-    Spoken,
     TaskDone,
     TaskFailed,
+    Usage,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.flow import TRANSITIONS as OF_ROUNDTABLES
 
-BILL = Spoken("local", 10, 5, 0.0, 800)
+BILL = Usage("local", 10, 5, 0.0, 800)
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 VOICES = (
     Voice(MAYA, "Maya Chen", "Business Analyst"),
@@ -813,7 +813,7 @@ def test_the_board_is_asked_an_open_question_once() -> None:
     assert play.picks("question-2") == QuestionPut("Who pays?")
     assert play.asked() == RunTask("analysis/call", str(play.state.happened))
     play.settle(TaskDone({"session": "s-7"}))
-    assert (play.state.board_session, play.asked().occasion) == ("s-7", str(play.state.happened))
+    assert (play.state.board_session, play.asked().key) == ("s-7", str(play.state.happened))
     answer = {"session": "s-7", "file": "board-s-7.md", "recommendation": "The reader."}
     assert play.settle(TaskDone(answer)) == BoardAnswered("Who pays?", "s-7", "board-s-7.md", "The reader.")
     assert (play.state.step, play.state.board_session) == (Step.MENU, "")

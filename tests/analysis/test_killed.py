@@ -36,12 +36,12 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
     RunTask,
-    Spoken,
     TaskDone,
+    Usage,
 )
 from moot.core.runner import UserQuit
 from moot.files import atomic
-from moot.llm.messages import OnText, Usage
+from moot.llm.messages import OnText, Tokens
 from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName
 from moot.llm.prices import FREE
@@ -77,14 +77,14 @@ class Players:
         self.calls.append(call)
         said = "\n".join([call.system, *(str(getattr(m, "text", "")) for m in call.messages)])
         schema: Any = call.schema.json_schema if call.schema else None
-        return Turn(reply(call.system, said, schema), Usage(1, 2), "end")
+        return Turn(reply(call.system, said, schema), Tokens(1, 2), "end")
 
     async def close(self) -> None:
         """Nothing is open."""
 
     async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
         assert problem is None
-        self.asked.append((ask.step, ask.occasion))
+        self.asked.append((ask.step, ask.key))
         state = self.state
         step = state.current.ref.id if state.current else ""
         if ask.step == "roundtable":
@@ -211,7 +211,7 @@ def _with_model(moot: Moot, players: Players) -> None:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(atomic, "disk", Fast())
     monkeypatch.setattr(tasks, "_now", lambda: AT)
-    monkeypatch.setattr(model_effects, "bill", lambda _: Spoken("scripted", 1, 2, None, 7))
+    monkeypatch.setattr(model_effects, "bill", lambda _: Usage("scripted", 1, 2, None, 7))
 
     # One of each phase, and those whose artifacts are no Markdown.
     steps = load_steps()
@@ -303,7 +303,7 @@ def outcome_of(play: Play, effect: Effect) -> Outcome:
         case AskPerson():
             return PersonAnswered(f"Twenty people at {effect.step}.")
         case AskPersona():
-            return PersonaSpoke(f"Who needs it ({effect.occasion})?", BILL)
+            return PersonaSpoke(f"Who needs it ({effect.key})?", BILL)
         case DraftReply("analysis/assess"):
             return assessed("And who else?")
         case DraftReply():

@@ -20,10 +20,10 @@ from moot.ask.flow import (
     Step,
 )
 from moot.core.conversation import PERSON
-from moot.core.flow import AskPerson, AskPersona, PersonaFailed, PersonAnswered, PersonaSpoke, Spoken
+from moot.core.flow import AskPerson, AskPersona, PersonaFailed, PersonAnswered, PersonaSpoke, Usage
 from moot.errors import IllegalMove, InvalidInput
 
-BILL = Spoken("local", 10, 5, 0.0, 800)
+BILL = Usage("local", 10, 5, 0.0, 800)
 OPENED = AskOpened("the-strategist", "local")
 
 EVENTS: dict[type, AskEvent] = {

@@ -24,9 +24,9 @@ from moot.board.events import (
 )
 from moot.board.flow import BOARD
 from moot.board.frames import BoardOutbox, missing
-from moot.core.flow import AskPersona, Spoken
+from moot.core.flow import AskPersona, Usage
 
-BILL = Spoken("m", 1, 2, None, 3)
+BILL = Usage("m", 1, 2, None, 3)
 USAGE = {"model": "m", "inputTokens": 1, "outputTokens": 2, "costUsd": None, "durationMs": 3}
 ADA, BEN = (Member(id_, id_.title(), "role", "integrator") for id_ in ("ada", "ben"))
 OPENING: list[BoardEvent] = [

@@ -62,14 +62,14 @@ from moot.core.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
-    Spoken,
     Takes,
+    Usage,
 )
 from moot.core.input import check_text
 from moot.errors import IllegalMove, InvalidInput, NotNow
 from moot.text.characters import strip_controls
 
-BILL = Spoken("local", 10, 5, 0.0, 800)
+BILL = Usage("local", 10, 5, 0.0, 800)
 QUESTION = Question("q1", "How long can you wait?", "months")
 BRIEF = Brief(
     Consensus(("Ship something.",), "moderate"),
@@ -494,7 +494,7 @@ def test_probing_questions_are_asked_one_by_one_and_the_last_answer_convenes() -
         free_text=True,
     )
     state = told(state, " Till May. ")
-    assert (state.step, asked(state).expects, asked(state).occasion) == (Step.ANSWERS, "Who pays?", "q2")
+    assert (state.step, asked(state).expects, asked(state).key) == (Step.ANSWERS, "Who pays?", "q2")
     state = told(state, "We do.")
     assert state.step is Step.ADVISORS
     assert state.answers == (Answer("How long can you wait?", "Till May."), Answer("Who pays?", "We do."))
@@ -540,7 +540,7 @@ def test_the_advisors_are_heard_out_in_order_on_the_way_to_the_brief() -> None:
     )
     assert meant(state, " Why? ") == WHY
     state = BOARD.advance(told(state, "Why?"), replied("ada"))
-    assert asked(state).occasion == "ada 1"
+    assert asked(state).key == "ada 1"
     assert meant(state, choice="next") == AdvisorPassed("ada")
     state = told(state, choice="next")
     assert (asked(state).expects, asked(state).choices) == (
@@ -824,7 +824,7 @@ words = st.text(max_size=30).map(strip_controls)
 waits = st.none() | st.floats(0, 1e6)
 lists_of_words = st.lists(words, max_size=3).map(tuple)
 bills = st.builds(
-    Spoken,
+    Usage,
     words,
     st.integers(0, 10**9),
     st.integers(0, 10**9),

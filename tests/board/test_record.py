@@ -34,14 +34,14 @@ from moot.board.events import (
 from moot.board.flow import BOARD
 from moot.board.record import board_html, board_json, board_markdown, brief_markdown
 from moot.board.state import BoardState
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.files.markdown import headings
 
 WHEN = datetime(2026, 3, 9, 14, 5, tzinfo=UTC)
 
 
-def spoken(cost: float | None = 0.02, *, cut_short: bool = False) -> Spoken:
-    return Spoken("openai:gpt-x", 1000, 200, cost, 1500, cut_short)
+def spoken(cost: float | None = 0.02, *, cut_short: bool = False) -> Usage:
+    return Usage("openai:gpt-x", 1000, 200, cost, 1500, cut_short)
 
 
 BRIEF = Brief(

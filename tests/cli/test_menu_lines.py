@@ -34,7 +34,7 @@ from moot.brainstorm.events import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_lines import LINES, TypingPerson, answerable, key_of, read_line, shown
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Spoken, Takes, TaskFailed
+from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes, TaskFailed, Usage
 from moot.errors import InvalidInput
 from moot.roundtable.events import (
     ExitDoubted,
@@ -126,7 +126,7 @@ def test_what_may_be_answered_is_put_in_the_words_of_somebody_who_types() -> Non
 
 # -- the board -----------------------------------------------------------------------------------
 
-BILL = Spoken("local", 1, 1, None, 1)
+BILL = Usage("local", 1, 1, None, 1)
 MEMBERS = tuple(Member(name.lower(), name, "advisor", "looks at it") for name in ("Ada", "Ben", "Cleo"))
 PRESENTED: list[BoardEvent] = [DecisionPresented("Ship?", MEMBERS, "independent", "local")]
 DRAFTED = BriefDrafted(

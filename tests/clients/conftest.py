@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 
 import tests.netguard.sitecustomize as netguard
-from moot.agents import Job, Reviewer, Tokens, find
+from moot.agents import Job, Reviewer, find
 from moot.changes.folder import ChangeFolder
+from moot.llm.messages import Tokens
 from tests.stub.server import StubServer
 from tests.support.mcp_client import a_change
 

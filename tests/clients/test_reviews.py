@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from moot.agents import Job, Outcome, Tokens
+from moot.agents import Job, Outcome
 from moot.agents.protocol import NEW_SESSION
 from moot.changes import review_block
 from moot.changes.review_block import Severity, Verdict
 from moot.errors import KeyRefused, ProviderFailed, ReviewerCrashed
+from moot.llm.messages import Tokens
 from tests.clients.conftest import Desk
 from tests.stub.script import Behaviour, Spent
 from tests.support.mcp_client import NOT_YET, PROPOSAL

@@ -34,7 +34,7 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm import read_scheduler
-from moot.llm.messages import OnText, Request, Usage, UserSaid
+from moot.llm.messages import OnText, Request, Tokens, UserSaid
 from moot.llm.metering import charging
 from moot.llm.model import Model, Patience
 from moot.llm.names import ModelName, parse
@@ -53,7 +53,7 @@ from tests.support.postgres import running_postgresql
 from tests.support.providers import WIRES, Wire, talking
 
 NAME = ModelName("openai", "m")
-DOLLAR = Usage(1_000_000, 0)
+DOLLAR = Tokens(1_000_000, 0)
 A_DOLLAR_A_MILLION = Pricing("m", own=Price(input=1, output=1))
 ASKED = Request("", (UserSaid("Should we?"),), max_tokens=1000)
 
@@ -79,7 +79,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 class Waiting:
     """A provider all of whose replies end together, when they are let go."""
 
-    def __init__(self, usage: Usage = DOLLAR) -> None:
+    def __init__(self, usage: Tokens = DOLLAR) -> None:
         self.usage = usage
         self.asked = 0
         self.may_end = asyncio.Event()
@@ -194,7 +194,7 @@ Fate = st.sampled_from(["ok", "broken", "cancelled"])
 def test_booked_is_always_the_sum_of_what_was_spent(
     tmp_path_factory: pytest.TempPathFactory, fates: list[tuple[str, int, int]]
 ) -> None:
-    async def one(by: Meter, fate: str, usage: Usage) -> None:
+    async def one(by: Meter, fate: str, usage: Tokens) -> None:
         provider = Waiting(usage)
         if fate == "broken":
             provider.failure = StreamBroken("m", "it broke")
@@ -208,7 +208,7 @@ def test_booked_is_always_the_sum_of_what_was_spent(
 
     async def main(store: Store) -> None:
         async with metering(store, Limits(day_tokens=10**12, day_usd=10**6)) as by:
-            await asyncio.gather(*(one(by, fate, Usage(i, o)) for fate, i, o in fates))
+            await asyncio.gather(*(one(by, fate, Tokens(i, o)) for fate, i, o in fates))
         # A dollar a million tokens is a thousand billionths for one.
         assert await booked(store) == sum(i + o for _, i, o in fates) * 1000
         assert len(await rows(store)) == len(fates)
@@ -219,7 +219,7 @@ def test_booked_is_always_the_sum_of_what_was_spent(
 def test_a_server_that_counts_nonsense_takes_nothing_off_the_bill(tmp_path: Path) -> None:
     async def main(store: Store) -> None:
         async with metering(store) as by:
-            for usage in (Usage(-(10**9), 10), Usage(10**30, 0)):
+            for usage in (Tokens(-(10**9), 10), Tokens(10**30, 0)):
                 provider = Waiting(usage)
                 provider.may_end.set()
                 await model(provider, by).stream(ASKED)
@@ -272,7 +272,7 @@ def test_a_limit_is_never_passed_by_more_than_one_reply(
     """However many begin together, in two processes; and never is anything refused while there is room."""
 
     async def one(by: Meter, tokens: int) -> None:
-        provider = Waiting(Usage(0, tokens))
+        provider = Waiting(Tokens(0, tokens))
         provider.may_end.set()
         with contextlib.suppress(LimitReached):
             await model(provider, by).stream(ASKED)
@@ -292,7 +292,7 @@ def test_who_has_to_wait_for_room_goes_on_as_soon_as_there_is_some(tmp_path: Pat
     """Each may cost a tenth of a cent and costs almost nothing, so that all find room in the end."""
 
     async def main(store: Store) -> None:
-        provider = Waiting(Usage(1, 1))
+        provider = Waiting(Tokens(1, 1))
         provider.may_end.set()
         async with metering(store, Limits(day_usd=0.0011)) as by:
             replies = await asyncio.gather(*(model(provider, by).stream(ASKED) for _ in range(8)))
@@ -397,7 +397,7 @@ def test_what_a_killed_process_had_under_way_is_settled_at_what_was_known(
             [row] = await rows(store)
             assert (row.outcome, row.nano_usd, row.estimated) == (ledger.ABANDONED, NANO, 1)
             # It was only frozen: what it really cost takes the place of the estimate.
-            provider.usage = Usage(2_000_000, 0)
+            provider.usage = Tokens(2_000_000, 0)
             provider.may_end.set()
             await talk
             [row] = await rows(store)
@@ -486,7 +486,7 @@ def test_who_has_waited_longest_is_next_and_a_killed_process_holds_nothing(
             "began_at": datetime.now(UTC),
             "lease_until": time.time() + 0.1,
             "outcome": "",
-            **ledger.tokens(Usage()),
+            **ledger.tokens(Tokens()),
             "nano_usd": None,
             "reserved_tokens": 0,
             "reserved_nano_usd": 0,
@@ -566,7 +566,7 @@ def test_a_limit_in_dollars_is_refused_where_nobody_knows_the_price(name: str, e
         own = Settings(limits=Limits(day_usd=5), prices={name: Price(input=1.5, output=6)})
         priced = gateway(own, **env)
         priced.named(parse(name))
-        assert priced.pricing(parse(name)).nano_usd(Usage(1000, 100)) == 1_500_000 + 600_000
+        assert priced.pricing(parse(name)).nano_usd(Tokens(1000, 100)) == 1_500_000 + 600_000
 
     asyncio.run(main())
 
@@ -583,8 +583,8 @@ def test_what_is_free_or_listed_may_be_limited(name: str) -> None:
 
 def test_prices_are_exact_in_billionths_of_a_dollar() -> None:
     own = Pricing("m", own=Price(input=0.1, output=0.7, cache_read=0.01, cache_write=0.125))
-    assert own.nano_usd(Usage(3, 0)) == 300
-    assert own.nano_usd(Usage(10, 1, cache_read_tokens=4, cache_write_tokens=2)) == 400 + 40 + 250 + 700
+    assert own.nano_usd(Tokens(3, 0)) == 300
+    assert own.nano_usd(Tokens(10, 1, cache_read_tokens=4, cache_write_tokens=2)) == 400 + 40 + 250 + 700
 
 
 # -- what the wires know of a reply that did not end -----------------------------------------------

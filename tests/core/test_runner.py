@@ -23,14 +23,14 @@ from moot.core.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
-    Spoken,
+    Usage,
 )
 from moot.core.runner import Participants, Runner, Speech, StoredLog, UserQuit
 from moot.errors import FileDamaged, InvalidInput, MootError, ProviderDown, SessionMoved, StoreFailed
 from moot.store.database import sqlite_url
 from moot.store.sessions import open_store
 
-BILL = Spoken("scripted", 1, 1, None, 1)
+BILL = Usage("scripted", 1, 1, None, 1)
 
 
 async def forever() -> NoReturn:

@@ -12,7 +12,7 @@ from evals.voice import transcripts
 from evals.voice.__main__ import EXAMPLES, example_transcripts, first_names, interval, main, samples
 from evals.voice.identification import Identified, Result, Sample, identify
 from evals.voice.transcripts import Contribution
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.errors import FileDamaged
 from moot.personas.library import forbidden_words_used, load_library
 from moot.roundtable.echoes import echoes
@@ -116,7 +116,7 @@ def test_the_interval_narrows_with_the_sample_and_knows_no_certainty() -> None:
 
 
 def test_a_log_gives_what_personas_contributed_and_nothing_else(tmp_path: Path) -> None:
-    bill = Spoken("stub:m", 1, 1, None, 1)
+    bill = Usage("stub:m", 1, 1, None, 1)
     ida = Speaker("x", "Ida Berg", "Ida", "Planner", "Planner", "plans")
     opened = RoundtableOpened("01-01", "Scope", "item", (ida,), "x", 10, "2026-02-20T14:30:00Z", "")
     events = [

@@ -12,7 +12,7 @@ from moot.board import prompts as board
 from moot.board.events import AdvisorSpoke, BoardConvened, DecisionPresented, Member
 from moot.board.flow import BOARD
 from moot.core.conversation import PERSON, Conversation
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.llm.messages import ModelSaid, UserSaid
 from moot.personas.library import Persona, load_library, parse_persona, scaffold
 from moot.prompts import template
@@ -111,7 +111,7 @@ def test_every_prompt_file_uses_exactly_what_it_declares() -> None:
 
 
 def test_a_small_models_brief_is_made_of_what_was_said() -> None:
-    spoken = Spoken("local", 1, 1, 0.0, 1)
+    spoken = Usage("local", 1, 1, 0.0, 1)
     views = {"the-coach": "Wait a month. Then ask again.", "the-analyst": "Count first! It costs little."}
     members = tuple(Member(p.id, p.name, p.role, str(p.contribution)) for p in map(LIBRARY.persona, views))
     state = BOARD.fold(

@@ -23,9 +23,9 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
     RunTask,
-    Spoken,
     TaskDone,
     TaskFailed,
+    Usage,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable import lines
@@ -61,7 +61,7 @@ from moot.roundtable.flow import ROUNDTABLE, TRANSITIONS
 from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
 from moot.roundtable.state import PROGRAM, TURNS, USER, RoundtableState, Said, Step
 
-BILL = Spoken("local", 10, 5, 0.0, 800)
+BILL = Usage("local", 10, 5, 0.0, 800)
 AT = "2026-02-20T14:30:00.000Z"
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 SPEAKERS = [
@@ -1195,7 +1195,7 @@ def outcome_of(effect: Effect, choice: int) -> Outcome:
             return Drafted(FRAMED, BILL)
         case DraftReply():
             return Drafted(attributed(*(["Maya"], ["Bob", "User"], [], ["All"])[choice % 4]), BILL)
-        case _ if choice % 5 == 0 and effect.what != "roundtable/open":
+        case RunTask(what) if choice % 5 == 0 and what != "roundtable/open":
             return TaskFailed("LockTimeout", "held")
         case _:
             return TaskDone({"announcements": []})

@@ -17,7 +17,7 @@ from moot.board.frames import FORMAT
 from moot.board.service import ActiveBoard
 from moot.board.state import Step
 from moot.config import Limits, ServerSettings
-from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Spoken
+from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Usage
 from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached
 from moot.server import Hub
@@ -58,7 +58,7 @@ class Models:
         async with self._asked:
             self._asked.notify_all()
         await self.may_speak.wait()
-        bill = Spoken("openai:m", 1, 1, self.usd, 1)
+        bill = Usage("openai:m", 1, 1, self.usd, 1)
         if isinstance(effect, AskPersona):
             speech.said("Yes.")
             return PersonaSpoke("Yes.", bill)

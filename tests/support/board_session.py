@@ -20,7 +20,7 @@ from moot.board.events import (
     Tension,
 )
 from moot.board.flow import BOARD
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.store.database import sqlite_url
 from moot.store.sessions import open_store
 
@@ -35,7 +35,7 @@ MEMBERS = (
     Member("the-strategist", "The Strategist", "Sees the whole field", "integrator"),
     Member("the-mentor", "The Mentor", "Grows people", "sense-checker"),
 )
-BILL = Spoken("openai:gpt-x", 100, 20, None, 900)
+BILL = Usage("openai:gpt-x", 100, 20, None, 900)
 
 
 def events(

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moot.agents import Job, Tokens
+from moot.agents import Job
+from moot.llm.messages import Tokens
 
 RECORDED = Path(__file__).parents[1] / "agents" / "recorded"
 

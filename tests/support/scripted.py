@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from moot.llm.messages import OnText, Usage
+from moot.llm.messages import OnText, Tokens
 from moot.llm.protocol import Call, Turn
 
 Line = str | Turn | Exception | Callable[[Call], "str | Turn"]
@@ -29,7 +29,7 @@ class ScriptedProvider:
         if isinstance(line, Exception):
             raise line
         said = line(call) if callable(line) else line
-        turn = said if isinstance(said, Turn) else Turn(said, Usage(1, len(said.split())), "end")
+        turn = said if isinstance(said, Turn) else Turn(said, Tokens(1, len(said.split())), "end")
         if call.schema is None:
             for word in turn.text.splitlines(keepends=True):
                 hear(word)

@@ -18,15 +18,15 @@ from moot.core.flow import (
     Effect,
     PersonAnswered,
     RunTask,
-    Spoken,
     TaskDone,
     TaskFailed,
+    Usage,
 )
 from moot.workflow.events import WorkflowEvent, WorkflowOpened
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.state import WorkflowState
 
-BILL = Spoken("stub:model", 100, 50, 0.01, 900)
+BILL = Usage("stub:model", 100, 50, 0.01, 900)
 IDEA = "Strip ANSI codes in the review parser"
 OPENED = WorkflowOpened("w-1", IDEA, "2026-11-15T12:00:00Z", {"model": "stub:model"})
 BATCHES = (

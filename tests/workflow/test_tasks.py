@@ -58,11 +58,11 @@ def work_of(moot: Moot) -> WorkflowWork:
 
 
 def done(
-    root: Path, what: str, state: WorkflowState, *lines: str, occasion: str = "1", settings: str = ""
+    root: Path, what: str, state: WorkflowState, *lines: str, key: str = "1", settings: str = ""
 ) -> dict[str, Any]:
     async def whole() -> dict[str, Any]:
         async with at_work(root, lines, settings) as moot:
-            outcome = await work_of(moot).carry_out(RunTask(f"workflow/{what}", occasion), state)
+            outcome = await work_of(moot).carry_out(RunTask(f"workflow/{what}", key), state)
         assert isinstance(outcome, TaskDone), outcome
         return dict(outcome.value)
 
@@ -148,7 +148,7 @@ def builds(monkeypatch: pytest.MonkeyPatch, root: Path, paid: list[str], *, task
 
 def test_a_review_that_is_there_is_not_paid_again(root: Path, paid: list[str]) -> None:
     state = planned(root)
-    first = done(root, "review", state, occasion="2")
+    first = done(root, "review", state, key="2")
     assert first == {
         "verdict": "APPROVED",
         "summary": "Read it all.",
@@ -156,7 +156,7 @@ def test_a_review_that_is_there_is_not_paid_again(root: Path, paid: list[str]) -
         "medium": 0,
         "cost_usd": 0.25,
     }
-    assert done(root, "review", state, occasion="2") == first
+    assert done(root, "review", state, key="2") == first
     assert paid == ["review"]
 
 
@@ -167,14 +167,14 @@ def test_a_revision_that_is_there_is_not_paid_again(
     reviewer = FakeReviewer("NEEDS_REVISION", (issue,), asked=lambda _: paid.append("review"))
     monkeypatch.setattr(challenge, "find", reviewer.found)
     state = planned(root)
-    assert done(root, "review", state, occasion="2")["high"] == 1
-    done(root, "revise", state, drafted(title="Passkeys, mended"), occasion="3")
-    done(root, "revise", state, occasion="3")
+    assert done(root, "review", state, key="2")["high"] == 1
+    done(root, "revise", state, drafted(title="Passkeys, mended"), key="3")
+    done(root, "revise", state, key="3")
     assert "mended" in (folder_of(state, root).proposal() or "")
     # What was revised is reviewed anew.
     reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
     monkeypatch.setattr(challenge, "find", reviewer.found)
-    assert done(root, "review", state, occasion="4")["verdict"] == "APPROVED"
+    assert done(root, "review", state, key="4")["verdict"] == "APPROVED"
     assert paid == ["review", "review"]
 
 
@@ -182,9 +182,9 @@ def test_what_is_built_is_not_built_again(
     root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = planned(root)
-    done(root, "review", state, occasion="2")
+    done(root, "review", state, key="2")
     builds(monkeypatch, root, paid, tasks=9)
-    first = done(root, "execute", state, occasion="3")
+    first = done(root, "execute", state, key="3")
     assert first == {
         "complete": True,
         "message": "",
@@ -195,7 +195,7 @@ def test_what_is_built_is_not_built_again(
         "tree": "",
         "cost_usd": 1.0,
     }
-    assert done(root, "execute", state, occasion="3") == first
+    assert done(root, "execute", state, key="3") == first
     assert paid == ["review", "task", "task"]
 
 
@@ -203,14 +203,14 @@ def test_going_on_with_open_tasks_bills_only_what_is_new(
     root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = planned(root)
-    done(root, "review", state, occasion="2")
+    done(root, "review", state, key="2")
     builds(monkeypatch, root, paid, tasks=1)
-    begun = done(root, "execute", state, occasion="3")
+    begun = done(root, "execute", state, key="3")
     assert (begun["complete"], begun["tasks_done"]) == (False, 1)
     assert "changed nothing" in begun["message"]
     assert begun["cost_usd"] == 1.0, "the attempt that came to nothing was paid, too"
     builds(monkeypatch, root, paid, tasks=9)
-    ended = done(root, "execute", state, occasion="5")
+    ended = done(root, "execute", state, key="5")
     assert (ended["complete"], ended["cost_usd"]) == (True, 0.5)
 
 
@@ -233,8 +233,8 @@ def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState,
 
     monkeypatch.setattr(implement, "find_coder", FakeCoder(work).found)
     state = planned(root)
-    done(root, "review", state, occasion="2")
-    return state, told, done(root, "execute", state, occasion="3", settings=FAILING_TEST)
+    done(root, "review", state, key="2")
+    return state, told, done(root, "execute", state, key="3", settings=FAILING_TEST)
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -255,7 +255,7 @@ def test_the_agent_that_tries_again_is_told_what_failed(
     assert "test_codes is wrong" in built["message"]
     assert "test_codes is wrong" not in told[0].replace(FAILING_TEST.split("'")[1], "")
     again = replace(state, failed_task=1, failed_with=f"{built['message']}\n\nThe person says: look at B")
-    done(root, "execute", again, occasion="5", settings=FAILING_TEST)
+    done(root, "execute", again, key="5", settings=FAILING_TEST)
     assert built["message"] in told[1]
     assert "look at B" in told[1]
 
@@ -265,10 +265,10 @@ def test_a_task_that_is_skipped_stays_open_and_the_next_is_done(
 ) -> None:
     state, _, _ = failing(root, monkeypatch)
     builds(monkeypatch, root, paid, tasks=9)
-    ended = done(root, "execute", replace(state, skipped=(1,)), occasion="5", settings=NO_TEST)
+    ended = done(root, "execute", replace(state, skipped=(1,)), key="5", settings=NO_TEST)
     assert (ended["complete"], ended["tasks_done"], ended["tasks"]) == (True, 1, 2)
     assert folder_of(state, root).state().phase != "complete"
-    assert done(root, "execute", replace(state, skipped=(1,)), occasion="5") == ended
+    assert done(root, "execute", replace(state, skipped=(1,)), key="5") == ended
 
 
 def test_rolling_back_undoes_the_failed_task_and_nothing_else(
@@ -279,14 +279,14 @@ def test_rolling_back_undoes_the_failed_task_and_nothing_else(
     kept = {path: path.read_bytes() for path in (root / "moot").rglob("*") if path.is_file()}
     index = (root / ".git" / "index").read_bytes()
     back = replace(state, failed_task=1, before_task=built["before_task"])
-    files = done(root, "roll-back", back, occasion="5")["files"]
+    files = done(root, "roll-back", back, key="5")["files"]
     assert files == ["app.py", "new/file.py", "notes.txt"]
     assert (root / "app.py").read_text(encoding="utf-8") == "good\n"
     assert (root / "notes.txt").read_text(encoding="utf-8") == "not committed\n"
     assert not (root / "new").exists()
     assert {path: path.read_bytes() for path in kept} == kept
     assert (root / ".git" / "index").read_bytes() == index
-    assert done(root, "roll-back", back, occasion="5")["files"] == []
+    assert done(root, "roll-back", back, key="5")["files"] == []
 
 
 # -- uncommitted work ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from moot.agents.claude import Claude
 from moot.agents.codex import Codex
 from moot.agents.command import Command
-from moot.agents.protocol import Coder, Job, Order, Outcome, Progress, Reviewer, Tokens
+from moot.agents.protocol import Coder, Job, Order, Outcome, Progress, Reviewer
 from moot.errors import NotFound
 from moot.processes import environment, find_program
 
@@ -23,7 +23,6 @@ __all__ = [
     "Outcome",
     "Progress",
     "Reviewer",
-    "Tokens",
     "find",
     "find_coder",
 ]

@@ -24,7 +24,6 @@ from moot.agents.protocol import (
     Order,
     Outcome,
     Progress,
-    Tokens,
     describe_refusal,
     describe_use,
     failure,
@@ -34,6 +33,7 @@ from moot.agents.protocol import (
     one_line,
 )
 from moot.errors import ProviderFailed
+from moot.llm.messages import Tokens
 from moot.processes.git_settings import with_harmless_git
 
 _PREFIX = f"mcp__{SERVER}__"
@@ -169,17 +169,20 @@ def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
         _check_denials(result)
     except ProviderFailed as failed:
         if models:
-            failed.used, failed.cost_usd = (used.read, used.written, used.cached), cost
+            failed.used, failed.cost_usd = (
+                (used.input_tokens, used.output_tokens, used.cache_read_tokens),
+                cost,
+            )
         raise
     return Outcome(
         model=model,
         said=str(result.get("result", "")),
         duration_ms=ended.duration_ms,
-        tokens_in=used.read,
-        tokens_out=used.written,
+        tokens_in=used.input_tokens,
+        tokens_out=used.output_tokens,
         cost_usd=cost,
         session_id=heard.session,
-        tokens_cached=used.cached,
+        tokens_cached=used.cache_read_tokens,
     )
 
 

@@ -22,7 +22,6 @@ from moot.agents.protocol import (
     Order,
     Outcome,
     Progress,
-    Tokens,
     describe_refusal,
     describe_use,
     failure,
@@ -32,6 +31,7 @@ from moot.agents.protocol import (
     one_line,
 )
 from moot.errors import ProviderFailed
+from moot.llm.messages import Tokens
 from moot.processes import environment
 from moot.processes.git_settings import with_harmless_git
 
@@ -154,9 +154,9 @@ class _Heard:
             case "turn.completed", _:
                 usage = get_object(event, "usage")
                 self.used = Tokens(
-                    read=get_count(usage, "input_tokens"),
-                    written=get_count(usage, "output_tokens"),
-                    cached=get_count(usage, "cached_input_tokens"),
+                    input_tokens=get_count(usage, "input_tokens"),
+                    output_tokens=get_count(usage, "output_tokens"),
+                    cache_read_tokens=get_count(usage, "cached_input_tokens"),
                 )
 
 
@@ -166,23 +166,27 @@ def _outcome(heard: _Heard, ended: Ended, model: str, before: Tokens) -> Outcome
         problem = heard.problem or ended.last_line.removeprefix("Error: ")
         failed = _failure(problem or "it ended without finishing its turn")
         if used is not None:
-            failed.used = (used.read, used.written, used.cached)
+            failed.used = (used.input_tokens, used.output_tokens, used.cache_read_tokens)
         raise failed
     return Outcome(
         model=model,
         said=heard.said,
         duration_ms=ended.duration_ms,
-        tokens_in=used.read,
-        tokens_out=used.written,
+        tokens_in=used.input_tokens,
+        tokens_out=used.output_tokens,
         session_id=heard.thread,
-        tokens_cached=used.cached,
+        tokens_cached=used.cache_read_tokens,
     )
 
 
 def _since(before: Tokens, used: Tokens) -> Tokens:
-    if used.read < before.read or used.written < before.written:
+    if used.input_tokens < before.input_tokens or used.output_tokens < before.output_tokens:
         return used  # less than before: this Codex does not count from the thread's beginning
-    return Tokens(used.read - before.read, used.written - before.written, max(0, used.cached - before.cached))
+    return Tokens(
+        used.input_tokens - before.input_tokens,
+        used.output_tokens - before.output_tokens,
+        max(0, used.cache_read_tokens - before.cache_read_tokens),
+    )
 
 
 def _failure(problem: str) -> ProviderFailed:

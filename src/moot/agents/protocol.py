@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from moot.errors import (
     RequestRejected,
     ReviewerCrashed,
 )
+from moot.llm.messages import Tokens
 
 SERVER = "moot_review"
 """The name of the MCP server within a reviewer. Not "moot": a person may have that one configured already,
@@ -34,15 +35,6 @@ _EXPLAINED = 500
 Event = Mapping[str, Any]
 Progress = Callable[[str], None]
 """Told what the reviewer does, in words such as "reads proposal.md". It must not block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """`read` counts all input; `cached` says how much of it came from the provider's prompt cache."""
-
-    read: int = 0
-    written: int = 0
-    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ class Job(Order):
     model: str | None = None
     resume: str | None = None
     run: str = ""
-    tokens_before: Tokens = Tokens()
+    tokens_before: Tokens = field(default_factory=Tokens)
     effort: str = ""
     """How hard it is to think, where the person's own settings of the program do not say."""
 

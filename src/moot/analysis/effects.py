@@ -76,20 +76,20 @@ def pending(state: AnalysisState) -> tuple[Effect, ...]:
     return () if effect is None else (effect,)
 
 
-def _asked_for(state: AnalysisState, occasion: str) -> Effect | None:
+def _asked_for(state: AnalysisState, key: str) -> Effect | None:
     if what := _CARRIED_OUT.get(state.step):
-        return RunTask(what, occasion)
+        return RunTask(what, key)
     if prompt := _DRAFTED.get(state.step):
-        return DraftReply(prompt, occasion)
+        return DraftReply(prompt, key)
     match state.step:
         case Step.OPENING if not state.steps_read:
-            return RunTask(STEPS, occasion)
+            return RunTask(STEPS, key)
         case Step.OPENING:
             assert state.current is not None
-            return AskPersona(state.current.ref.persona, OPEN, occasion)
+            return AskPersona(state.current.ref.persona, OPEN, key)
         case Step.ANSWERING:
             assert state.current is not None
-            return AskPerson(state.current.ref.id, "your answer", occasion, hint=ASK_BACK, free_text=True)
+            return AskPerson(state.current.ref.id, "your answer", key, hint=ASK_BACK, free_text=True)
         case Step.MENU:
             return menu.ask_at_menu(state)
         case Step.CHOOSING:

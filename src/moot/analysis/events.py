@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.core.flow import Event, Spoken
+from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
 from moot.roundtable.events import RoundtableEvent
 from moot.text.depth import Depth
@@ -79,7 +79,7 @@ class StepOpened(Event, frozen=True):
 
     step: str
     text: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class AnswerGiven(Event, frozen=True):
@@ -99,7 +99,7 @@ class AnswerRead(Event, frozen=True):
     step: str
     reply: str
     answers: bool
-    spoken: Spoken
+    spoken: Usage
 
 
 class StepAssessed(Event, frozen=True):
@@ -111,7 +111,7 @@ class StepAssessed(Event, frozen=True):
     contents: dict[str, Any]
     missing: tuple[str, ...] = ()
     follow_up: str = ""
-    spoken: Spoken | None = None
+    spoken: Usage | None = None
 
 
 class StepCompleted(Event, frozen=True):
@@ -142,7 +142,7 @@ class FeedbackGiven(Event, frozen=True):
 class FeedbackTaken(Event, frozen=True):
     reply: str
     contents: dict[str, Any]
-    spoken: Spoken
+    spoken: Usage
 
 
 class FeedbackWritten(Event, frozen=True):

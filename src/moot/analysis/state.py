@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from moot.analysis.events import ModelFailed, StepRef, Voice
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.roundtable.state import RoundtableState
 from moot.text.depth import Depth
 
@@ -106,7 +106,7 @@ class AnalysisState:
     answered_questions: frozenset[str] = frozenset()
     failure: ModelFailed | None = None
     warnings: tuple[str, ...] = ()
-    bills: tuple[Spoken, ...] = ()
+    bills: tuple[Usage, ...] = ()
     happened: int = 0
     """How many events there were: it tells two askings of the same thing apart."""
 

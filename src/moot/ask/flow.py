@@ -17,8 +17,8 @@ from moot.core.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
-    Spoken,
     Table,
+    Usage,
     next_step,
 )
 from moot.errors import InvalidInput
@@ -48,7 +48,7 @@ class QuestionAsked(Event, frozen=True):
 
 class AnswerGiven(Event, frozen=True):
     text: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class AnswerFailed(Event, frozen=True):
@@ -81,7 +81,7 @@ class AskState:
     conversation: Conversation = field(default_factory=Conversation)
     attempts: int = 0
     failure: AnswerFailed | None = None
-    spoken: tuple[Spoken, ...] = ()
+    spoken: tuple[Usage, ...] = ()
 
     @property
     def turns(self) -> int:
@@ -126,19 +126,17 @@ _RETRY = Choice("retry", "Retry: ask the same again")
 
 
 def pending(state: AskState) -> tuple[Effect, ...]:
-    occasion = str(state.attempts)
+    key = str(state.attempts)
     match state.step:
         case Step.QUESTION:
-            return (AskPerson(Step.QUESTION, "your question", occasion, free_text=True),)
+            return (AskPerson(Step.QUESTION, "your question", key, free_text=True),)
         case Step.ANSWER:
-            return (AskPersona(state.persona, "ask/answer", occasion),)
+            return (AskPersona(state.persona, "ask/answer", key),)
         case Step.FOLLOW_UP:
             asked = "a follow-up question"
-            return (AskPerson(Step.FOLLOW_UP, asked, occasion, optional=True, free_text=True),)
+            return (AskPerson(Step.FOLLOW_UP, asked, key, optional=True, free_text=True),)
         case Step.FAILED:
-            return (
-                AskPerson(Step.FAILED, "a retry, or another question", occasion, (_RETRY,), free_text=True),
-            )
+            return (AskPerson(Step.FAILED, "a retry, or another question", key, (_RETRY,), free_text=True),)
         case _:
             return ()
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from moot.core.flow import Event, Spoken
+from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
 
 MAX_DECISION = 5_000
@@ -90,7 +90,7 @@ class DecisionPresented(Event, frozen=True):
 
 class QuestionsDrafted(Event, frozen=True):
     questions: tuple[Question, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class QuestionsFailed(Event, frozen=True):
@@ -113,7 +113,7 @@ class BoardConvened(Event, frozen=True):
 class AdvisorSpoke(Event, frozen=True):
     persona: str
     text: str
-    spoken: Spoken
+    spoken: Usage
 
 
 STOPPED = "Stopped"
@@ -150,7 +150,7 @@ class ChallengeMade(Event, frozen=True):
 class ChallengeReplied(Event, frozen=True):
     persona: str
     text: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class ChallengeWithdrawn(Event, frozen=True):
@@ -175,7 +175,7 @@ class BriefRequested(Event, frozen=True):
 
 class BriefDrafted(Event, frozen=True):
     brief: Brief
-    spoken: Spoken
+    spoken: Usage
 
 
 class BriefFailed(Event, frozen=True):

@@ -21,11 +21,11 @@ from moot.board.events import (
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE
 from moot.board.state import BoardState, Step
-from moot.core.flow import AskPersona, ModelEffect, Spoken
+from moot.core.flow import AskPersona, ModelEffect, Usage
 from moot.server.format import Format, Outbox, Payload
 
 
-def usage(spoken: Spoken) -> Payload:
+def usage(spoken: Usage) -> Payload:
     return {
         "model": spoken.model,
         "inputTokens": spoken.input_tokens,
@@ -52,19 +52,19 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
             return
         key, persona = _voice(effect), effect.persona
         if effect.prompt == CHALLENGE:
-            number = int(effect.occasion)
+            number = int(effect.key)
             self.add_word(key, "challenge_reply_token", text, personaId=persona, challenge=number)
         else:
             self.add_word(key, "persona_token", text, personaId=persona)
 
-    def add_view(self, member: Member, text: str, spoken: Spoken) -> None:
+    def add_view(self, member: Member, text: str, spoken: Usage) -> None:
         """What an advisor said out of hearing."""
         self.close((ADVISOR, member.id))
         self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
         self.tell("persona_token", personaId=member.id, token=text)
         self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
 
-    def add_reply(self, persona: str, number: int, text: str, spoken: Spoken) -> None:
+    def add_reply(self, persona: str, number: int, text: str, spoken: Usage) -> None:
         self.close((CHALLENGE, persona))
         self.tell("challenge_reply_start", personaId=persona, challenge=number)
         self.tell("challenge_reply_token", personaId=persona, challenge=number, token=text)

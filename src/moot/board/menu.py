@@ -63,8 +63,8 @@ def answered(state: BoardState, answer: PersonAnswered) -> BoardEvent:
 
 
 def ask_to_go_on(state: BoardState) -> AskPerson:
-    occasion = f"{state.contributions} {state.challenges_made}"
-    return AskPerson("stopped", "the board is stopped", occasion, (GO_ON,))
+    key = f"{state.contributions} {state.challenges_made}"
+    return AskPerson("stopped", "the board is stopped", key, (GO_ON,))
 
 
 def ask_at_review(state: BoardState) -> AskPerson:
@@ -76,8 +76,8 @@ def _ask_for_challenge(state: BoardState, advisor: Advisor) -> AskPerson:
     after = _after(state, advisor)
     go_on = Choice("next", f"Go on to {after.member.name}" if after else TO_THE_BRIEF.label)
     choices = (go_on, TO_THE_BRIEF) if after else (go_on,)
-    asked, occasion = f"a challenge to {advisor.member.name}", f"{advisor.member.id} {state.challenges_made}"
-    return AskPerson("challenge", asked, occasion, choices, optional=True, free_text=True)
+    asked, key = f"a challenge to {advisor.member.name}", f"{advisor.member.id} {state.challenges_made}"
+    return AskPerson("challenge", asked, key, choices, optional=True, free_text=True)
 
 
 def _after(state: BoardState, advisor: Advisor) -> Advisor | None:
@@ -114,8 +114,8 @@ def _ask_what_next(state: BoardState) -> AskPerson:
         for id_, (condition, _) in numbered("tick", state.conditions).items()
     ]
     choices.append(Choice("export", f"Export the record: {', '.join(RECORD_ENDINGS)}", Takes.TEXT))
-    occasion = f"{state.contributions} {state.challenges_made} {len(state.bills)}"
-    return AskPerson(Step.REVIEW, "what next", occasion, tuple(choices), optional=True)
+    key = f"{state.contributions} {state.challenges_made} {len(state.bills)}"
+    return AskPerson(Step.REVIEW, "what next", key, tuple(choices), optional=True)
 
 
 def chosen(state: BoardState, answer: PersonAnswered) -> BoardEvent:

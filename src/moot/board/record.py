@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 from moot.board.events import Brief
 from moot.board.state import Advisor, BoardState, Exchange
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.text.characters import strip_controls
 from moot.text.small_model import SMALL_MODEL
 
@@ -175,7 +175,7 @@ def _advisor(advisor: Advisor) -> Iterator[_Block]:
         yield from _cut_short(exchange.spoken)
 
 
-def _cut_short(spoken: Spoken | None) -> Iterator[_Block]:
+def _cut_short(spoken: Usage | None) -> Iterator[_Block]:
     if spoken is not None and spoken.cut_short:
         yield _Note("The reply stopped at its length limit.")
 
@@ -196,12 +196,12 @@ def _tokens_written(state: BoardState) -> int:
     return sum(bill.output_tokens for bill in state.bills)
 
 
-def _known_cost(bills: Iterable[Spoken]) -> float | None:
+def _known_cost(bills: Iterable[Usage]) -> float | None:
     known = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
     return fsum(known) if known else None
 
 
-def _cost_in_words(bills: tuple[Spoken, ...]) -> str:
+def _cost_in_words(bills: tuple[Usage, ...]) -> str:
     cost = _known_cost(bills)
     if cost is None:
         return "not known"
@@ -471,7 +471,7 @@ def _challenge(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _usage(spoken: Spoken | None) -> dict[str, Any] | None:
+def _usage(spoken: Usage | None) -> dict[str, Any] | None:
     if spoken is None:
         return None
     return {

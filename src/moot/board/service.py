@@ -34,7 +34,7 @@ from moot.board.events import (
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
 from moot.board.frames import FORMAT
 from moot.board.state import BoardState, Step
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.core.model_effects import Prompts, speaking
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
@@ -59,7 +59,7 @@ PROMPTS = Prompts(
     speeches={ADVISOR: prompts.view, CHALLENGE: prompts.reply},
     drafts={QUESTIONS: prompts.questions, BRIEF: prompts.brief},
 )
-_UNBILLED = Spoken("", 0, 0, None, 0)
+_UNBILLED = Usage("", 0, 0, None, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from moot.board.events import (
     Question,
     QuestionsFailed,
 )
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.errors import InvalidInput
 
 
@@ -38,7 +38,7 @@ class Exchange:
 
     challenge: str
     reply: str | None = None
-    spoken: Spoken | None = None
+    spoken: Usage | None = None
     number: int = 0
     """Which of the session's challenges it is."""
 
@@ -47,7 +47,7 @@ class Exchange:
 class Advisor:
     member: Member
     text: str | None = None
-    spoken: Spoken | None = None
+    spoken: Usage | None = None
     failure: AdvisorFailed | None = None
     attempts: int = 1
     exchanges: tuple[Exchange, ...] = ()
@@ -90,7 +90,7 @@ class BoardState:
     stopped: bool = False
     """Nobody is asked for anything until the person goes on; a challenge is still replied to."""
     challenges_made: int = 0
-    bills: tuple[Spoken, ...] = ()
+    bills: tuple[Usage, ...] = ()
 
     @property
     def step(self) -> Step:

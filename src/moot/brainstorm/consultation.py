@@ -17,7 +17,7 @@ import msgspec
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import create_board, is_tiny, known, run_board
-from moot.core.flow import Outcome, RunTask, Spoken, TaskDone
+from moot.core.flow import Outcome, RunTask, TaskDone, Usage
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts
 from moot.core.runner import Participants, UserQuit, open_session
@@ -68,13 +68,13 @@ class Consultation:
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """What is asked, at which step of which idea. `occasion` tells it from all other askings."""
+    """What is asked, at which step of which idea. `key` tells it from all other askings."""
 
     question: str
     step: str
     idea: str
     material: str
-    occasion: str
+    key: str
 
 
 class Consulting:
@@ -149,7 +149,7 @@ class Consulting:
             "speakers": [as_speaker(persona) for persona in members],
             "lead": lead,
             "max_turns": DEFAULT_TURNS,
-            "at": matter.occasion,
+            "at": matter.key,
             "material": f"The person asks: {matter.question}\n\n{matter.material}"[:_MATERIAL_LIMIT],
         }
 
@@ -182,7 +182,7 @@ def minutes(table: RoundtableState) -> str:
 
 def _is_of(matter: Matter, events: list[RoundtableEvent]) -> bool:
     first = events[0] if events else None
-    return isinstance(first, RoundtableOpened) and first.at == matter.occasion
+    return isinstance(first, RoundtableOpened) and first.at == matter.key
 
 
 def _decoded(body: bytes) -> RoundtableEvent:
@@ -192,6 +192,6 @@ def _decoded(body: bytes) -> RoundtableEvent:
         raise ValueError(str(error)) from error
 
 
-def _cost(bills: Iterable[Spoken]) -> float | None:
+def _cost(bills: Iterable[Usage]) -> float | None:
     costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
     return math.fsum(costs) if costs else None

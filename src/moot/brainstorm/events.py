@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from moot.core.flow import Event, Spoken
+from moot.core.flow import Event, Usage
 
 MAX_TEXT = 20_000
 """Characters of an idea, a comment or an answer."""
@@ -100,7 +100,7 @@ class ScoutReported(Event, frozen=True):
 
 class TriageDrafted(Event, frozen=True):
     triage: Triage
-    spoken: Spoken
+    spoken: Usage
 
 
 class ScopeKeptWhole(Event, frozen=True):
@@ -121,7 +121,7 @@ class QuestionsDrafted(Event, frozen=True):
     """New ones. Those that are answered already stay, before them."""
 
     questions: tuple[Question, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class QuestionPicked(Event, frozen=True):
@@ -145,7 +145,7 @@ class ApproachesDrafted(Event, frozen=True):
     approaches: tuple[Approach, ...]
     recommendation: str
     because: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class ApproachChosen(Event, frozen=True):
@@ -154,7 +154,7 @@ class ApproachChosen(Event, frozen=True):
 
 class DesignDrafted(Event, frozen=True):
     sections: tuple[Section, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class SectionsApproved(Event, frozen=True):
@@ -188,7 +188,7 @@ class RequestWithdrawn(Event, frozen=True):
 class TriageDiscussed(Event, frozen=True):
     reply: str
     triage: Triage
-    spoken: Spoken
+    spoken: Usage
 
 
 class QuestionsDiscussed(Event, frozen=True):
@@ -197,7 +197,7 @@ class QuestionsDiscussed(Event, frozen=True):
     reply: str
     questions: tuple[Question, ...]
     replaces: tuple[str, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class ApproachesDiscussed(Event, frozen=True):
@@ -205,7 +205,7 @@ class ApproachesDiscussed(Event, frozen=True):
     approaches: tuple[Approach, ...]
     recommendation: str
     because: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class DesignDiscussed(Event, frozen=True):
@@ -213,12 +213,12 @@ class DesignDiscussed(Event, frozen=True):
 
     reply: str
     sections: tuple[Section, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class SectionsRevised(Event, frozen=True):
     sections: tuple[Section, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class Consulted(Event, frozen=True):

@@ -232,21 +232,21 @@ _DRAFTS = {
 }
 
 
-def pending(state: BrainstormState, occasion: str) -> tuple[Effect, ...]:
+def pending(state: BrainstormState, key: str) -> tuple[Effect, ...]:
     """What is asked of models and of the program; what is asked of the person is in the menu."""
     situation = state.situation
     if situation is Situation.SCOUTING:
-        return (RunTask(SCOUT, occasion),)
+        return (RunTask(SCOUT, key),)
     if situation in _DRAFTS:
-        return (DraftReply(_DRAFTS[situation], occasion),)
+        return (DraftReply(_DRAFTS[situation], key),)
     if situation is not Situation.IN_ROUND or state.request is None:
         return ()
     match state.request.wish:
         case "board":
-            return (RunTask(BOARD, occasion),)
+            return (RunTask(BOARD, key),)
         case "roundtable":
-            return (RunTask(ROUNDTABLE, occasion),)
+            return (RunTask(ROUNDTABLE, key),)
         case "revise":
-            return (DraftReply(REVISE, occasion),)
+            return (DraftReply(REVISE, key),)
         case _:
-            return (DraftReply(DISCUSS[state.step], occasion),)
+            return (DraftReply(DISCUSS[state.step], key),)

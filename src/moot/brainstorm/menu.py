@@ -50,23 +50,23 @@ _BACK_TO = {
 }
 
 
-def ask(state: BrainstormState, occasion: str) -> AskPerson | None:
+def ask(state: BrainstormState, key: str) -> AskPerson | None:
     """Nothing, while it is somebody else's turn."""
     match state.situation:
         case Situation.AT_TRIAGE:
-            return AskPerson("triage", "how much process this needs", occasion, choices(state))
+            return AskPerson("triage", "how much process this needs", key, choices(state))
         case Situation.AT_QUESTIONS:
-            return AskPerson("questions", "a question to answer", occasion, choices(state))
+            return AskPerson("questions", "a question to answer", key, choices(state))
         case Situation.AT_APPROACHES:
-            return AskPerson("approaches", "an approach", occasion, choices(state))
+            return AskPerson("approaches", "an approach", key, choices(state))
         case Situation.AT_DESIGN:
-            return AskPerson("design", "what you think of this section", occasion, choices(state))
+            return AskPerson("design", "what you think of this section", key, choices(state))
         case Situation.ANSWERING:
-            return AskPerson("answer", _picked(state).text, occasion, _answers(state), free_text=True)
+            return AskPerson("answer", _picked(state).text, key, _answers(state), free_text=True)
         case Situation.WRITING:
             assert state.writing is not None
             expects, offered = _EXPECTS[state.writing], _while_writing(state)
-            return AskPerson("comment", expects, occasion, offered, free_text=True)
+            return AskPerson("comment", expects, key, offered, free_text=True)
         case _:
             return None
 

@@ -29,7 +29,7 @@ from moot.brainstorm.events import (
     TriageDrafted,
 )
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 
 Value = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ DISCUSS = {
 _NUMBER = re.compile(r"[0-9]{1,9}$")
 
 
-def event_of(state: BrainstormState, prompt: str, value: Value, spoken: Spoken) -> BrainstormEvent:
+def event_of(state: BrainstormState, prompt: str, value: Value, spoken: Usage) -> BrainstormEvent:
     reply = str(value.get("reply", ""))
     match prompt:
         case "brainstorm/triage":

@@ -16,11 +16,11 @@ from moot.brainstorm import flow
 from moot.brainstorm.events import APPROACH_LIMITS, MAX_PARTS, Limits
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE, Value, event_of
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.errors import InvalidInput
 
 _LEVEL: Any = Literal["straightforward", "exploration", "complex"]
-NOTHING_SPOKEN = Spoken("", 0, 0, None, 0)
+NOTHING_SPOKEN = Usage("", 0, 0, None, 0)
 SMALL_LINE, _SMALL_NAME = 100, 40
 """A very small model writes a sentence or a name, and nothing longer."""
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from moot.agents import Job, Outcome, Progress, Reviewer, Tokens, find
+from moot.agents import Job, Outcome, Progress, Reviewer, find
 from moot.changes import approval, findings, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
@@ -36,7 +36,7 @@ from moot.errors import (
 from moot.files import timestamps
 from moot.files.lock import claimed_in_time
 from moot.llm import names, prices
-from moot.llm.messages import Usage
+from moot.llm.messages import Tokens
 from moot.llm.metering import charging
 from moot.llm.names import ModelName, Speaker
 from moot.processes import environment, moot_command, only_with
@@ -156,11 +156,7 @@ class Challenging:
         to begin again would cost the same once more. Both together are one attempt."""
         tell(f"{reviewer.name} ended without appending a review, and is reminded")
         before = job.tokens_before if first.session_id == job.resume else Tokens()
-        used = Tokens(
-            before.read + first.tokens_in,
-            before.written + first.tokens_out,
-            before.cached + first.tokens_cached,
-        )
+        used = before + Tokens(first.tokens_in, first.tokens_out, first.tokens_cached)
         again = replace(job, text=prompts.reminder(), resume=first.session_id, tokens_before=used)
         second = await self._review(reviewer, again, tell)
         costs = (first.cost_usd, second.cost_usd)
@@ -179,7 +175,7 @@ class Challenging:
         cost = outcome.cost_usd
         if cost is None and reviewer.name == "codex":
             # It says what it has used, but not what that costs.
-            usage = Usage(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
+            usage = Tokens(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
             cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, usage))
         used = (outcome.tokens_in, outcome.tokens_out, cost)
         return Call("challenge", model, *used, outcome.duration_ms, "ok")

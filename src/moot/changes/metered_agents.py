@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from moot.agents import Outcome
 from moot.errors import ProviderFailed
-from moot.llm.messages import Usage
+from moot.llm.messages import Tokens
 from moot.llm.metering import tokens_of
 from moot.llm.names import ModelName
 from moot.llm.prices import NANO
@@ -31,7 +31,7 @@ async def run_metered(
     await pricing.load()
     if moot.config.user.limits.usd and name.provider != _SAYS_ITS_COST and not pricing.is_known:
         raise moot.gateway.not_priced(str(name))
-    least = Usage(tokens_of(text), estimated=True)
+    least = Tokens(tokens_of(text), estimated=True)
     attempt = await moot.meter.begin(str(name), pricing, least, least, lambda: least)
     outcome, usage, nano_usd = "ok", least, None
     try:
@@ -46,14 +46,14 @@ async def run_metered(
     except BaseException as failed:
         outcome = type(failed).__name__
         if isinstance(failed, ProviderFailed) and failed.used is not None:
-            usage = Usage(*failed.used)
+            usage = Tokens(*failed.used)
             nano_usd = None if failed.cost_usd is None else round(failed.cost_usd * NANO)
         raise
     finally:
         await attempt.end(outcome, usage, nano_usd)
 
 
-def _usage(ended: Outcome, least: Usage) -> Usage:
+def _usage(ended: Outcome, least: Tokens) -> Tokens:
     if not (ended.tokens_in or ended.tokens_out):
-        return Usage(least.input_tokens, tokens_of(ended.said), estimated=True)
-    return Usage(ended.tokens_in, ended.tokens_out, ended.tokens_cached)
+        return Tokens(least.input_tokens, tokens_of(ended.said), estimated=True)
+    return Tokens(ended.tokens_in, ended.tokens_out, ended.tokens_cached)

@@ -17,7 +17,7 @@ from moot.text.small_model import BETTER_MODEL, SMALL_MODEL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.core.flow import AskPerson, Event, ModelEffect, Spoken
+    from moot.core.flow import AskPerson, Event, ModelEffect, Usage
     from moot.errors import MootError
     from moot.personas.library import Library
 
@@ -168,7 +168,7 @@ class Narrator:
             self._spinner = None
 
 
-def bill(spoken: Spoken) -> str:
+def bill(spoken: Usage) -> str:
     """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`"""
     parts = [spoken.model, f"{spoken.output_tokens} tokens", f"{spoken.duration_ms / 1000:.1f} s"]
     if spoken.cost_usd:

@@ -11,7 +11,7 @@ clock, open no file and know no prompt text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,7 @@ from moot.text.characters import strip_controls_in_json
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
 T = TypeVar("T")
+R_co = TypeVar("R_co", bound="Event", covariant=True)
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -35,11 +36,11 @@ class Event(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class AskPersona:
-    """Let a persona speak. `occasion` tells two askings of the same persona apart."""
+    """Let a persona speak. `key` tells two askings of the same persona apart."""
 
     persona: str
     prompt: str
-    occasion: str
+    key: str
 
 
 class Takes(StrEnum):
@@ -76,7 +77,7 @@ class AskPerson:
 
     step: str
     expects: str
-    occasion: str
+    key: str
     choices: tuple[Choice, ...] = ()
     optional: bool = False
     hint: str = ""
@@ -105,7 +106,7 @@ class DraftReply:
     """Have a typed reply drafted: the prompt decides its shape."""
 
     prompt: str
-    occasion: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,26 @@ class RunTask:
     once more, so doing it twice must be the same as doing it once."""
 
     what: str
-    occasion: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[R_co]):
+    """Something that the program does outside, such as reading or writing files. Each format declares its
+    own, with the event that it leads to: `class WriteDesign(Task[DesignWritten])`. After a crash it may be
+    asked for once more, so doing it twice must be the same as doing it once."""
+
+    key: str
 
 
 ModelEffect = AskPersona | DraftReply
-Effect = ModelEffect | AskPerson | RunTask
+Effect = ModelEffect | AskPerson | RunTask | Task[Any]
 
 
 # -- outcomes: what performing an effect led to --------------------------------------------------
 
 
-class Spoken(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True):
     """The bill of one reply, kept with it: model, tokens, cost where the price is known, time."""
 
     model: str
@@ -138,7 +148,7 @@ class Spoken(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class PersonaSpoke:
     text: str
-    spoken: Spoken
+    spoken: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +171,11 @@ class PersonAnswered:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A typed reply that has been validated, as plain JSON values. `returned`: the first was not valid, so
-    the model has been asked twice already."""
+    """A typed reply that has been validated. `returned`: the first was not valid, so the model has been asked
+    twice already."""
 
-    value: Mapping[str, Any]
-    spoken: Spoken
+    value: Any
+    spoken: Usage
     returned: bool = False
 
 
@@ -188,9 +198,9 @@ def failure(effect: ModelEffect, kind: str, message: str, retry_after: float | N
 
 @dataclass(frozen=True, slots=True)
 class TaskDone:
-    """What came of it, as plain JSON values."""
+    """What came of it: the event that the task leads to."""
 
-    value: Mapping[str, Any]
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from moot.config import Limits
 from moot.errors import LimitReached, MootError
-from moot.llm.messages import Usage
+from moot.llm.messages import Tokens
 from moot.llm.metering import UNSENT, charged_to, open_bill
 from moot.llm.prices import NANO, Pricing
 from moot.store.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today, tokens
@@ -64,7 +64,7 @@ class Meter:
         self._swept = 0.0
 
     async def begin(
-        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage]
+        self, model: str, pricing: Pricing, least: Tokens, most: Tokens, used: Callable[[], Tokens]
     ) -> _Attempt:
         attempt = _Attempt(self, model, pricing, least, used)
         try:
@@ -81,7 +81,7 @@ class Meter:
                 await self._put([attempt])
         except asyncio.CancelledError:
             # It may have been noted by now, and will not be sent.
-            attempt.end(UNSENT, Usage())
+            attempt.end(UNSENT, Tokens())
             raise
         self._under_way[attempt.id] = attempt
         if self._heart is None or self._heart.done():
@@ -223,7 +223,7 @@ class Meter:
         """Books what processes that were killed had under way, at what was known of it."""
         ledger = await self._open()
         for left in await ledger.abandoned():
-            usage = Usage(
+            usage = Tokens(
                 left.input_tokens, left.output_tokens, left.cache_read_tokens, left.cache_write_tokens
             )
             pricing = self._pricing(left.model)
@@ -239,8 +239,8 @@ class _Attempt:
         meter: Meter,
         model: str,
         pricing: Pricing,
-        least: Usage,
-        used: Callable[[], Usage],
+        least: Tokens,
+        used: Callable[[], Tokens],
     ) -> None:
         self.id = secrets.token_hex(12)
         self.session = charged_to()
@@ -255,7 +255,7 @@ class _Attempt:
         self._day = today()
         self._began = datetime.now(UTC)
 
-    def reserve(self, most: Usage) -> None:
+    def reserve(self, most: Tokens) -> None:
         most = bounded(most)
         self._reserved = (most.input_tokens + most.output_tokens, self._pricing.nano_usd(most) or 0)
 
@@ -264,14 +264,14 @@ class _Attempt:
         if not self._outcome:
             self._usage = bounded(self._used())
 
-    def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+    def end(self, outcome: str, usage: Tokens, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """`nano_usd` where whoever was asked says what it costs."""
         open_bill().add(bounded(usage))
         ending = asyncio.ensure_future(self._end(outcome, usage, nano_usd))
         self._meter.to_the_end(ending)
         return asyncio.shield(ending)
 
-    async def _end(self, outcome: str, usage: Usage, nano_usd: int | None) -> int | None:
+    async def _end(self, outcome: str, usage: Tokens, nano_usd: int | None) -> int | None:
         self._usage = bounded(usage)
         if nano_usd is None:
             await self._pricing.load()

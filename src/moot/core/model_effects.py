@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+import msgspec
 from pydantic import BaseModel
 
 from moot.core.flow import (
@@ -20,7 +21,7 @@ from moot.core.flow import (
     Outcome,
     PersonaFailed,
     PersonaSpoke,
-    Spoken,
+    Usage,
 )
 from moot.core.runner import Speak, Speech
 from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, NotInstalled, ProviderFailed
@@ -39,7 +40,7 @@ _FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached, DefinitionInvalid, N
 
 
 class Prompt(Protocol):
-    """Makes the request for one kind of occasion."""
+    """Makes the request for one kind of key."""
 
     def __call__(self, state: Any, persona: Persona, *, small: bool) -> Request: ...
 
@@ -56,6 +57,8 @@ class Prompts:
 
     speeches: Mapping[str, Prompt]
     drafts: Mapping[str, DraftPrompt] = field(default_factory=dict)
+    replies: Mapping[str, type[Any]] = field(default_factory=dict)
+    """The struct that a draft's validated value becomes."""
 
 
 def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
@@ -89,7 +92,10 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
             raw, wait = shortened(getattr(failed, "raw", "")), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
         value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return Drafted(value, bill(drafted.reply), drafted.returned)
+        reply: Any = value
+        if struct := prompts.replies.get(effect.prompt):
+            reply = msgspec.convert(value, struct)
+        return Drafted(reply, bill(drafted.reply), drafted.returned)
 
     return speak
 
@@ -104,8 +110,8 @@ def on_account(session: str, perform: Callable[P, Awaitable[T]]) -> Callable[P, 
     return charged
 
 
-def bill(reply: Reply) -> Spoken:
-    return Spoken(
+def bill(reply: Reply) -> Usage:
+    return Usage(
         model=reply.model,
         input_tokens=reply.usage.input_tokens,
         output_tokens=reply.usage.output_tokens,

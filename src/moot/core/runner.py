@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask
+from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask, Task
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.store.sessions import Store
 from moot.telemetry import driving
@@ -148,7 +148,7 @@ class Speech:
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
 """Lets a model speak or draft: (effect, state, speech) → outcome."""
 
-Work = Callable[[RunTask, Any], Awaitable[Outcome]]
+Work = Callable[[Any, Any], Awaitable[Outcome]]
 """Does what a flow asks of the program itself: (effect, state) → outcome."""
 
 
@@ -160,8 +160,8 @@ class _NoLongerWanted(Exception):
     """What was performed is not asked for any more."""
 
 
-async def no_work(effect: RunTask, _state: Any) -> Outcome:
-    raise AssertionError(f"nobody carries out {effect.what}")
+async def no_work(effect: Any, _state: Any) -> Outcome:
+    raise AssertionError(f"nobody carries out {effect}")
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ class Runner(Generic[S, E]):
             case AskPerson():
                 assert self._person is not None
                 return _cleaned(await self._person.answer(effect, problem))
-            case RunTask():
+            case RunTask() | Task():
                 return await self._work(effect, self.state)
             case _:
                 attempt = next(self._attempts)

@@ -10,7 +10,7 @@ import msgspec
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
 from moot.llm.claude_models import traits
-from moot.llm.messages import ModelSaid, OnText, ToolAnswered, ToolCall, Usage, UserSaid
+from moot.llm.messages import ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
 from moot.llm.metering import least_of, tokens_of
 from moot.llm.protocol import Call, Stop, Turn
 from moot.llm.schemas import strict
@@ -307,11 +307,11 @@ class Decoder:
             echo=[_echo(block, joined[i]) for i, block in self._blocks.items()] if calls else None,
         )
 
-    def used(self) -> Usage | None:
+    def used(self) -> Tokens | None:
         """So far. What was not counted by the provider is estimated from what was said."""
         return self._usage() if self._pieces or self._counts.input_tokens is not None else None
 
-    def _usage(self) -> Usage:
+    def _usage(self) -> Tokens:
         counts = self._counts
         read, written = counts.cache_read_input_tokens or 0, counts.cache_creation_input_tokens or 0
         fresh = counts.input_tokens
@@ -322,7 +322,7 @@ class Decoder:
             # Joined first: this is asked of every reply every other second, and there are many pieces.
             said = ["".join(pieces) for pieces in self._pieces.values()]
             output = max(output, tokens_of(*said))
-        return Usage(
+        return Tokens(
             input_tokens=(fresh or 0) + read + written,
             output_tokens=output,
             cache_read_tokens=read,

@@ -102,7 +102,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Tokens:
     """`input_tokens` counts all input; the two cache fields say how much of it was read from or
     written to the provider's prompt cache. `estimated`: the provider did not count all of it."""
 
@@ -112,8 +112,8 @@ class Usage:
     cache_write_tokens: int = 0
     estimated: bool = False
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
@@ -125,13 +125,13 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A whole reply: the last turn's text, where tools were used; what was said between tool calls was heard,
-    but is no answer. Usage and cost are those of all requests that led to it, the failed ones
+    but is no answer. Tokens and cost are those of all requests that led to it, the failed ones
     included; `cost_usd` is None where no price is known; `cut_short` says that the reply
     ended at its token limit; `attempts` counts requests, retries and re-asks included."""
 
     text: str
     model: str
-    usage: Usage
+    usage: Tokens
     cost_usd: float | None
     duration_ms: int
     first_text_ms: int | None = None

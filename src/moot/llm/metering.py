@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from moot.llm.messages import ModelSaid, ToolAnswered, Usage, UserSaid
+from moot.llm.messages import ModelSaid, Tokens, ToolAnswered, UserSaid
 from moot.llm.prices import Pricing, usd
 from moot.llm.protocol import Call
 
@@ -52,7 +52,7 @@ class Bill:
     tokens_out: int = 0
     nano_usd: int | None = 0
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: Tokens) -> None:
         self.tokens_in += usage.input_tokens
         self.tokens_out += usage.output_tokens
 
@@ -86,7 +86,7 @@ def open_bill() -> Bill:
 class Attempt(Protocol):
     """One request that is under way."""
 
-    def end(self, outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+    def end(self, outcome: str, usage: Tokens, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """Books it, whatever became of it, and says what it cost in billionths of a dollar; None where no
         price is known. `nano_usd` is for one who was told. Begins at once, and goes on to its end whether or
         not anybody waits for it: who was cancelled need not."""
@@ -94,7 +94,7 @@ class Attempt(Protocol):
 
 class Meter(Protocol):
     async def begin(
-        self, model: str, pricing: Pricing, least: Usage, most: Usage, used: Callable[[], Usage]
+        self, model: str, pricing: Pricing, least: Tokens, most: Tokens, used: Callable[[], Tokens]
     ) -> Attempt:
         """Notes a request before it is sent. `least` is what it costs if nothing comes back, `most` what it
         may cost; `used` says what is known while it is under way. Raises LimitReached where it may not be
@@ -112,11 +112,11 @@ class _Unnoted:
     def __init__(self, pricing: Pricing) -> None:
         self._pricing = pricing
 
-    def end(self, _outcome: str, usage: Usage, nano_usd: int | None = None) -> asyncio.Future[int | None]:
+    def end(self, _outcome: str, usage: Tokens, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         open_bill().add(usage)
         return asyncio.ensure_future(self._cost(usage, nano_usd))
 
-    async def _cost(self, usage: Usage, nano_usd: int | None) -> int | None:
+    async def _cost(self, usage: Tokens, nano_usd: int | None) -> int | None:
         await self._pricing.load()
         cost = self._pricing.nano_usd(usage) if nano_usd is None else nano_usd
         open_bill().add_cost(cost)
@@ -135,7 +135,7 @@ def tokens_of(*texts: str) -> int:
     return -(-size // _BYTES_PER_TOKEN)
 
 
-def least_of(call: Call) -> Usage:
+def least_of(call: Call) -> Tokens:
     """What a request has cost once it was read, if nothing more is known."""
     texts = [call.system]
     for message in call.messages:
@@ -148,10 +148,10 @@ def least_of(call: Call) -> Usage:
     texts.extend(json.dumps(dict(tool.schema)) + tool.description for tool in call.tools)
     if call.schema is not None:
         texts.append(json.dumps(dict(call.schema.json_schema)))
-    return Usage(input_tokens=tokens_of(*texts), estimated=True)
+    return Tokens(input_tokens=tokens_of(*texts), estimated=True)
 
 
-def most_of(call: Call, least: Usage) -> Usage:
+def most_of(call: Call, least: Tokens) -> Tokens:
     """What it may cost: all that it may say. The room that some models get to think in is left out: most of
     them use little of it, and it is several times what is said."""
-    return Usage(least.input_tokens, call.max_tokens, estimated=True)
+    return Tokens(least.input_tokens, call.max_tokens, estimated=True)

@@ -25,11 +25,11 @@ from moot.llm.messages import (
     OnText,
     Reply,
     Request,
+    Tokens,
     Tool,
     ToolAnswered,
     ToolCall,
     ToolFault,
-    Usage,
     UserSaid,
     deaf,
 )
@@ -78,7 +78,7 @@ class _Talk:
     on_wait: OnWait | None
     report: ModelCall
     started: float = field(default_factory=time.monotonic)
-    usage: Usage = field(default_factory=Usage)
+    usage: Tokens = field(default_factory=Tokens)
     nano_usd: int | None = 0
     attempts: int = 0
     first_text: float | None = None
@@ -215,12 +215,12 @@ class Model:
         tally = Tally()
         least = least_of(call)
 
-        def used() -> Usage:
+        def used() -> Tokens:
             return tally.so_far() or least
 
         await self._provider.prepare()
         attempt = await self._meter.begin(str(self.name), self._pricing, least, most_of(call, least), used)
-        outcome, usage, cancelled = "ok", Usage(), False
+        outcome, usage, cancelled = "ok", Tokens(), False
         try:
             turn = await self._provider.exchange(replace(call, tally=tally), hear)
             usage = turn.usage

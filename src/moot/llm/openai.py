@@ -11,7 +11,7 @@ import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
-from moot.llm.messages import ModelSaid, OnText, ToolAnswered, ToolCall, Usage, UserSaid
+from moot.llm.messages import ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
 from moot.llm.metering import least_of, tokens_of
 from moot.llm.protocol import Call, Stop, Turn
 from moot.llm.schemas import strict
@@ -312,11 +312,11 @@ class Decoder:
             stop = "tools"
         return Turn(text=text, usage=self._usage(), stop=stop, tool_calls=calls)
 
-    def used(self) -> Usage | None:
+    def used(self) -> Tokens | None:
         """So far. Servers count in the last chunk, and some never do: until then this is an estimate."""
         return self._usage() if self._has_begun else None
 
-    def _usage(self) -> Usage:
+    def _usage(self) -> Tokens:
         counts = self._counts
         details = counts.prompt_tokens_details
         output = counts.completion_tokens
@@ -324,7 +324,7 @@ class Decoder:
             # Joined first: this is asked of every reply every other second, and there are many pieces.
             arguments = ["".join(pieces) for _, _, pieces in self._calls.values()]
             output = tokens_of("".join(self._text), "".join(self._refusal), *arguments)
-        return Usage(
+        return Tokens(
             input_tokens=counts.prompt_tokens or least_of(self._call).input_tokens,
             output_tokens=output,
             cache_read_tokens=(details.cached_tokens or 0) if details else 0,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from moot.config import Price
-from moot.llm.messages import Usage
+from moot.llm.messages import Tokens
 
 NANO = 1_000_000_000
 """So many are a dollar."""
@@ -35,7 +35,7 @@ class Pricing:
         if self.listed_by and not (self.own or self.free) and not _is_loaded.is_set():
             await asyncio.to_thread(warm_up)
 
-    def nano_usd(self, usage: Usage) -> int | None:
+    def nano_usd(self, usage: Tokens) -> int | None:
         if self.own is not None:
             return _by_price(self.own, usage)
         if self.free:
@@ -44,14 +44,14 @@ class Pricing:
 
     @property
     def is_known(self) -> bool:
-        return self.nano_usd(Usage(1, 1)) is not None
+        return self.nano_usd(Tokens(1, 1)) is not None
 
 
 UNKNOWN = Pricing()
 FREE = Pricing(free=True)
 
 
-def listed_nano_usd(provider: str, model: str, usage: Usage) -> int | None:
+def listed_nano_usd(provider: str, model: str, usage: Tokens) -> int | None:
     """None where no price is known. Importing the data takes half a second of CPU, hence the late import."""
     import genai_prices
 
@@ -68,7 +68,7 @@ def listed_nano_usd(provider: str, model: str, usage: Usage) -> int | None:
     return round(price.total_price * NANO)
 
 
-def _by_price(price: Price, usage: Usage) -> int:
+def _by_price(price: Price, usage: Tokens) -> int:
     """The price is in dollars for a million tokens. What the cache has read or written costs as other input
     does, unless the price says otherwise."""
     read, written = usage.cache_read_tokens, usage.cache_write_tokens
@@ -88,5 +88,5 @@ def usd(nano: int | None) -> float | None:
 
 def warm_up() -> None:
     """Loads the price data, and makes the first look-up, which is slow."""
-    listed_nano_usd("anthropic", "claude-sonnet-5-5", Usage(1, 1))
+    listed_nano_usd("anthropic", "claude-sonnet-5-5", Tokens(1, 1))
     _is_loaded.set()

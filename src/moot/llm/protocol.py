@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from moot.llm.messages import Message, OnText, ToolCall, ToolSpec, Usage
+from moot.llm.messages import Message, OnText, Tokens, ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Tally:
     """What is known of a request's usage before its end. Kept up by the provider, because a reply that breaks
     off or is cancelled has cost something all the same."""
 
-    used: Callable[[], Usage | None] = lambda: None
+    used: Callable[[], Tokens | None] = lambda: None
     """None while nothing has come back."""
     is_sent: bool = True
     """False from when a provider has it until the server has it: until then it costs nothing."""
     is_refused: bool = False
     """The server did not take the request, or never got it: it costs nothing."""
 
-    def so_far(self) -> Usage | None:
+    def so_far(self) -> Tokens | None:
         return self.used()
 
 
@@ -59,7 +59,7 @@ class Turn:
     """One whole answer of a provider. For a call with a schema, `text` is the JSON."""
 
     text: str
-    usage: Usage
+    usage: Tokens
     stop: Stop
     tool_calls: tuple[ToolCall, ...] = ()
     echo: Any = None

@@ -23,9 +23,9 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
     RunTask,
-    Spoken,
     TaskDone,
     TaskFailed,
+    Usage,
 )
 from moot.roundtable import lines
 from moot.roundtable.events import (
@@ -83,15 +83,15 @@ def _next_word(state: RoundtableState) -> Effect:
     if state.speaking is not None:
         asked_for = TRADEOFF if state.summing_up else CONTRIBUTION
         return AskPersona(state.speaking, AGAIN if state.returned else asked_for, str(state.calls + 1))
-    occasion = str(state.answers + 1)
+    key = str(state.answers + 1)
     if state.doubted is not None:
-        return AskPerson("roundtable", lines.DOUBT, occasion, (_DONE, _STAY), free_text=True)
+        return AskPerson("roundtable", lines.DOUBT, key, (_DONE, _STAY), free_text=True)
     silent = "Say nothing – that ends the discussion" if state.silence_ends else "Listen on"
     choices = (Choice("listen", silent), _DONE)
     asked = (
         f"your thoughts, to everyone or to one by name (turn {state.turns + 1} of {state.opened.max_turns})"
     )
-    return AskPerson("roundtable", asked, occasion, choices, free_text=True)
+    return AskPerson("roundtable", asked, key, choices, free_text=True)
 
 
 _DONE = Choice("done", "End the discussion")
@@ -100,17 +100,17 @@ _STAY = Choice("stay", "Go on")
 
 def _interruption(state: RoundtableState) -> AskPerson:
     """The same for as long as others speak, so that nobody who types is disturbed when the word passes on."""
-    occasion = str(state.answers + 1)
-    return AskPerson("roundtable", "done", occasion, (_DONE,), interrupting=True, free_text=True)
+    key = str(state.answers + 1)
+    return AskPerson("roundtable", "done", key, (_DONE,), interrupting=True, free_text=True)
 
 
 _RETRY = Choice("retry", "Retry")
 _GO_WITHOUT = Choice("go-without", "Go on without a synthesis")
 
 
-def _ask_about_failure(failure: SynthesisFailed, occasion: str) -> AskPerson:
+def _ask_about_failure(failure: SynthesisFailed, key: str) -> AskPerson:
     expects = f"what next, as no synthesis was made: {failure.message}"
-    return AskPerson("synthesis", expects, occasion, (_RETRY, _GO_WITHOUT))
+    return AskPerson("synthesis", expects, key, (_RETRY, _GO_WITHOUT))
 
 
 def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> RoundtableEvent:
@@ -183,6 +183,6 @@ def _not_drafted(state: RoundtableState, failed: DraftFailed) -> RoundtableEvent
 
 
 def _put_right(
-    state: RoundtableState, synthesis: Synthesis, spoken: Spoken | None, wrong: tuple[str, ...]
+    state: RoundtableState, synthesis: Synthesis, spoken: Usage | None, wrong: tuple[str, ...]
 ) -> SynthesisDrafted:
     return SynthesisDrafted(corrected(state, synthesis), spoken, (*wrong, *left_out(state, synthesis)))

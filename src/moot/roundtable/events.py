@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from moot.core.flow import Event, Spoken
+from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
 from moot.roundtable.insights import Synthesis
 
@@ -64,7 +64,7 @@ class RoundtableNotOpened(Event, frozen=True):
 class TopicFramed(Event, frozen=True):
     summary: str
     focus_question: str
-    spoken: Spoken
+    spoken: Usage
 
 
 class FramingFailed(Event, frozen=True):
@@ -84,7 +84,7 @@ class PersonaContributed(Event, frozen=True):
 
     persona: str
     text: str
-    spoken: Spoken | None
+    spoken: Usage | None
     marks: tuple[str, ...] = ()
     disagrees_with: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ class PersonaSilent(Event, frozen=True):
     lead. `text` is what is not shown."""
 
     persona: str
-    spoken: Spoken
+    spoken: Usage
     reason: Literal["silent", "echo", "redirect"] = "silent"
     text: str = ""
 
@@ -106,7 +106,7 @@ class ContributionReturned(Event, frozen=True):
     persona: str
     text: str
     words: tuple[str, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class ContributionFailed(Event, frozen=True):
@@ -123,7 +123,7 @@ class LeadRedirected(Event, frozen=True):
     drifter: str
     subject: str
     where: str
-    spoken: Spoken
+    spoken: Usage
 
 
 # -- the person ----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class SynthesisReturned(Event, frozen=True):
 
     synthesis: Synthesis
     reasons: tuple[str, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class SynthesisDrafted(Event, frozen=True):
@@ -172,7 +172,7 @@ class SynthesisDrafted(Event, frozen=True):
     been paid for already."""
 
     synthesis: Synthesis
-    spoken: Spoken | None
+    spoken: Usage | None
     corrections: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from moot.core.flow import PersonaFailed, PersonAnswered, PersonaSpoke, Spoken
+from moot.core.flow import PersonaFailed, PersonAnswered, PersonaSpoke, Usage
 from moot.errors import InvalidInput
 from moot.roundtable import lines
 from moot.roundtable.addressing import Reading, read_address, read_input, reply_to_doubt
@@ -67,9 +67,7 @@ def not_heard(state: RoundtableState, persona: str, failed: PersonaFailed) -> Pe
     return ContributionFailed(persona, failed.kind, failed.message, failed.retry_after)
 
 
-def _redirected(
-    state: RoundtableState, persona: str, redirect: re.Match[str], spoken: Spoken
-) -> PersonaEvent:
+def _redirected(state: RoundtableState, persona: str, redirect: re.Match[str], spoken: Usage) -> PersonaEvent:
     """Only the lead redirects, and only somebody else."""
     drifter = state.discussion[-1].speaker
     if persona != state.opened.lead or persona == drifter or state.summing_up:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.roundtable import lines
 from moot.roundtable.events import (
     ContributionReturned,
@@ -96,7 +96,7 @@ class RoundtableState:
     announcements: tuple[str, ...] | None = None
     """None as long as the artifacts have had no chance."""
     recorded: ElaborationRecorded | None = None
-    bills: tuple[Spoken, ...] = ()
+    bills: tuple[Usage, ...] = ()
 
     @property
     def step(self) -> Step:
@@ -229,5 +229,5 @@ class RoundtableState:
         """Nothing to put into an artifact, but something for the record."""
         return replace(self, synthesis=Synthesis((), (), (), (), one_line), announcements=())
 
-    def billed(self, spoken: Spoken | None) -> RoundtableState:
+    def billed(self, spoken: Usage | None) -> RoundtableState:
         return replace(self, bills=(*self.bills, spoken)) if spoken else self

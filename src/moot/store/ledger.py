@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import case, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from moot.llm.messages import Usage
+from moot.llm.messages import Tokens
 from moot.llm.metering import UNSENT
 from moot.store.sessions import Store
 from moot.store.tables import attempts, spending
@@ -54,7 +54,7 @@ class Line:
     unpriced: int
 
 
-def tokens(usage: Usage) -> Row:
+def tokens(usage: Tokens) -> Row:
     return {
         "input_tokens": _bounded(usage.input_tokens),
         "output_tokens": _bounded(usage.output_tokens),
@@ -64,9 +64,9 @@ def tokens(usage: Usage) -> Row:
     }
 
 
-def bounded(usage: Usage) -> Usage:
+def bounded(usage: Tokens) -> Tokens:
     counted = tokens(usage)
-    return Usage(**{**counted, "estimated": usage.estimated})
+    return Tokens(**{**counted, "estimated": usage.estimated})
 
 
 def _bounded(count: int) -> int:

@@ -15,7 +15,7 @@ from moot.board.events import Answer, Member
 from moot.board.frames import usage
 from moot.board.state import Advisor, BoardState, Step
 from moot.board.wire import BriefBody
-from moot.core.flow import Spoken
+from moot.core.flow import Usage
 from moot.personas.library import Persona
 from moot.web import wire
 
@@ -79,7 +79,7 @@ def response(advisor: Advisor) -> wire.ResponseOut:
     )
 
 
-def total(bills: tuple[Spoken, ...]) -> wire.TotalOut:
+def total(bills: tuple[Usage, ...]) -> wire.TotalOut:
     """The cost of everything whose price is known; None where no price is."""
     costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
     return wire.TotalOut(

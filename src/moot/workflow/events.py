@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from moot.brainstorm.events import BrainstormEvent, Part
-from moot.core.flow import Event, Spoken
+from moot.core.flow import Event, Usage
 
 MAX_REVISIONS = 2
 """How often a plan is revised by itself before the person is asked, unless `config` has a `maxRevisions`."""
@@ -194,7 +194,7 @@ class ScopeReassessed(Event, frozen=True):
 
     assessment: str
     batches: tuple[Part, ...]
-    spoken: Spoken
+    spoken: Usage
 
 
 class ReassessmentPassed(Event, frozen=True):

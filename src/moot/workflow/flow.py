@@ -369,15 +369,15 @@ def _at_queue(
 
 
 def pending(state: WorkflowState) -> tuple[Effect, ...]:
-    occasion = str(state.happened)
+    key = str(state.happened)
     stage = state.stage
     if stage in _WORK:
-        return (RunTask(_WORK[stage], occasion),)
+        return (RunTask(_WORK[stage], key),)
     if stage is Stage.REASSESSING:
-        return (DraftReply(REASSESS, occasion),)
-    if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, occasion)):
+        return (DraftReply(REASSESS, key),)
+    if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, key)):
         return wanted
-    asked = menu.ask(state, occasion)
+    asked = menu.ask(state, key)
     return () if asked is None else (asked,)
 
 

@@ -42,33 +42,31 @@ STOP = Choice("stop", "Stop – everything is saved, and can be resumed")
 _MOST_NAMED = 5
 
 
-def ask(state: WorkflowState, occasion: str) -> AskPerson | None:
+def ask(state: WorkflowState, key: str) -> AskPerson | None:
     """Nothing, while it is somebody else's turn, or nobody's."""
     match state.stage:
         case Stage.BRAINSTORMING:
-            asked = brainstorm_menu.ask(state.brainstorm, occasion)
+            asked = brainstorm_menu.ask(state.brainstorm, key)
             return None if asked is None else replace(asked, choices=(*asked.choices, STOP))
         case Stage.AT_UNCOMMITTED:
-            return AskPerson("uncommitted", _at_uncommitted(state), occasion, choices(state))
+            return AskPerson("uncommitted", _at_uncommitted(state), key, choices(state))
         case Stage.FAILED:
             assert state.failure is not None
-            return AskPerson("failed", _what_now(state.failure.message), occasion, choices(state))
+            return AskPerson("failed", _what_now(state.failure.message), key, choices(state))
         case Stage.AT_VERDICT:
-            return AskPerson("verdict", "whether the plan is revised again", occasion, choices(state))
+            return AskPerson("verdict", "whether the plan is revised again", key, choices(state))
         case Stage.AT_OPEN_TASKS:
-            return AskPerson("open-tasks", _what_now(state.open_tasks), occasion, choices(state))
+            return AskPerson("open-tasks", _what_now(state.open_tasks), key, choices(state))
         case Stage.COMMENTING:
-            return AskPerson(
-                "comment", "what the agent should know", occasion, choices(state), free_text=True
-            )
+            return AskPerson("comment", "what the agent should know", key, choices(state), free_text=True)
         case Stage.AT_REASSESSMENT:
-            return AskPerson("reassess", f"{progress(state)} What next?", occasion, choices(state))
+            return AskPerson("reassess", f"{progress(state)} What next?", key, choices(state))
         case Stage.ADJUSTING:
             expects = "how the scope should be adjusted"
-            return AskPerson("comment", expects, occasion, choices(state), free_text=True)
+            return AskPerson("comment", expects, key, choices(state), free_text=True)
         case Stage.FINISHED if state.waiting:
             waiting = f"{len(state.waiting)} waiting; the next: {state.waiting[0]}"
-            return AskPerson("next", waiting, occasion, choices(state), optional=True)
+            return AskPerson("next", waiting, key, choices(state), optional=True)
         case _:
             return None
 

@@ -135,8 +135,8 @@ class WorkflowWork:
         assert brainstorm.request is not None
         said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in brainstorm.replay.conversation)
         material = f"{said}\n\nThe workspace:\n{brainstorm.scout_output}"
-        occasion = f"{state.id} {effect.occasion}"
-        return Matter(brainstorm.request.text, brainstorm.step, brainstorm.subject, material, occasion)
+        key = f"{state.id} {effect.key}"
+        return Matter(brainstorm.request.text, brainstorm.step, brainstorm.subject, material, key)
 
     # -- writing down ------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
 def _calls_before(folder: ChangeFolder, effect: RunTask) -> int:
     """How many calls had been made when this was first asked for: those since then are its cost, also those
     of a run that was killed."""
-    asked = f"{effect.what} {effect.occasion}"
+    asked = f"{effect.what} {effect.key}"
     first = 0
 
     def note(data: Any) -> None:

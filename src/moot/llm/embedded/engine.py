@@ -33,7 +33,7 @@ from moot.llm.embedded.small_model import (
     short_messages,
 )
 from moot.llm.embedded.weights import Weights, check
-from moot.llm.messages import Message, ModelSaid, OnText, ToolAnswered, ToolCall, Usage, UserSaid, deaf
+from moot.llm.messages import Message, ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid, deaf
 from moot.llm.protocol import Call, Stop, Turn
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class LocalProvider:
         if self._weights.tiny:
             lead = {"role": "assistant", "content": f"{anchor(call.messages)} My answer:\n"}
             body |= SAMPLING | {"repeat_penalty": 1.1, "messages": [*short_messages(call, 2_400), lead]}
-        usage = Usage()
+        usage = Tokens()
         text = ""
         for _ in range(3):
             answer = await self._generate(body, deaf)
@@ -118,7 +118,7 @@ class LocalProvider:
         reminder = anchor(call.messages)
         known = plain(" ".join((call.system, *(message.text for message in call.messages))))
         said = ""
-        usage = Usage()
+        usage = Tokens()
         # The first opener is said at once, so that a person sees that someone has begun to speak; but not
         # before it is certain that there is someone.
         await asyncio.to_thread(self._loaded)
@@ -137,11 +137,11 @@ class LocalProvider:
                 hear(piece)
         return Turn(said, usage, "end")
 
-    async def _sentence(self, prompt: list[Json], known: str, *, must_end: bool) -> tuple[str, Usage]:
+    async def _sentence(self, prompt: list[Json], known: str, *, must_end: bool) -> tuple[str, Tokens]:
         """The rest of the sentence that the prompt ends with, or "" if nothing sensible comes. A sentence
         that somebody has already heard the beginning of must end somehow."""
         body = {**SAMPLING, "messages": prompt, "stop": ["\n"], "max_tokens": 60}
-        usage = Usage()
+        usage = Tokens()
         spare = ""
         for _ in range(3):
             answer = await self._generate(body, deaf, enough=has_sentence)
@@ -301,7 +301,7 @@ _STOPS: Mapping[str, Stop] = {"stop": "end", "length": "limit", "tool_calls": "t
 class _Answer:
     text: str = ""
     finish: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Tokens = field(default_factory=Tokens)
     error: Json = field(default_factory=dict)
     calls: dict[int, dict[str, str]] = field(default_factory=dict)
 
@@ -314,7 +314,7 @@ class _Answer:
         self.error = chunk.get("error", self.error)
         if timings := chunk.get("timings"):
             cached = timings["cache_n"]
-            self.usage = Usage(cached + timings["prompt_n"], timings["predicted_n"], cached)
+            self.usage = Tokens(cached + timings["prompt_n"], timings["predicted_n"], cached)
         piece = ""
         for choice in chunk.get("choices", ()):
             self.finish = choice.get("finish_reason") or self.finish
