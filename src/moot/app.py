@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from moot.llm.prices import Pricing
     from moot.llm.registry import Gateway
     from moot.personas.library import Library, Persona
-    from moot.server.format import Format
+    from moot.server import Drives, Format, Hub, Service
     from moot.server.lease import LeasedSession
     from moot.store.ledger import Line
     from moot.store.people import People
@@ -118,6 +118,7 @@ class Moot:
         self._env = env
         self._stack = stack
         self._store: Store | None = None
+        self._hub: Hub | None = None
         self._library: tuple[object, Library] | None = None
         self._leased: weakref.WeakSet[LeasedSession[Any, Any]] = weakref.WeakSet()
 
@@ -220,6 +221,34 @@ class Moot:
                 return self.gateway.pricing(names.ModelName(model, ""))
 
         return Meter(self.store, self.config.user.limits, pricing)
+
+    @asynccontextmanager
+    async def hub(
+        self,
+        services: Iterable[Service[Any, Any]],
+        grace: float | None = None,
+        work: Drives = "all",
+        *,
+        for_all: bool = False,
+    ) -> AsyncIterator[Hub]:
+        """What serves sessions of these formats live, in this process. `grace` is the configuration's where
+        it is not given. One that is there `for_all` serves all formats, for everybody in this process who
+        needs one: two would each believe that they hold the other's leases."""
+        from moot.server import Hub
+
+        if self._hub is not None:
+            yield self._hub
+            return
+        user = self.config.user
+        settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
+        hub = Hub(await self.store(), services, settings, user.limits, work)
+        await hub.start()
+        self._hub = hub if for_all else None
+        try:
+            yield hub
+        finally:
+            self._hub = None
+            await hub.close()
 
     async def people(self, admin_token: str | None = None) -> People:
         from moot.store.people import People
@@ -339,7 +368,10 @@ class Moot:
         none of these flows, does not hide the others."""
         store, known = await self.store(), {flow.name: flow for flow in flows}
         found = await store.sessions(limit=limit, everywhere=everywhere, search=search)
-        return [_standing(known.get(s.format), s, await store.events(s.id)) for s in found]
+        logs = [(session, await store.events(session.id)) for session in found]
+        # Those whose events are in the workspace's files have a list of their own.
+        kept = [(session, logged) for session, logged in logs if not logged or logged[0].body]
+        return [_standing(known.get(session.format), session, logged) for session, logged in kept]
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""

@@ -142,6 +142,10 @@ class NotNow(UserMistake):
     """Possible at another moment; the message says why not at this one."""
 
 
+class NotAllowed(UserMistake):
+    """Somebody else may: the message says who."""
+
+
 class SessionMoved(UserMistake):
     def __init__(self, session: str) -> None:
         super().__init__(f"Session '{session}' was carried on by another process in the meantime")

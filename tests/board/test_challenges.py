@@ -111,7 +111,7 @@ def test_whoever_drives_next_tells_what_was_not_told_of_challenges() -> None:
     settled += [{"type": "persona_error", "personaId": "ben"}, {"type": "session_complete"}]
 
     def of_challenges(told: Frames) -> Frames:
-        return [one for one in taken(missing(state, told, {})) if one["type"].startswith("challenge")]
+        return [one for one in taken(missing(state, told, {}, 0)) if one["type"].startswith("challenge")]
 
     whole = [MADE, START, word("Because."), COMPLETE]
     assert of_challenges([]) == [*whole, still], "where all frames were cleared away"

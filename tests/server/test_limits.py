@@ -15,12 +15,12 @@ import pytest
 from moot.board.events import BoardConvened, BoardEvent, DecisionPresented, Member
 from moot.board.frames import FORMAT
 from moot.board.service import ActiveBoard
-from moot.board.state import Step
+from moot.board.state import BoardState, Step
 from moot.config import Limits, ServerSettings
 from moot.core.flow import AskPersona, Drafted, ModelEffect, Outcome, PersonaSpoke, Usage
 from moot.core.runner import Speak, Speech
 from moot.errors import LimitReached
-from moot.server import Hub
+from moot.server import Client, Hub, Service
 from moot.server.frame_buffer import BATCH_BYTES, KEEP_FRAMES, FrameBuffer
 from moot.server.sharing import Sharing
 from moot.store.database import sqlite_url
@@ -36,8 +36,10 @@ def opening(mode: Any = "independent") -> list[BoardEvent]:
     return [DecisionPresented("Should we?", members, mode, "openai:m"), BoardConvened()]
 
 
-class Models:
+class Models(Service[BoardState, BoardEvent]):
     """Say a word, cost so much a reply, and hold back until they may speak."""
+
+    format = FORMAT
 
     def __init__(self, usd: float = 0.0) -> None:
         self.usd = usd
@@ -50,10 +52,10 @@ class Models:
         async with self._asked:
             await self._asked.wait_for(lambda: len(self.asked) >= times)
 
-    def speak_for(self, _format: str, _model: str) -> tuple[Speak, bool]:
-        return self.speak, False
+    def speak(self, _model: str) -> tuple[Speak, bool]:
+        return self.answer, False
 
-    async def speak(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:
+    async def answer(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:
         self.asked.append(effect.persona if isinstance(effect, AskPersona) else effect.prompt)
         async with self._asked:
             self._asked.notify_all()
@@ -70,7 +72,7 @@ async def running(
     place: Path, models: Models, limits: Limits | None = None, **settings: Any
 ) -> AsyncIterator[Hub]:
     async with open_store(sqlite_url(place / "moot.sqlite3")) as store:
-        hub = Hub(store, [FORMAT], models.speak_for, ServerSettings(**settings), limits)
+        hub = Hub(store, [models], ServerSettings(**settings), limits)
         await hub.start()
         try:
             yield hub
@@ -129,11 +131,11 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
         models = Models()
         models.may_speak.clear()
         async with running(tmp_path, models, limits) as hub:
-            active_sessions = [await hub.begin(FORMAT, opening(), "one") for _ in range(2)]
+            active_sessions = [await hub.begin(FORMAT, opening(), Client("one")) for _ in range(2)]
             listening = [asyncio.create_task(told(hub, live)) for live in active_sessions]
             await models.until_asked(6)
             with pytest.raises(LimitReached, match=words) as refused:
-                await hub.begin(FORMAT, opening(), "one")
+                await hub.begin(FORMAT, opening(), Client("one"))
             assert refused.value.retry_after
             assert len(await hub.store.sessions()) == 2, "nothing is stored of it"
             await hub.admit("one", active_sessions[0])
@@ -141,7 +143,7 @@ def test_one_session_too_many_is_refused_and_can_be_tried_again(
                 await hub.admit("another")
             models.may_speak.set()
             await asyncio.gather(*listening)
-            assert (await told(hub, await hub.begin(FORMAT, opening(), "one")))[-1]["type"] == (
+            assert (await told(hub, await hub.begin(FORMAT, opening(), Client("one"))))[-1]["type"] == (
                 "session_complete"
             )
 

@@ -15,7 +15,7 @@ import pytest
 from starlette.types import Message
 
 from moot.app import Moot, Options, opened
-from moot.board.service import Boards
+from moot.sessions import Sessions
 from moot.store import migrations
 from moot.web import health
 from moot.web.app import create_app
@@ -155,7 +155,7 @@ def test_many_who_ask_at_once_are_one_write() -> None:
 
     async def main() -> None:
         check = health._Check()
-        boards = cast("Boards", Slow())
+        boards = cast("Sessions", Slow())
         await asyncio.gather(*(health._problem(boards, check) for _ in range(50)))
         assert len(looked) == 1
         await health._problem(boards, check)
@@ -193,7 +193,7 @@ def test_what_cannot_be_provoked_from_outside(
     monkeypatch.setattr(health, "PATIENCE_SECONDS", 0.05)
     app = create_app(cast("Moot", None))
     if boards is not None:
-        app.state.boards = cast("Boards", boards)
+        app.state.sessions = cast("Sessions", boards)
     told: list[Message] = []
 
     async def receive() -> Message:

@@ -23,6 +23,7 @@ from moot.analysis.items import ItemFolder, ItemFolders
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import AnalysisState, Step
 from moot.analysis.tasks import Work, refs_here, voices_of
+from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts, on_account
 from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotFound, UserMistake
@@ -126,17 +127,10 @@ class Analyses:
     ) -> Analysis:
         """Begins, or takes up where the log ends."""
         item = self.item(named, description)
-        log = item.log(ANALYSIS.encode, _decoded)
-        logged = await log.read()
+        log = item.log(ANALYSIS.encode, decode)
+        logged = bool(await log.read())
         cut_off = log.cut_off
-        unused = ""
-        if description and description != item.meta().description:
-            if logged or item.meta().description:
-                unused = _ABOUT_UNUSED
-            else:
-                item.update_meta(lambda data: data.update(description=description))
-        if not logged:
-            await log.append(await self._opening(item))
+        unused = await self.open(item, log, description)
         work = Work(self._moot, item, tell)
         try:
             state = ANALYSIS.fold(await log.read())
@@ -146,13 +140,25 @@ class Analyses:
             await log.append(steps_read(changed))
         name = parse(self._moot.model_wished or state.model)
         account = self._moot.account(f"analysis {item.slug}")
-        speak = await self._moot.speaking(name, self._prompts(), account)
+        speak = await self._moot.speaking(name, analysis_prompts(self._moot), account)
         carry_out = on_account(account, work.carry_out)
         participants = Participants(speak, listener, person, carry_out)
         runner = await open_session(ANALYSIS, log, participants, account)
         tiny = self._moot.gateway.named(name).small
         notes = (*current_steps(self._moot).warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
-        return Analysis(item, runner, str(name), tiny, bool(logged), notes)
+        return Analysis(item, runner, str(name), tiny, logged, notes)
+
+    async def open(self, item: ItemFolder, log: FileLog[AnalysisEvent], description: str) -> str:
+        """Begins the item's log where there is none. Returns what the person should know of it."""
+        logged, unused = await log.read(), ""
+        if description and description != item.meta().description:
+            if logged or item.meta().description:
+                unused = _ABOUT_UNUSED
+            else:
+                item.update_meta(lambda data: data.update(description=description))
+        if not logged:
+            await log.append(await self._opening(item))
+        return unused
 
     async def _opening(self, item: ItemFolder) -> AnalysisOpened:
         meta = item.meta()
@@ -171,26 +177,27 @@ class Analyses:
             warnings=steps.warnings,
         )
 
-    def _prompts(self) -> Prompts:
-        own = AnalysisPrompts(lambda: current_steps(self._moot))
-        return Prompts(
-            speeches={
-                OPEN: own.open,
-                "roundtable/contribution": roundtable_prompts.contribution,
-                "roundtable/tradeoff": roundtable_prompts.tradeoff,
-                "roundtable/again": roundtable_prompts.again,
-            },
-            drafts={
-                READ: own.read,
-                ASSESS: own.assess,
-                FEEDBACK: own.feedback,
-                "roundtable/framing": roundtable_prompts.framing,
-                "roundtable/synthesis": roundtable_prompts.synthesis,
-            },
-        )
+
+def analysis_prompts(moot: Moot) -> Prompts:
+    own = AnalysisPrompts(lambda: current_steps(moot))
+    return Prompts(
+        speeches={
+            OPEN: own.open,
+            "roundtable/contribution": roundtable_prompts.contribution,
+            "roundtable/tradeoff": roundtable_prompts.tradeoff,
+            "roundtable/again": roundtable_prompts.again,
+        },
+        drafts={
+            READ: own.read,
+            ASSESS: own.assess,
+            FEEDBACK: own.feedback,
+            "roundtable/framing": roundtable_prompts.framing,
+            "roundtable/synthesis": roundtable_prompts.synthesis,
+        },
+    )
 
 
-def _decoded(body: bytes) -> AnalysisEvent:
+def decode(body: bytes) -> AnalysisEvent:
     try:
         return ANALYSIS.decode(body)
     except msgspec.DecodeError as error:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from moot.app import Part
-from moot.ask.flow import ASK, AskEvent, AskOpened, QuestionAsked
+from moot.ask.flow import ASK, AskEvent, AskOpened, AskState, QuestionAsked
 from moot.ask.prompts import answer
 from moot.core.model_effects import Prompts
-from moot.llm.names import Speaker
+from moot.llm.names import ModelName, Speaker
+from moot.server import ActiveSession, Client, Hub, Service
+from moot.server.event_frames import event_format
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from moot.app import Conversation, Moot
-    from moot.ask.flow import AskState
     from moot.core.runner import Listener, Person
 
     AskConversation: TypeAlias = Conversation[AskState, AskEvent]
@@ -22,19 +25,50 @@ if TYPE_CHECKING:
 PROMPTS = Prompts({"ask/answer": answer})
 
 
-async def new_ask(
-    moot: Moot, persona: str, question: str | None, person: Person, listener: Listener
-) -> AskConversation:
+def _title(state: AskState) -> str:
+    """The first question; before there is one, who is asked."""
+    asked = state.conversation.entries
+    return asked[0].content if asked else state.persona
+
+
+FORMAT = event_format(ASK, title=_title, model=lambda state: state.model)
+
+
+class AskOpening(BaseModel):
+    persona: str
+    question: str | None = None
+
+
+class AskService(Service[AskState, AskEvent]):
+    opening = AskOpening
+
+    def __init__(self, moot: Moot) -> None:
+        super().__init__(moot, FORMAT, PROMPTS)
+        self._moot = moot
+
+    async def begin(self, hub: Hub, opening: AskOpening, by: Client) -> ActiveSession[AskState, AskEvent]:
+        _, events = await _opening(self._moot, opening.persona, opening.question)
+        return await hub.begin(FORMAT, events, by)
+
+
+async def _opening(moot: Moot, persona: str, question: str | None) -> tuple[ModelName, list[AskEvent]]:
     found = moot.library.persona(persona)
     choice = await moot.gateway.choice(Speaker("ask", found.id, found.model))
     opening: list[AskEvent] = [AskOpened(found.id, str(choice.name))]
     if question is not None:
         opening.append(QuestionAsked(question))
-    part = Part(PROMPTS, person, listener)
-    return await moot.begin(ASK, question or found.name, opening, choice.name, part)
+    return choice.name, opening
+
+
+async def new_ask(
+    moot: Moot, persona: str, question: str | None, person: Person, listener: Listener
+) -> AskConversation:
+    model, opening = await _opening(moot, persona, question)
+    part = Part(PROMPTS, person, listener, FORMAT)
+    return await moot.begin(ASK, _title(ASK.fold(opening)), opening, model, part)
 
 
 async def resume_ask(
     moot: Moot, session_id: str | None, person: Person, listener: Listener
 ) -> AskConversation:
-    return await moot.take_up(ASK, session_id, Part(PROMPTS, person, listener))
+    return await moot.take_up(ASK, session_id, Part(PROMPTS, person, listener, FORMAT))

@@ -19,7 +19,7 @@ from moot.board.events import (
     ChallengeWithdrawn,
     Member,
 )
-from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE
+from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, go_on, stop
 from moot.board.state import BoardState, Step
 from moot.core.flow import AskPersona, ModelEffect, Usage
 from moot.server.format import Format, Outbox, Payload
@@ -131,7 +131,7 @@ def session_start(session_id: str, state: BoardState, tiny: bool) -> Payload:
     return {"sessionId": session_id, "personaCount": count, "model": state.model, "tiny": tiny}
 
 
-def missing(state: BoardState, told: list[Payload], start: Payload) -> BoardOutbox:
+def missing(state: BoardState, told: list[Payload], start: Payload, _log_seq: int) -> BoardOutbox:
     """What is in the log of a session but has not been told, because it is new, or the process ended that
     would have, or what was told has been cleared away: told now, so that whoever takes the stream up misses
     nothing."""
@@ -181,4 +181,6 @@ FORMAT: Format[BoardState, BoardEvent] = Format(
     missing=missing,
     title=lambda state: state.decision,
     model=lambda state: state.model,
+    stop=lambda state: stop(state, ""),
+    go_on=go_on,
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from pydantic import BaseModel
 
 from moot.app import Part
 from moot.board import prompts
@@ -35,18 +36,18 @@ from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_aga
 from moot.board.frames import FORMAT
 from moot.board.state import BoardState, Step
 from moot.core.flow import Usage
-from moot.core.model_effects import Prompts, speaking
+from moot.core.model_effects import Prompts
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, speaking_order
-from moot.server import ActiveSession, Hub, Payload, Work
+from moot.server import ActiveSession, Client, Drives, Hub, Payload, Service
 from moot.store.sessions import Key
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from moot.app import Conversation, Moot
-    from moot.core.runner import Listener, Speak
+    from moot.core.runner import Listener
     from moot.core.runner import Person as Asked
     from moot.store.people import Person
     from moot.store.sessions import Place, Session
@@ -101,7 +102,7 @@ class Boards:
         if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
             return await self.live(before.id, client)
         first = await present(self._moot, decision, self.advisors(panel), mode)
-        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], client, owner, kept)
+        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], Client(client, owner, key))
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await present(self._moot, decision, self.advisors(), "independent")
@@ -237,10 +238,6 @@ class Boards:
             return 0
         return await (await self._moot.store()).last_frame(session.id)
 
-    async def check_store(self) -> None:
-        """Raises what stands in the way of using the database."""
-        await (await self._moot.store()).check()
-
     async def delete(self, session_id: str) -> None:
         session = await self.session(session_id)
         await self.hub.forget(session.id)
@@ -267,6 +264,30 @@ class Boards:
             return self._moot.library.persona(persona_id)
         except NotFound:
             raise InvalidInput("personaId", f"there is no persona {persona_id[:80]!r}") from None
+
+
+class BoardOpening(BaseModel):
+    """Without `questions`, the board is convened at once."""
+
+    decision: str
+    panel: str = "board"
+    mode: Mode = "independent"
+    questions: bool = True
+
+
+class BoardService(Service[BoardState, BoardEvent]):
+    opening = BoardOpening
+
+    def __init__(self, moot: Moot) -> None:
+        super().__init__(moot, FORMAT, PROMPTS)
+        self._moot = moot
+
+    async def begin(self, hub: Hub, opening: BoardOpening, by: Client) -> ActiveBoard:
+        speakers = advisors(self._moot, opening.panel)
+        first: list[BoardEvent] = [await present(self._moot, opening.decision, speakers, opening.mode)]
+        if not opening.questions:
+            first.append(BoardConvened())
+        return await hub.begin(FORMAT, first, by)
 
 
 def is_tiny(moot: Moot, model: str) -> bool:
@@ -314,22 +335,11 @@ def _member(persona: Persona) -> Member:
 
 
 @asynccontextmanager
-async def open_boards(moot: Moot, grace: float | None = None, work: Work = "all") -> AsyncIterator[Boards]:
+async def open_boards(moot: Moot, grace: float | None = None, work: Drives = "all") -> AsyncIterator[Boards]:
     """The boards of one process. `grace` is the configuration's where it is not given."""
 
-    def speak_for(_format: str, model: str) -> tuple[Speak, bool]:
-        name = parse(model)
-        small = moot.gateway.named(name).small
-        return speaking(lambda: moot.library, moot.gateway, name, PROMPTS), small
-
-    user = moot.config.user
-    settings = user.server if grace is None else user.server.model_copy(update={"grace_seconds": grace})
-    hub = Hub(await moot.store(), [FORMAT], speak_for, settings, user.limits, work)
-    await hub.start()
-    try:
+    async with moot.hub([BoardService(moot)], grace, work) as hub:
         yield Boards(moot, hub)
-    finally:
-        await hub.close()
 
 
 # -- without anybody to ask ----------------------------------------------------------------------

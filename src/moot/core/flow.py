@@ -31,6 +31,11 @@ class Event(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
     """Something that has happened. Its JSON form, tagged with the class's name, is what a log keeps."""
 
 
+class Replaced(Event, frozen=True):
+    """In no log: tells listeners that the log says something else now than what had happened so far, because
+    somebody has changed the file that it is in."""
+
+
 # -- effects: what the world is asked to do ------------------------------------------------------
 
 

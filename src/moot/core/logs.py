@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from moot.core.runner import LogReplaced
 from moot.errors import FileDamaged, SessionMoved
 from moot.files import atomic
 from moot.files.paths import unlinked
+from moot.store.sessions import Store
 
 E = TypeVar("E")
 
@@ -42,19 +44,39 @@ class FileLog(Generic[E]):
     def _path(self) -> Path:
         return unlinked(self._real)
 
+    async def is_begun(self) -> bool:
+        return await asyncio.to_thread(self._path.exists)
+
     async def read(self) -> list[E]:
         return await asyncio.to_thread(self._read)
+
+    async def news(self) -> list[E]:
+        """What others have added. Raises LogReplaced where they have changed what was there."""
+        return await asyncio.to_thread(self._news)
 
     async def append(self, event: E) -> None:
         await asyncio.to_thread(self._append, self._encode(event).decode("utf-8"))
 
     def _read(self) -> list[E]:
         text = self._text()
-        # Not splitlines: a text in JSON may contain what that takes for line breaks.
-        lines = enumerate(text.split("\n"), start=1)
-        events = [self._event(line, number) for number, line in lines if line.strip()]
+        events = self._events(text)
         self._known = text
         return events
+
+    def _news(self) -> list[E]:
+        text, known = self._text(), self._known
+        if text == known:
+            return []
+        if not text.startswith(known):
+            raise LogReplaced(self._read())
+        events = self._events(text[len(known) :], known.count("\n"))
+        self._known = text
+        return events
+
+    def _events(self, text: str, lines_before: int = 0) -> list[E]:
+        # Not splitlines: a text in JSON may contain what that takes for line breaks.
+        lines = enumerate(text.split("\n"), start=lines_before + 1)
+        return [self._event(line, number) for number, line in lines if line.strip()]
 
     def _append(self, line: str) -> None:
         # Before the lock, which would make a folder that was moved away anew.
@@ -90,3 +112,45 @@ def _is_half(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return line.startswith(b"{")
     return False
+
+
+class AppendableFile(Protocol[E]):
+    """A log in a file: it raises SessionMoved at an `append` where the file is not as it was left here."""
+
+    async def read(self) -> list[E]: ...
+    async def news(self) -> list[E]: ...
+    def append(self, event: E) -> Coroutine[Any, Any, None]: ...
+
+
+class WorkspaceLog(Generic[E]):
+    """A log in the workspace's files, of a session that the store knows by its id alone. The file is what
+    counts. For every event the store keeps a number without words, so that other processes hear that there
+    is one more, and knows who drives the session.
+
+    Somebody who changes the file without moot, or with another database, is noticed at the next look."""
+
+    def __init__(self, file: AppendableFile[E], store: Store, session_id: str) -> None:
+        self._file = file
+        self._store = store
+        self._session_id = session_id
+        self.seq = 0
+        self.driving = False
+
+    async def read(self) -> list[E]:
+        self.seq = await self._store.newest_event(self._session_id)
+        return await self._file.read()
+
+    async def news(self) -> list[E]:
+        self.seq = await self._store.newest_event(self._session_id)
+        return await self._file.news()
+
+    async def append(self, event: E) -> None:
+        await self._file.append(event)
+        self.seq = await self._store.count_event(self._session_id)
+
+    async def keep(self, event: E) -> None:
+        """Whoever has lost the lease has been followed by somebody who writes, or will: what one of them
+        writes second finds another file than it left."""
+        if self.driving and not await self._store.is_driven_here(self._session_id):
+            raise SessionMoved(self._session_id)
+        await self.append(event)

@@ -14,7 +14,18 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from moot.core.flow import AskPerson, Effect, Event, Flow, ModelEffect, Outcome, PersonAnswered, RunTask, Task
+from moot.core.flow import (
+    AskPerson,
+    Effect,
+    Event,
+    Flow,
+    ModelEffect,
+    Outcome,
+    PersonAnswered,
+    Replaced,
+    RunTask,
+    Task,
+)
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
 from moot.store.sessions import Store
 from moot.telemetry import driving
@@ -79,9 +90,25 @@ class SharedLog(Log[E], Protocol[E]):
     added since the log was last read or added to from here. `keep` is for what an effect led to: it raises
     also where somebody else performs the session's effects by now."""
 
-    async def news(self) -> list[E]: ...
+    seq: int
+    """The number of the newest event that is known here."""
+    driving: bool
+    """Whether others could drive the session too, and only one may."""
+
+    async def news(self) -> list[E]:
+        """Raises LogReplaced where what was read before is there no longer."""
+        ...
 
     def keep(self, event: E) -> Coroutine[Any, Any, None]: ...
+
+
+class LogReplaced(Exception):
+    """A log that others have changed in another way than by adding to it. `events` is all of it, as it is
+    now."""
+
+    def __init__(self, events: list[Any]) -> None:
+        super().__init__()
+        self.events = events
 
 
 class StoredLog(Generic[E]):
@@ -92,9 +119,7 @@ class StoredLog(Generic[E]):
         self._session_id = session_id
         self._flow = flow
         self.seq = 0
-        """The number of the newest event that is known here."""
         self.driving = False
-        """Whether others could drive the session too, and only one may."""
 
     async def read(self) -> list[E]:
         self.seq = 0
@@ -248,7 +273,11 @@ class Runner(Generic[S, E]):
         """Whether there was anything new."""
         if not isinstance(self._log, SharedLog):
             return False
-        news: list[E] = await self._log.news()
+        try:
+            news: list[E] = await self._log.news()
+        except LogReplaced as replaced:
+            self._fold_in(Replaced(), self._flow.fold(replaced.events))
+            return True
         self.catching_up = True
         try:
             for event in news:
@@ -259,7 +288,7 @@ class Runner(Generic[S, E]):
             self.catching_up = False
         return bool(news)
 
-    def _fold_in(self, event: E, state: S) -> None:
+    def _fold_in(self, event: Event, state: S) -> None:
         self.state = state
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from moot.core.flow import Event, ModelEffect
-from moot.core.runner import Log, Participants, Runner, Speak, StoredLog, open_session
+from moot.core.runner import Log, Participants, Runner, SharedLog, Speak, Work, no_work, open_session
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.format import Format, Outbox, Payload
 from moot.server.frame_buffer import FrameBuffer
@@ -68,6 +68,7 @@ class ActiveSession(Generic[S, E]):
         log: Log[E],
         speak: Speak,
         session: Session | None,
+        work: Work = no_work,
     ) -> None:
         # With thirty attributes, an object takes a kilobyte more.
         self.session = session
@@ -104,6 +105,7 @@ class ActiveSession(Generic[S, E]):
         self._background: set[asyncio.Future[None]] = set()
         self._before = format_.flow.initial
         self._speak = speak
+        self._work = work
         self.runner: Runner[S, E]
 
     @property
@@ -130,19 +132,19 @@ class ActiveSession(Generic[S, E]):
     @property
     def log_seq(self) -> int:
         """The number of the newest event that this process knows."""
-        return self._log.seq if isinstance(self._log, StoredLog) else 0
+        return self._log.seq if isinstance(self._log, SharedLog) else 0
 
     def hold(self, held: bool) -> None:
         """Sets whether a job in this process has it."""
         self.held = held
         self.has_lease = self.has_lease and held
-        if isinstance(self._log, StoredLog):
+        if isinstance(self._log, SharedLog):
             self._log.driving = held
 
     async def resume(self) -> None:
         # A weak reference: reference cycles stay in memory for long, and there are many sessions.
         listener = weakref.proxy(self)
-        participants = Participants(self._speak, listener, away=_wait_for_the_store)
+        participants = Participants(self._speak, listener, work=self._work, away=_wait_for_the_store)
         name = self.session.id if self.session else ""
         self.runner = await open_session(self.format.flow, self._log, participants, name)
         self._before = self.state
@@ -164,7 +166,8 @@ class ActiveSession(Generic[S, E]):
         return bool(self._missing(told, {}))
 
     def _missing(self, told: Iterable[Frame], start: Payload) -> Outbox[S, E]:
-        return self.format.missing(self.state, [msgspec.json.decode(frame.body) for frame in told], start)
+        frames = [msgspec.json.decode(frame.body) for frame in told]
+        return self.format.missing(self.state, frames, start, self.log_seq)
 
     def wake(self) -> None:
         self._host.wake(self)
@@ -186,9 +189,15 @@ class ActiveSession(Generic[S, E]):
         self.notify_watchers()
         before, self._before = self._before, self.state
         if self.here:
+            self.outbox.log_seq = self.log_seq
             tell = self.outbox.happened_elsewhere if self.runner.catching_up else self.outbox.happened
             tell(event, before, self.state)  # type: ignore[arg-type]
             self.wake()
+
+    def tell(self, type_: str, **fields: Any) -> None:
+        """Says something that is no event: how work comes along, or what went wrong."""
+        self.outbox.tell(type_, **fields)
+        self.wake()
 
     # -- driving -----------------------------------------------------------------------------
 

@@ -20,12 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moot.errors import MootError, SessionMoved, StoreFailed
+from moot.files.lock import enter_in_time
 from moot.server.active_session import RETRY_SECONDS, AnySession
 from moot.server.local_jobs import LocalJobs
 from moot.server.sharing import LEASE_SECONDS, Pulse, Sharing
 
 if TYPE_CHECKING:
-    from moot.server.hub import Hub, Work
+    from moot.server.hub import Drives, Hub
     from moot.server.jobs import Jobs
 
 HEARTBEAT_SECONDS = 1.0
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 
 class Cluster:
-    def __init__(self, hub: Hub, sharing: Sharing, work: Work) -> None:
+    def __init__(self, hub: Hub, sharing: Sharing, work: Drives) -> None:
         self.sharing = sharing
         self._hub = hub
         self._works = work != "none"
@@ -117,6 +118,14 @@ class Cluster:
         finally:
             live.wants += 1
 
+    async def halt(self, live: AnySession) -> None:
+        """Whoever drives it elsewhere finds within a second that it is not to be driven any more."""
+        assert live.session is not None
+        await self.sharing.give_up(live.session.id)
+        await live.pause()
+        live.driven_elsewhere = False
+        self._notice("frames", live.session.id)
+
     async def listeners_changed(self, live: AnySession) -> None:
         assert live.session is not None
         if live.listeners:
@@ -177,6 +186,18 @@ class Cluster:
             return
         live.has_lease = True
         await self._patiently(lambda: live.take_over(self._hub.store, start))
+        with contextlib.ExitStack() as stack:
+            try:
+                await enter_in_time(stack, partial(self._hub.claim, live), partial(_tell_progress, live))
+            except MootError as busy:
+                live.tell("error", message=str(busy))
+                await live.driven()
+                await self._patiently(lambda: self.sharing.give_up(session_id))
+                return
+            await self._drive_leased(live, session_id, wanted)
+
+    async def _drive_leased(self, live: AnySession, session_id: str, first_wanted: int) -> None:
+        wanted: int | None = first_wanted
         while wanted is not None:
             await self._patiently(lambda: self._count_listeners([live]))
             live.drive()
@@ -366,3 +387,7 @@ class Cluster:
         await self._hub.tidy_up()
         await self.sharing.delete_expired()
         await self._jobs.forget_dead_workers()
+
+
+def _tell_progress(live: AnySession, text: str) -> None:
+    live.tell("progress", text=text)

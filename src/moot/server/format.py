@@ -5,7 +5,7 @@ Refuses to know any format: each says it of itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +24,8 @@ class Outbox(Generic[S, E]):
     """Collects what there is to tell until it is taken. Words that arrive close together go out together."""
 
     def __init__(self) -> None:
+        self.log_seq = 0
+        """The number of the newest event in the log."""
         self._waiting: list[Payload] = []
         self._open: dict[Hashable, Payload] = {}
         """What somebody is saying, as far as it was not taken yet."""
@@ -39,13 +41,13 @@ class Outbox(Generic[S, E]):
     def tell(self, type_: str, **fields: Any) -> None:
         self._waiting.append({"type": type_, **fields})
 
-    def add_word(self, key: Hashable, type_: str, token: str, **fields: Any) -> None:
+    def add_word(self, speech: Hashable, type_: str, token: str, **fields: Any) -> None:
         """Joined to the word before it under the same key, until `close` or until it is taken."""
-        if (joined := self._open.get(key)) is not None:
+        if (joined := self._open.get(speech)) is not None:
             joined["token"] += token
             return
         self.tell(type_, **fields, token=token)
-        self._open[key] = self._waiting[-1]
+        self._open[speech] = self._waiting[-1]
 
     def close(self, key: Hashable) -> None:
         self._open.pop(key, None)
@@ -73,7 +75,12 @@ class Format(Generic[S, E]):
     outbox: Callable[[], Outbox[S, E]]
     start: Callable[[str, S, bool], Payload]
     """The first frame of a session, made of its id, its state, and whether its model is tiny."""
-    missing: Callable[[S, list[Payload], Payload], Outbox[S, E]]
-    """What is in the log but is not among the frames that were told, given the first frame."""
+    missing: Callable[[S, list[Payload], Payload, int], Outbox[S, E]]
+    """What is in the log but is not among the frames that were told, given the first frame and the number of
+    the newest event."""
     title: Callable[[S], str]
     model: Callable[[S], str]
+    stop: Callable[[S], Sequence[E]] = lambda _: ()
+    """What happens when the person stops whoever speaks; nothing, where it is enough that nobody goes on."""
+    go_on: Callable[[S], Sequence[E]] = lambda _: ()
+    """What happens when they have it go on."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar
 
@@ -20,11 +21,12 @@ from moot.config import Limits, ServerSettings
 from moot.core.flow import Event, ModelEffect, Outcome, failure
 from moot.core.limits import admit
 from moot.core.model_effects import on_account
-from moot.core.runner import Speak, Speech, StoredLog
+from moot.core.runner import Speak, Speech, Work
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.active_session import RETRY_SECONDS, ActiveSession, AnySession, MemoryLog
 from moot.server.cluster import Cluster
 from moot.server.format import Format, Payload
+from moot.server.service import NOBODY, Client, Service
 from moot.server.sharing import Sharing
 from moot.store.sessions import Frame, Key, Session, Store
 
@@ -45,11 +47,8 @@ reply counts as failed, and the person may try again."""
 
 _MOST_REMEMBERED = 10_000
 
-Work = Literal["all", "none", "own"]
+Drives = Literal["all", "none", "own"]
 """Which sessions this process drives if several could: any, none, or only those that it opened."""
-
-SpeakFor = Callable[[str, str], tuple[Speak, bool]]
-"""Given the names of a format and a model: what asks the model, and whether it is tiny."""
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -67,18 +66,16 @@ class Hub:
     def __init__(
         self,
         store: Store,
-        formats: Iterable[Format[Any, Any]],
-        speak_for: SpeakFor,
+        services: Iterable[Service[Any, Any]],
         settings: ServerSettings | None = None,
         limits: Limits | None = None,
-        work: Work = "all",
+        work: Drives = "all",
     ) -> None:
         self.store = store
         self.settings = settings or ServerSettings()
         self.grace = self.settings.grace_seconds
         self.active_sessions: dict[str, AnySession] = {}
-        self._formats = {one.flow.name: one for one in formats}
-        self._speak_for = speak_for
+        self._services = {one.format.flow.name: one for one in services}
         self._detached: set[AnySession] = set()
         self._opening: dict[str, asyncio.Lock] = {}
         self._dirty: dict[AnySession, None] = {}
@@ -117,19 +114,18 @@ class Hub:
         self,
         format_: Format[S, E],
         opening: list[E],
-        client: str = "",
-        owner: str = "",
-        key: Key | None = None,
+        by: Client = NOBODY,
     ) -> ActiveSession[S, E]:
         """Stores a new session; with an idempotency key that was used before, returns the session of that
         time."""
         flow = format_.flow
         state = flow.fold(opening)
-        await self.admit(client)
-        self._speak_for(flow.name, format_.model(state))
+        await self.admit(by.address)
+        self._services[flow.name].speak(format_.model(state))
         bodies = [flow.encode(event) for event in opening]
-        session = await self.store.create(flow.name, format_.title(state), bodies, owner=owner, key=key)
-        return await self.live(session, client, new=key is None)
+        key = Key(*by.key) if by.key else None
+        session = await self.store.create(flow.name, format_.title(state), bodies, owner=by.owner, key=key)
+        return await self.live(session, by.address, new=key is None)
 
     async def live(self, session: Session, client: str = "", *, new: bool = False) -> AnySession:
         """Opens a stored session and folds its log."""
@@ -148,9 +144,10 @@ class Hub:
         return live
 
     async def _opened(self, session: Session, *, new: bool) -> AnySession:
-        format_ = self._formats[session.format]
-        log = StoredLog(self.store, session.id, format_.flow)
-        live = ActiveSession(self, format_, log, self._speaking(format_, session.id), session)
+        service = self._services[session.format]
+        log, account = service.log(self.store, session), await service.account(session)
+        speak = self._speaking(service.format, session.id, account)
+        live = ActiveSession(self, service.format, log, speak, session, self._work(session))
         await live.resume()
         await self._cluster.watch(live, new=new)
         self.active_sessions[session.id] = live
@@ -160,13 +157,14 @@ class Hub:
         """Opens a conversation that is not stored: the same flow with a log in memory."""
         await self.admit(client)
         account = f"unstored-{secrets.token_hex(6)}"
-        live = ActiveSession(self, format_, MemoryLog(events), self._speaking(format_, account), None)
+        speak = self._speaking(format_, account, account)
+        live = ActiveSession(self, format_, MemoryLog(events), speak, None)
         live.client = client
         await live.resume()
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self, format_: Format[Any, Any], session_id: str) -> Speak:
+    def _speaking(self, format_: Format[Any, Any], session_id: str, account: str) -> Speak:
         """What asks models on a session's account. Made on first use: most processes that open a session
         never drive it."""
         made: list[Speak] = []
@@ -174,9 +172,8 @@ class Hub:
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
                 model = format_.model(state)
-                made.append(on_account(session_id, self._speak_for(format_.flow.name, model)[0]))
-            if (live := self.active_sessions.get(session_id)) is not None:
-                await self._cluster.check_lease(live)
+                made.append(on_account(account, self._services[format_.flow.name].speak(model)[0]))
+            await self._check_lease(session_id)
             if (loop := self._count(session_id, effect)) is not None:
                 return loop
             outcome = await made[0](effect, state, speech)
@@ -184,6 +181,31 @@ class Hub:
             return outcome
 
         return speak
+
+    def _work(self, session: Session) -> Work:
+        """What carries out a session's tasks, on its account."""
+        service, made = self._services[session.format], list[Work]()
+
+        async def work(task: Any, state: Any) -> Outcome:
+            live = self.active_sessions[session.id]
+            if not made:
+                whole = service.work(session, state, lambda text: live.tell("progress", text=text))
+                made.append(on_account(await service.account(session), whole))
+            await self._check_lease(session.id)
+            live.tell("task_start", task=type(task).__name__, key=task.key)
+            return await made[0](task, state)
+
+        return work
+
+    async def _check_lease(self, session_id: str) -> None:
+        if (live := self.active_sessions.get(session_id)) is not None:
+            await self._cluster.check_lease(live)
+
+    def claim(self, live: AnySession) -> AbstractContextManager[None]:
+        """To be entered while it is driven; raises Busy where somebody drives it who does not share this
+        store."""
+        assert live.session is not None
+        return self._services[live.session.format].claim(live.session)
 
     def _count(self, session_id: str, effect: ModelEffect) -> Outcome | None:
         """Counts how often a reply was asked for; returns a failure when that is too often."""
@@ -201,7 +223,7 @@ class Hub:
         assert live.session is not None
         format_, tiny = live.format, False
         with contextlib.suppress(MootError):
-            tiny = self._speak_for(format_.flow.name, format_.model(live.state))[1]
+            tiny = self._services[format_.flow.name].speak(format_.model(live.state))[1]
         return format_.start(live.session.id, live.state, tiny)
 
     async def admit(self, client: str, live: AnySession | None = None) -> None:
@@ -227,6 +249,10 @@ class Hub:
         if live is not None:
             live.driven_elsewhere = False
             await live.abandon()
+
+    async def halt(self, live: AnySession) -> None:
+        """Ends what is under way in a session, wherever it is driven, until somebody has it go on."""
+        await self._cluster.halt(live)
 
     async def stream(self, live: AnySession, after: int, *, go_on: bool) -> AsyncIterator[Sequence[Frame]]:
         """All frames of a session after the given one, then new ones as they come, until nothing is under

@@ -103,6 +103,7 @@ class LeasedSession(Generic[S, E]):
     def happened(self, event: Event) -> None:
         before, self._before = self._before, self.runner.state
         if self._outbox is not None:
+            self._outbox.log_seq = self._log.seq
             elsewhere = self.runner.catching_up
             tell = self._outbox.happened_elsewhere if elsewhere else self._outbox.happened
             tell(event, before, self.runner.state)  # type: ignore[arg-type]
@@ -173,7 +174,8 @@ class LeasedSession(Generic[S, E]):
             told = [msgspec.json.decode(frame.body) for frame in await self._store.frames(self._id)]
             self._seq = await self._store.last_frame(self._id)
             state = self.runner.state
-            self._outbox = format_.missing(state, told, format_.start(self._id, state, self._tiny))
+            start = format_.start(self._id, state, self._tiny)
+            self._outbox = format_.missing(state, told, start, self._log.seq)
             self._flush_soon()
         self._renewing = asyncio.ensure_future(self._keep_renewing())
 

@@ -5,6 +5,7 @@ Bodies are bytes to this module: what an event means is known to the flow that w
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -225,6 +226,43 @@ class Store(Database):
         except IntegrityError as error:
             raise SessionMoved(session_id) from error
 
+    async def ensure(self, session_id: str, format_: str, title: str) -> Session:
+        """The session of this id, made where there is none: one whose events are in the workspace's files."""
+        now = datetime.now(UTC)
+        with contextlib.suppress(IntegrityError):
+            async with self._writing() as connection:
+                await connection.execute(
+                    insert(tables.sessions).values(
+                        id=session_id,
+                        format=format_,
+                        title=title,
+                        created_at=now,
+                        updated_at=now,
+                        workspace=self._workspace,
+                    )
+                )
+                await connection.execute(
+                    insert(tables.events).values(session=session_id, seq=1, at=now, body=b"")
+                )
+        return await self.session(session_id)
+
+    async def newest_event(self, session_id: str) -> int:
+        newest = select(func.max(tables.events.c.seq)).where(tables.events.c.session == session_id)
+        async with self._reading() as connection:
+            return int(await connection.scalar(newest) or 0)
+
+    async def count_event(self, session_id: str) -> int:
+        """One more event, whose words are elsewhere. Returns its number."""
+        while True:
+            number = await self.newest_event(session_id) + 1
+            with contextlib.suppress(SessionMoved):
+                await self.append(session_id, number, b"")
+                return number
+
+    async def is_driven_here(self, session_id: str) -> bool:
+        async with self._reading() as connection:
+            return await self._drives(connection, session_id)
+
     async def _drives(self, connection: AsyncConnection, session_id: str) -> bool:
         """Until the end of the transaction nobody else can begin to."""
         driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
@@ -323,7 +361,7 @@ class Store(Database):
 
     async def sessions(
         self,
-        format_: str | None = None,
+        formats: str | Collection[str] | None = None,
         limit: int = 50,
         *,
         after: Place | None = None,
@@ -348,8 +386,9 @@ class Store(Database):
                     )
                 )
             )
-        if format_ is not None:
-            query = query.where(kept.format == format_)
+        if formats is not None:
+            wanted = (formats,) if isinstance(formats, str) else formats
+            query = query.where(kept.format.in_(wanted))
         if not everywhere:
             query = query.where(kept.workspace.in_((self._workspace, "")))
         if seen_by is not None:

@@ -12,21 +12,24 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from moot import __version__
 from moot.app import Moot
 from moot.board import record
-from moot.board.service import ActiveBoard, Boards, Said, open_boards
-from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow, StoreFailed
-from moot.server import Payload, Work
+from moot.board.service import Boards, Said
+from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow
+from moot.server import Drives, Payload
 from moot.server.http import MAX_BODY
+from moot.sessions import open_sessions
 from moot.text.characters import strip_controls
 from moot.text.small_model import BETTER_MODEL
 from moot.web import payloads, wire
-from moot.web.door import Door, add_signing_in, person_of
+from moot.web.callers import client_of, note, sessions_of
+from moot.web.door import Door, add_signing_in
 from moot.web.guards import LOOPBACK, Guards
 from moot.web.health import add_health
 from moot.web.openapi import EXPORT, DescribedApp, problems, stream_of
 from moot.web.pages import add_pages
 from moot.web.proxies import Proxies
 from moot.web.refusals import Refused, add_refusals
-from moot.web.streams import EventStream, Streams, event, numbered, while_there
+from moot.web.sessions import add_sessions, frames_of
+from moot.web.streams import EventStream, Streams, event, while_there
 from moot.web.watched import Watched
 
 
@@ -38,15 +41,15 @@ def create_app(
     trusted_proxies: Sequence[str] = (),
     identity_header: str = "",
     grace: float | None = None,
-    work: Work = "all",
+    work: Drives = "all",
 ) -> FastAPI:
     """Without a token, everybody who reaches it may do everything: for this machine alone."""
     door = Door(moot, token, identity_header) if token else None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_boards(moot, grace, work) as boards:
-            app.state.boards = boards
+        async with open_sessions(moot, grace, work) as sessions:
+            app.state.sessions = sessions
             yield
 
     app = DescribedApp(
@@ -67,30 +70,14 @@ def create_app(
     _board_routes(app, moot)
     _session_routes(app)
     _upkeep_routes(app)
+    add_sessions(app)
     add_health(app)
     add_pages(app)
     return app
 
 
 def _boards(request: Request) -> Boards:
-    """As whoever asks sees them: no route can forget to look whose a session is."""
-    boards: Boards = request.app.state.boards
-    return boards.as_seen_by(person_of(request.scope))
-
-
-def _client(request: Request) -> str:
-    """Whom what a request begins is counted against: a person where one is known, else an address."""
-    person = person_of(request.scope)
-    if person is not None and not person.admin:
-        return person.name
-    return request.client.host[:64] if request.client else ""
-
-
-async def _note(request: Request, action: str, session_id: str | None) -> None:
-    """Keeps who did what, where people sign in."""
-    person, door = person_of(request.scope), request.app.state.door
-    if person is not None:
-        await (await door.people()).note(person.name, action, session_id or "")
+    return sessions_of(request).boards
 
 
 # -- the board -----------------------------------------------------------------------------------
@@ -113,9 +100,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
 
     @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
-        await _note(request, "asked for questions", None)
+        await note(request, "asked for questions", None)
         state = await while_there(
-            request.receive, _boards(request).questions(asked.decision, _client(request))
+            request.receive, _boards(request).questions(asked.decision, client_of(request))
         )
         if state.questions_failure is not None:
             failure = state.questions_failure
@@ -137,12 +124,12 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         asked: wire.SessionRequest,
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
     ) -> EventStream:
-        boards, client = _boards(request), _client(request)
+        boards, client = _boards(request), client_of(request)
         answers = payloads.answers_of(asked.answers)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
         live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key)
-        await _note(request, "convened", live.session.id if live.session else "")
-        return EventStream(_frames(boards, live, 0, go_on=True))
+        await note(request, "convened", live.session.id if live.session else "")
+        return EventStream(frames_of(boards.hub, live, 0, go_on=True))
 
     @app.post(
         "/api/board/challenge",
@@ -150,7 +137,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         response_class=Response,
     )
     async def challenge(request: Request, asked: wire.ChallengeRequest) -> EventStream:
-        boards, client = _boards(request), _client(request)
+        boards, client = _boards(request), client_of(request)
         if asked.session_id is not None:
             live = await boards.live(asked.session_id, client)
         else:
@@ -158,7 +145,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             said = Said(asked.persona_id, asked.initial_response, exchanges)
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_challenge(asked.decision, answers, said, client)
-        await _note(request, "challenged", asked.session_id)
+        await note(request, "challenged", asked.session_id)
         reply = boards.challenge(live, asked.persona_id, asked.challenge_text)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(reply.aclose)
@@ -171,7 +158,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
 
     @app.post("/api/board/brief", responses=problems(403, 404, 409, 413, 429))
     async def brief(request: Request, asked: wire.BriefRequest) -> wire.BriefOut:
-        boards, client = _boards(request), _client(request)
+        boards, client = _boards(request), client_of(request)
         if asked.session_id is not None:
             live = await boards.live(asked.session_id, client)
         else:
@@ -184,7 +171,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
                 raise InvalidInput("responses", "none of them is complete")
             answers = payloads.answers_of(asked.answers)
             live = await boards.detached_brief(asked.decision, answers, said, client)
-        await _note(request, "asked for a brief", asked.session_id)
+        await note(request, "asked for a brief", asked.session_id)
         state = await while_there(request.receive, boards.brief(live))
         body = payloads.brief_body(state)
         if state.brief_failure is not None:
@@ -195,16 +182,6 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         if body is None:
             raise IllegalMove("A brief", str(state.step))
         return wire.BriefOut(brief=body)
-
-
-async def _frames(boards: Boards, live: ActiveBoard, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
-    try:
-        async for batch in boards.hub.stream(live, after, go_on=go_on):
-            yield numbered(batch)
-            del batch  # It would be kept until the next one comes, which may be long.
-    except StoreFailed as failed:
-        yield event({"type": "error", "message": f"{failed}. Nothing is lost: load it again in a moment."})
-    yield event({"type": "idle"})
 
 
 async def _reply(
@@ -265,8 +242,8 @@ def _session_routes(app: FastAPI) -> None:
         response_class=Response,
     )
     async def retry(request: Request, session_id: wire.SessionId, asked: wire.RetryRequest) -> Response:
-        await _boards(request).retry(session_id, asked.persona_id, _client(request))
-        await _note(request, "retried", session_id)
+        await _boards(request).retry(session_id, asked.persona_id, client_of(request))
+        await note(request, "retried", session_id)
         return Response(status_code=202)
 
     @app.post(
@@ -277,7 +254,7 @@ def _session_routes(app: FastAPI) -> None:
     )
     async def stop(request: Request, session_id: wire.SessionId, asked: wire.StopRequest) -> Response:
         await _boards(request).stop(session_id, asked.persona_id)
-        await _note(request, "stopped", session_id)
+        await note(request, "stopped", session_id)
         return Response(status_code=204)
 
     @app.post(
@@ -287,8 +264,8 @@ def _session_routes(app: FastAPI) -> None:
         response_class=Response,
     )
     async def go_on(request: Request, session_id: wire.SessionId) -> Response:
-        await _boards(request).go_on(session_id, _client(request))
-        await _note(request, "went on with", session_id)
+        await _boards(request).go_on(session_id, client_of(request))
+        await note(request, "went on with", session_id)
         return Response(status_code=202)
 
     @app.get(
@@ -306,8 +283,8 @@ def _session_routes(app: FastAPI) -> None:
         with `Last-Event-ID`; then it goes on, unless somebody has stopped it."""
         boards = _boards(request)
         takes_up = last_event_id is not None
-        live = await boards.live(session_id, _client(request), looks=not takes_up)
-        return EventStream(_frames(boards, live, max(last_event_id or 0, after), go_on=takes_up))
+        live = await boards.live(session_id, client_of(request), looks=not takes_up)
+        return EventStream(frames_of(boards.hub, live, max(last_event_id or 0, after), go_on=takes_up))
 
     @app.get(
         "/api/board/sessions/{session_id}/export",
@@ -326,7 +303,7 @@ def _session_routes(app: FastAPI) -> None:
         state = await boards.state(found)
         if part == "brief" and state.brief is None:
             raise IllegalMove("A brief", str(state.step))
-        await _note(request, "exported", session_id)
+        await note(request, "exported", session_id)
         facts: dict[str, Any] = {
             "session_id": found.id,
             "when": found.created_at,
@@ -356,13 +333,13 @@ def _upkeep_routes(app: FastAPI) -> None:
     )
     async def change(request: Request, session_id: wire.SessionId, asked: wire.SessionChange) -> Response:
         await _boards(request).change(session_id, title=asked.title, pinned=asked.pinned)
-        await _note(request, "renamed or pinned", session_id)
+        await note(request, "renamed or pinned", session_id)
         return Response(status_code=204)
 
     @app.delete("/api/board/sessions/{session_id}", status_code=204, responses=problems(403, 404))
     async def delete(request: Request, session_id: wire.SessionId) -> Response:
         await _boards(request).delete(session_id)
-        await _note(request, "deleted", session_id)
+        await note(request, "deleted", session_id)
         return Response(status_code=204)
 
     @app.post(
@@ -373,5 +350,5 @@ def _upkeep_routes(app: FastAPI) -> None:
     )
     async def tick(request: Request, session_id: wire.SessionId, asked: wire.ConditionRequest) -> Response:
         await _boards(request).tick(session_id, asked.condition, ticked=asked.ticked)
-        await _note(request, "ticked a condition", session_id)
+        await note(request, "ticked a condition", session_id)
         return Response(status_code=204)

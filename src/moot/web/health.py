@@ -14,8 +14,8 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from moot import __version__
-from moot.board.service import Boards
 from moot.errors import MootError
+from moot.sessions import Sessions
 from moot.web import wire
 from moot.web.openapi import PROBLEMS
 
@@ -33,7 +33,7 @@ def add_health(app: FastAPI) -> None:
 
     @app.get("/readyz", responses={400: PROBLEMS[400], 503: _NOT_READY}, response_model=dict[str, str])
     async def readyz(request: Request) -> Response:
-        problem = await _problem(getattr(request.app.state, "boards", None), check)
+        problem = await _problem(getattr(request.app.state, "sessions", None), check)
         if problem:
             return JSONResponse({"error": problem}, 503)
         return JSONResponse({"status": "ready", "version": __version__})
@@ -45,20 +45,20 @@ class _Check:
     def __init__(self) -> None:
         self._looking: asyncio.Task[None] | None = None
 
-    async def look(self, boards: Boards) -> None:
+    async def look(self, sessions: Sessions) -> None:
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(boards.check_store())
+            self._looking = asyncio.create_task(sessions.check_store())
             # Whoever asked may be gone by the time it fails.
             self._looking.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(self._looking)
 
 
-async def _problem(boards: Boards | None, check: _Check) -> str:
-    if boards is None or not boards.hub.running:
+async def _problem(sessions: Sessions | None, check: _Check) -> str:
+    if sessions is None or not sessions.hub.running:
         return "The engine that drives sessions is not running."
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await check.look(boards)
+            await check.look(sessions)
     except TimeoutError:
         return f"The database has not answered for {PATIENCE_SECONDS:g} seconds."
     except MootError as error:

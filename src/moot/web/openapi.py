@@ -19,7 +19,7 @@ PROBLEMS: Answers = {
     for code, text in {
         400: "Something in the request cannot be taken; the sentence names the field.",
         401: "Others can reach the server, and nobody is signed in.",
-        403: "The request comes from another site.",
+        403: "The request comes from another site, or it is for whoever runs the server.",
         404: "There is no such session, or it is somebody else's.",
         409: "The session is not at a point where that is possible, or its key came with another request.",
         413: "The body is larger than 1 MiB.",
@@ -45,7 +45,7 @@ def problems(*codes: int) -> Answers:
     return {code: PROBLEMS[code] for code in sorted({400, 401, *codes, 500, 503})}
 
 
-def stream_of(event: Literal["SessionEvent", "ChallengeEvent"]) -> Answers:
+def stream_of(event: Literal["SessionEvent", "ChallengeEvent", "FormatEvent"]) -> Answers:
     data = {
         "type": "string",
         "contentMediaType": "application/json",

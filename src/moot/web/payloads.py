@@ -34,7 +34,11 @@ class Kept(Protocol):
     @property
     def owner(self) -> str: ...
     @property
+    def format(self) -> str: ...
+    @property
     def name(self) -> str: ...
+    @property
+    def shown_title(self) -> str: ...
     @property
     def pinned(self) -> bool: ...
 
@@ -43,7 +47,7 @@ def answers_of(answers: list[wire.Answered]) -> tuple[Answer, ...]:
     return tuple(Answer(answered.question, answered.answer) for answered in answers)
 
 
-def fingerprint(asked: wire.SessionRequest) -> str:
+def fingerprint(asked: wire.Received) -> str:
     """The same for requests that ask for the same."""
     return hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
 

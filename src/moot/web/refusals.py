@@ -10,15 +10,18 @@ from starlette.exceptions import HTTPException
 from moot.board.events import STOPPED
 from moot.errors import (
     AnswersExhausted,
+    Busy,
     IllegalMove,
     KeyReused,
     LimitReached,
     MootError,
+    NotAllowed,
     NotFound,
     NotInstalled,
     NotNow,
     ProviderFailed,
     SessionMoved,
+    StillEnding,
     UserMistake,
 )
 from moot.text.faults import fault_of
@@ -80,7 +83,9 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
     headers: dict[str, str] = {}
     if isinstance(error, NotFound):
         status = 404
-    elif isinstance(error, IllegalMove | KeyReused | NotNow | SessionMoved):
+    elif isinstance(error, NotAllowed):
+        status = 403
+    elif isinstance(error, Busy | IllegalMove | KeyReused | NotNow | SessionMoved | StillEnding):
         status = 409
     elif isinstance(error, UserMistake) and not isinstance(
         error, AnswersExhausted | LimitReached | NotInstalled

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moot.app import Moot
-    from moot.server import Work
+    from moot.server import Drives
 
 MAX_OPEN_FILES = 65_536
 
@@ -33,7 +33,7 @@ class Served:
     port: int
     names: tuple[str, ...] = ()
     grace: float | None = None
-    work: Work = "all"
+    work: Drives = "all"
 
     @property
     def shown(self) -> str:

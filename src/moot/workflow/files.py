@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from moot.analysis.item_meta import slug_of
+from moot.core.runner import LogReplaced
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
 from moot.files import atomic, timestamps
 from moot.files.documents import JsonDocument
@@ -70,6 +71,14 @@ class SnapshotLog(Generic[S, E]):
     async def read(self) -> list[E]:
         return await asyncio.to_thread(self._read)
 
+    async def news(self) -> list[E]:
+        """Raises LogReplaced where the file says something else by now: it is only its last state."""
+        known = self._known
+        events = await asyncio.to_thread(self._read)
+        if self._known != known:
+            raise LogReplaced(events)
+        return []
+
     async def append(self, event: E) -> None:
         await asyncio.to_thread(self._append, event)
 
@@ -81,7 +90,7 @@ class SnapshotLog(Generic[S, E]):
         data = _plain(JsonDocument.read(text, self._path))
         try:
             event = self._restored(data)
-            self._state = self._advance(self._state, event)
+            self._state = self._advance(self._initial, event)
         except InvalidInput as error:
             raise FileDamaged(str(self._path), str(error), line_of(text, error.field)) from None
         return [event]

@@ -68,7 +68,7 @@ class Workflows:
 
     async def state(self) -> WorkflowState | None:
         """Of the workflow that is there; None if there is none. A file that makes no sense raises."""
-        events = await self._log().read()
+        events = await self.log().read()
         return WORKFLOW.fold(events) if events else None
 
     def waiting(self) -> list[Waiting]:
@@ -84,25 +84,39 @@ class Workflows:
     @asynccontextmanager
     async def begun(self, idea: str, company: Company) -> AsyncIterator[Workflow]:
         """A new workflow. One that is under way is taken up if this is its idea; it is never replaced."""
+        idea, name = await self._checked(idea)
+        async with self._held_in_time(company):
+            resumed = not await self._open(idea, name)
+            async with self._ready(company, resumed=resumed) as workflow:
+                yield workflow
+
+    async def open(self, idea: str) -> None:
+        """Writes down a new workflow, for somebody else to carry on."""
+        idea, name = await self._checked(idea)
+        with self.claimed():
+            await self._open(idea, name)
+
+    async def _checked(self, idea: str) -> tuple[str, ModelName]:
         idea = idea.strip()
         if not idea:
             raise InvalidInput("idea", "say in a sentence or two what you have in mind")
         if len(idea) > MAX_IDEA:
             raise InvalidInput("idea", f"has {len(idea)} characters; at most {MAX_IDEA}")
         # Before anything is written: a key that is missing is no reason to leave files behind.
-        name = (await self._moot.gateway.choice(Speaker("brainstormer"))).name
-        async with self._held_in_time(company):
-            there = await self.state()
-            under_way = there is not None and not there.finished
-            if there is not None and under_way and there.brainstorm.description != idea:
+        return idea, (await self._moot.gateway.choice(Speaker("brainstormer"))).name
+
+    async def _open(self, idea: str, model: ModelName) -> bool:
+        """Whether there was none under way, so that this one is new."""
+        there = await self.state()
+        if there is not None and not there.finished:
+            if there.brainstorm.description != idea:
                 raise AlreadyThere("workflow", _short(there.brainstorm.description))
-            if not under_way:
-                self._put_away()
-                log = self._log()
-                await log.read()
-                await log.append(self._opening(idea, name))
-            async with self._ready(company, resumed=under_way) as workflow:
-                yield workflow
+            return False
+        self._put_away()
+        log = self.log()
+        await log.read()
+        await log.append(self._opening(idea, model))
+        return True
 
     @asynccontextmanager
     async def resumed(self, company: Company) -> AsyncIterator[Workflow]:
@@ -110,7 +124,7 @@ class Workflows:
         if not self._file.exists() and self.queue.peek() is None:
             raise NotFound("workflow", "")
         async with self._held_in_time(company):
-            log = self._log()
+            log = self.log()
             there = bool(await log.read())
             first = None if there else first_waiting(self.queue)
             if first is not None:
@@ -122,13 +136,13 @@ class Workflows:
     async def _ready(self, company: Company, *, resumed: bool) -> AsyncIterator[Workflow]:
         state = await self.state()
         assert state is not None
-        name = await self._model(state.config)
+        name = await self.model(state.config)
         work = WorkflowWork(self._moot, company, name)
         account = self._moot.account(f"workflow {state.id}")
         speak = await self._moot.speaking(name, Prompts({}, DRAFTS), account)
         carry_out = on_account(account, work.carry_out)
         participants = Participants(speak, company.listener, company.person, carry_out)
-        runner = await open_session(WORKFLOW, self._log(), participants, account)
+        runner = await open_session(WORKFLOW, self.log(), participants, account)
         there = runner.state
         if resumed and not there.finished:
             await runner.put(Reopened())
@@ -136,7 +150,7 @@ class Workflows:
             await runner.put(Resumed())
         yield Workflow(runner, str(name), self._moot.gateway.named(name).small, resumed)
 
-    async def _model(self, config: Mapping[str, Any]) -> ModelName:
+    async def model(self, config: Mapping[str, Any]) -> ModelName:
         """--model wins; else a workflow keeps to the model that it began with."""
         said = self._moot.model_wished or config.get("model")
         if isinstance(said, str) and said:
@@ -148,7 +162,7 @@ class Workflows:
         config = {"model": str(model), "maxRevisions": settings.workflow.max_rounds - 1}
         return WorkflowOpened(f"w-{secrets.token_hex(6)}", idea, timestamps.now(), config)
 
-    def _log(self) -> SnapshotLog[WorkflowState, WorkflowEvent]:
+    def log(self) -> SnapshotLog[WorkflowState, WorkflowEvent]:
         return SnapshotLog(
             self._file,
             initial=WORKFLOW.initial,
@@ -164,7 +178,7 @@ class Workflows:
         """Puts the workflow away, whatever is in its file. Its design and its changes stay."""
         if not self._file.exists():
             raise NotFound("workflow", "")
-        with self._held():
+        with self.claimed():
             kept = self._put_away()
         assert kept is not None
         return kept
@@ -175,11 +189,11 @@ class Workflows:
     @asynccontextmanager
     async def _held_in_time(self, company: Company) -> AsyncIterator[None]:
         with ExitStack() as stack:
-            await enter_in_time(stack, self._held, company.tell)
+            await enter_in_time(stack, self.claimed, company.tell)
             yield
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def claimed(self) -> Iterator[None]:
         folder = self._file.parent
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:

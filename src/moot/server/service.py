@@ -1,0 +1,95 @@
+"""The program behind the sessions of one format: where their logs are, who speaks, who carries out tasks.
+
+Knows how models are asked. Refuses to know any format: each makes a service of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from moot.core.flow import Event
+from moot.core.model_effects import Prompts, speaking
+from moot.core.runner import Log, Speak, StoredLog, Work, no_work
+from moot.llm.names import parse
+from moot.llm.registry import Gateway
+from moot.personas.library import Library
+from moot.server.format import Format
+from moot.store.sessions import Session, Store
+
+if TYPE_CHECKING:
+    from moot.server.active_session import ActiveSession
+    from moot.server.hub import Hub
+
+S = TypeVar("S")
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who begins something: whose limits it counts against, whose it is, and by which idempotency key."""
+
+    address: str = ""
+    owner: str = ""
+    key: tuple[str, str] | None = None
+    """The key's name, and what was asked for under it."""
+
+
+NOBODY = Client()
+
+
+class Program(Protocol):
+    """What a service needs of moot as a whole."""
+
+    @property
+    def library(self) -> Library: ...
+    @property
+    def gateway(self) -> Gateway: ...
+
+
+class Service(Generic[S, E]):
+    """As it stands here: sessions whose log is in the store, in which only models have something to do."""
+
+    opening: type[BaseModel]
+    """What has to be said to begin a session."""
+    writes_files = False
+    """Whether its sessions write into the workspace, or have programs run there."""
+
+    def __init__(self, program: Program, format_: Format[S, E], prompts: Prompts) -> None:
+        self.format = format_
+        self._program = program
+        self._prompts = prompts
+
+    async def begin(self, hub: Hub, opening: Any, by: Client) -> ActiveSession[S, E]:
+        """A new session, of what was validated as an `opening`."""
+        raise NotImplementedError
+
+    async def find(self, store: Store) -> None:  # noqa: ARG002
+        """Makes sessions of what is in the workspace's files known to the store."""
+        return
+
+    def log(self, store: Store, session: Session) -> Log[E]:
+        return StoredLog(store, session.id, self.format.flow)
+
+    async def account(self, session: Session) -> str:
+        """On whose account models are asked."""
+        return session.id
+
+    def speak(self, model: str) -> tuple[Speak, bool]:
+        """What asks the model of that name, and whether it is tiny. Raises where it is not to be had."""
+        name, program = parse(model), self._program
+        small = program.gateway.named(name).small
+        return speaking(lambda: program.library, program.gateway, name, self._prompts), small
+
+    def work(self, session: Session, state: S, tell: Callable[[str], None]) -> Work:  # noqa: ARG002
+        """What carries out tasks; `tell` hears how they come along."""
+        return no_work
+
+    def claim(self, session: Session) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Entered while the session is driven; raises Busy where a process that does not share the store
+        drives it."""
+        return nullcontext()

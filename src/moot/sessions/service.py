@@ -1,0 +1,214 @@
+"""What a person does with a session, whatever its format. Each answer goes to what the flow asks at that
+moment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from moot.analysis.sessions import AnalysisService
+from moot.ask.service import AskService
+from moot.board.service import Boards, BoardService
+from moot.core.flow import AskPerson, PersonAnswered
+from moot.errors import InvalidInput, NotAllowed, NotFound, NotNow
+from moot.server import Client, Drives, Hub, Service
+from moot.server.event_frames import asks, view
+from moot.text.faults import explain
+from moot.workflow.sessions import WorkflowService
+
+if TYPE_CHECKING:
+    from moot.app import Moot
+    from moot.server.active_session import AnySession
+    from moot.store.people import Person
+    from moot.store.sessions import Place, Session
+
+AnyService = Service[Any, Any]
+
+
+def services(moot: Moot) -> dict[str, AnyService]:
+    """All formats, by name."""
+    found: list[AnyService] = [
+        BoardService(moot),
+        AskService(moot),
+        AnalysisService(moot),
+        WorkflowService(moot),
+    ]
+    return {one.format.flow.name: one for one in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A session as it is now."""
+
+    session: Session
+    state: Any
+    asks: tuple[dict[str, Any], ...]
+    live: bool
+    paused: bool
+    """Something is still to be done, and nobody is at work on it."""
+    last_frame: int
+
+
+class Sessions:
+    def __init__(
+        self, moot: Moot, hub: Hub, known: Mapping[str, AnyService], person: Person | None = None
+    ) -> None:
+        self._moot = moot
+        self._services = known
+        self._person = person
+        self.hub = hub
+        self.boards = Boards(moot, hub, person)
+
+    def as_seen_by(self, person: Person | None) -> Sessions:
+        """For one person, who has their own sessions and those that are nobody's. None is whoever is at this
+        machine, and has all."""
+        return Sessions(self._moot, self.hub, self._services, person)
+
+    @property
+    def formats(self) -> Mapping[str, AnyService]:
+        return self._services
+
+    # -- looking -----------------------------------------------------------------------------
+
+    async def list(
+        self, limit: int, after: Place | None = None, *, everywhere: bool = False, search: str = ""
+    ) -> Sequence[Session]:
+        """Of all formats: pinned ones first, then the newest, those that follow `after`."""
+        store = self.hub.store
+        if after is None:
+            for service in self._services.values():
+                await service.find(store)
+        return await store.sessions(
+            tuple(self._services),
+            limit,
+            after=after,
+            everywhere=everywhere,
+            seen_by=self._sees_only,
+            search=search,
+        )
+
+    async def session(self, session_id: str) -> Session:
+        """By its whole id only."""
+        session = await self.hub.store.session(session_id)
+        theirs = session.owner not in ("", self._sees_only) and self._sees_only is not None
+        if session.id != session_id or session.format not in self._services or theirs:
+            raise NotFound("session", session_id)
+        return session
+
+    async def standing(self, session_id: str) -> Standing:
+        session = await self.session(session_id)
+        live = await self.hub.live(session)
+        driven = bool(await self.hub.driven([session_id]))
+        flow = self._services[session.format].format.flow
+        asked = tuple(asks(flow, live.state))
+        paused = not driven and bool(live.runner.pending())
+        return Standing(session, view(live.state), asked, driven, paused, live.seq)
+
+    async def live(self, session_id: str, client: str = "", *, looks: bool) -> AnySession:
+        """To listen to. Who only looks begins nothing; where it would go on, it must be one that may."""
+        live = await self.hub.live(await self.session(session_id), client)
+        if not looks:
+            self._check_may_use(self._services[live.format.flow.name])
+            await self.hub.admit(client, live)
+        return live
+
+    @property
+    def _sees_only(self) -> str | None:
+        return self._person.sees_only if self._person else None
+
+    async def check_store(self) -> None:
+        """Raises what stands in the way of using the database."""
+        await self.hub.store.check()
+
+    # -- doing -------------------------------------------------------------------------------
+
+    async def begin(self, format_: str, opening: Mapping[str, Any], by: Client) -> AnySession:
+        """A new session; one of an item or a workflow that is under way is that one."""
+        service = self._services.get(format_)
+        if service is None:
+            raise InvalidInput("format", f"there is none called {format_[:80]!r}; there is {self._known}")
+        self._check_may_use(service)
+        try:
+            said = service.opening.model_validate(dict(opening))
+        except ValidationError as invalid:
+            raise InvalidInput("opening", explain(invalid.errors())) from None
+        owner = self._person.owns_as if self._person else ""
+        return await service.begin(self.hub, said, replace(by, owner=owner))
+
+    async def answer(
+        self, session_id: str, step: str, key: str, answer: PersonAnswered, client: str = ""
+    ) -> None:
+        """Answers what is asked at a step. Raises NotNow where that is not asked any more."""
+        live = await self._to_change(session_id, client)
+        flow = live.format.flow
+        asked = [one for one in flow.pending(live.state) if isinstance(one, AskPerson)]
+        ask = next((one for one in asked if (one.step, one.key) == (step, key)), None)
+        if ask is None:
+            raise NotNow("That is not asked any more: load the session again and answer what it asks now")
+        event = flow.record(live.state, ask, answer)
+        async with live.listening():
+            await live.runner.put(event)
+            await live.want()
+
+    async def stop(self, session_id: str) -> None:
+        """Ends what is being said or done; what was complete is kept."""
+        live = await self._to_change(session_id)
+        for event in live.format.stop(live.state):
+            await live.runner.put(event)
+        await self.hub.halt(live)
+
+    async def go_on(self, session_id: str, client: str = "") -> None:
+        """Has a session driven that rests, whether it was stopped or left."""
+        live = await self._to_change(session_id, client)
+        await self.hub.admit(client, live)
+        if not live.is_under_way:
+            for event in live.format.go_on(live.state):
+                await live.runner.put(event)
+        async with live.listening():
+            await live.want()
+
+    async def change(self, session_id: str, *, title: str | None, pinned: bool | None) -> None:
+        """What is given; an empty title takes the given one back."""
+        await self._moot.change_session(await self.session(session_id), title=title, pinned=pinned)
+
+    async def delete(self, session_id: str) -> None:
+        """For good. What is in the workspace's files is for its owner to delete."""
+        session = await self.session(session_id)
+        if self._services[session.format].writes_files:
+            raise NotNow("It is in the workspace's files: delete them there")
+        await self.hub.forget(session.id)
+        await self._moot.delete_session(session)
+
+    async def _to_change(self, session_id: str, client: str = "") -> AnySession:
+        session = await self.session(session_id)
+        service = self._services[session.format]
+        self._check_may_use(service)
+        live = await self.hub.live(session, client)
+        if not live.is_under_way:
+            # A process that does not share the store may have it.
+            with service.claim(session):
+                pass
+        return live
+
+    def _check_may_use(self, service: AnyService) -> None:
+        if service.writes_files and self._person is not None and not self._person.admin:
+            what = service.format.flow.name
+            raise NotAllowed(f"Only whoever runs this server may use its workspace, as for: {what}")
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self._services)
+
+
+@asynccontextmanager
+async def open_sessions(
+    moot: Moot, grace: float | None = None, work: Drives = "all"
+) -> AsyncIterator[Sessions]:
+    """The sessions of a process that serves them."""
+    known = services(moot)
+    async with moot.hub(known.values(), grace, work, for_all=True) as hub:
+        yield Sessions(moot, hub, known)

@@ -1,0 +1,126 @@
+"""The workspace's workflow as a live session: its log is workflow.json."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pydantic import BaseModel
+
+from moot.brainstorm.consultation import Company
+from moot.core.flow import ModelEffect, Outcome
+from moot.core.logs import WorkspaceLog
+from moot.core.model_effects import Prompts
+from moot.core.runner import Speak, Speech
+from moot.errors import NotNow
+from moot.server import ActiveSession, Client, Hub, Service
+from moot.server.event_frames import event_format
+from moot.workflow.documents import title
+from moot.workflow.events import Reopened, Resumed, WorkflowEvent
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import DRAFTS
+from moot.workflow.service import Workflows
+from moot.workflow.state import WorkflowState
+from moot.workflow.tasks import WorkflowWork
+
+if TYPE_CHECKING:
+    from moot.app import Moot
+    from moot.core import runner
+    from moot.store.sessions import Session, Store
+
+
+def _model(state: WorkflowState) -> str:
+    """Empty where another tool has begun it."""
+    named = state.config.get("model")
+    return named if isinstance(named, str) else ""
+
+
+def _go_on(state: WorkflowState) -> tuple[WorkflowEvent, ...]:
+    if state.stopped:
+        return (Resumed(), Reopened())
+    return () if state.finished else (Reopened(),)
+
+
+FORMAT = event_format(WORKFLOW, title=title, model=_model, go_on=_go_on)
+
+
+class WorkflowOpening(BaseModel):
+    idea: str
+
+
+class WorkflowService(Service[WorkflowState, WorkflowEvent]):
+    opening = WorkflowOpening
+    writes_files = True
+
+    def __init__(self, moot: Moot) -> None:
+        super().__init__(moot, FORMAT, Prompts({}, DRAFTS))
+        self._moot = moot
+        self._workflows = Workflows(moot)
+
+    async def begin(
+        self, hub: Hub, opening: WorkflowOpening, by: Client
+    ) -> ActiveSession[WorkflowState, WorkflowEvent]:
+        await self._workflows.open(opening.idea)
+        return await hub.live(await self._session(hub.store), by.address)
+
+    async def find(self, store: Store) -> None:
+        if self._moot.workspace.workflow_file.exists():
+            await self._session(store)
+
+    async def _session(self, store: Store) -> Session:
+        state = await self._workflows.state()
+        assert state is not None
+        return await store.ensure(self._id, WORKFLOW.name, title(state))
+
+    @property
+    def _id(self) -> str:
+        place = str(self._moot.workspace.workflow_file.resolve()).encode("utf-8", "surrogateescape")
+        return f"{WORKFLOW.name}-{hashlib.blake2s(place, digest_size=6).hexdigest()}"
+
+    def log(self, store: Store, session: Session) -> WorkspaceLog[WorkflowEvent]:
+        return WorkspaceLog(self._workflows.log(), store, session.id)
+
+    async def account(self, session: Session) -> str:  # noqa: ARG002
+        state = await self._workflows.state()
+        return self._moot.account(f"workflow {state.id if state else ''}")
+
+    def speak(self, model: str) -> tuple[Speak, bool]:
+        if model:
+            return super().speak(model)
+
+        async def speak(effect: ModelEffect, state: WorkflowState, speech: Speech) -> Outcome:
+            chosen = await self._workflows.model(state.config)
+            return await super(WorkflowService, self).speak(str(chosen))[0](effect, state, speech)
+
+        return speak, False
+
+    def work(
+        self,
+        session: Session,  # noqa: ARG002
+        state: WorkflowState,
+        tell: Callable[[str], None],
+    ) -> runner.Work:
+        company = Company(_Absent(), _Absent(), tell, lambda _: _Absent())
+
+        async def work(task: Any, now: WorkflowState) -> Outcome:
+            model = await self._workflows.model(state.config)
+            return await WorkflowWork(self._moot, company, model).carry_out(task, now)
+
+        return work
+
+    def claim(self, session: Session) -> AbstractContextManager[None]:  # noqa: ARG002
+        return self._workflows.claimed()
+
+
+class _Absent:
+    """There is no person within a task."""
+
+    async def answer(self, *_: object) -> NoReturn:
+        raise NotNow("A roundtable within a brainstorm is held in the terminal")
+
+    def began(self, *_: object) -> None: ...
+    def said(self, *_: object) -> None: ...
+    def waits(self, *_: object) -> None: ...
+    def happened(self, *_: object) -> None: ...
