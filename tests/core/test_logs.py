@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.core.logs import FileLog
+from moot.core.logs import FileLog, WorkspaceLog
+from moot.core.runner import LogReplaced
 from moot.errors import FileDamaged, InvalidInput, SessionMoved
 from moot.files import atomic
+from moot.store.database import sqlite_url
+from moot.store.sessions import Store, open_store
 
 
 class Said(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -248,3 +251,108 @@ def test_an_event_of_several_lines_is_refused(path: Path) -> None:
     with pytest.raises(InvalidInput):
         asyncio.run(log.append({"a": 1}))
     assert not path.exists()
+
+
+# -- what others do ------------------------------------------------------------------------------
+
+
+def news(log: FileLog[Happened]) -> list[Happened]:
+    return asyncio.run(log.news())
+
+
+@given(st.lists(st.text(max_size=5), max_size=8), st.lists(st.integers(0, 3), max_size=8))
+def test_news_is_what_others_have_added_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], looks: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "session.jsonl"
+    ours, theirs = log_at(path), log_at(path)
+    heard = read(ours)
+    read(theirs)
+    for number, text in enumerate(texts):
+        append(theirs, Said(text))
+        if number in looks:
+            heard += news(ours)
+    assert [*heard, *news(ours)] == [Said(text) for text in texts]
+    assert news(ours) == []
+    append(ours, Left())
+    assert news(theirs) == [Left()]
+
+
+def test_a_line_that_cannot_be_read_is_named_in_news_too(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    log = log_at(path)
+    append(log, Said("one"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"type":"Sung","text":"la"}\n')
+    with pytest.raises(FileDamaged, match=r"session\.jsonl, line 2"):
+        news(log)
+
+
+def test_a_log_that_was_written_anew_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    log = log_at(path)
+    append(log, Said("one"), Said("two"))
+    path.write_text('{"type":"Said","text":"three"}\n', encoding="utf-8")
+    with pytest.raises(LogReplaced) as replaced:
+        news(log)
+    assert replaced.value.events == [Said("three")]
+    assert news(log) == []
+
+
+def with_store(path: Path, main: Callable[[Store], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with open_store(sqlite_url(path / "moot.sqlite3")) as store:
+            await main(store)
+
+    asyncio.run(run())
+
+
+def test_the_store_counts_what_the_file_says(tmp_path: Path) -> None:
+    async def main(store: Store) -> None:
+        session = await store.ensure("talk-1", "talk", "A talk")
+        assert await store.ensure("talk-1", "talk", "Again") == session, "made once"
+        path = tmp_path / "session.jsonl"
+        ours, theirs = (WorkspaceLog(log_at(path), store, "talk-1") for _ in range(2))
+        assert await ours.read() == await theirs.read() == []
+        assert ours.seq == 1
+        await ours.append(Said("one"))
+        await ours.append(Said("two"))
+        assert ours.seq == 3
+        with pytest.raises(SessionMoved):
+            await theirs.append(Said("late"))
+        assert await theirs.news() == [Said("one"), Said("two")]
+        await theirs.append(Left())
+        assert await ours.news() == [Left()]
+        assert ours.seq == theirs.seq == 4
+        assert [logged.body for logged in await store.events("talk-1")] == [b""] * 4, "no second copy"
+
+    with_store(tmp_path, main)
+
+
+def test_only_who_drives_keeps_what_models_said_in_a_file(tmp_path: Path) -> None:
+    async def main(store: Store) -> None:
+        await store.ensure("talk-1", "talk", "A talk")
+        log = WorkspaceLog(log_at(tmp_path / "session.jsonl"), store, "talk-1")
+        await log.read()
+        log.driving = True
+        with pytest.raises(SessionMoved):
+            await log.keep(Said("unwanted"))
+        await store.sql(
+            "INSERT INTO driving (session, wanted, client, driver) VALUES ('talk-1', 1, '', :server)",
+            server=store.server,
+        )
+        await log.keep(Said("wanted"))
+        log.driving = False
+        assert await log.read() == [Said("wanted")]
+
+    with_store(tmp_path, main)
+
+
+def test_a_session_that_was_deleted_is_not_counted_for_ever(tmp_path: Path) -> None:
+    async def main(store: Store) -> None:
+        await store.ensure("talk-1", "talk", "A talk")
+        await store.delete("talk-1")
+        with pytest.raises(SessionMoved):
+            await store.count_event("talk-1")
+
+    with_store(tmp_path, main)

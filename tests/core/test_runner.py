@@ -513,6 +513,8 @@ class SharedList(ListLog):
     def __init__(self) -> None:
         super().__init__()
         self.known = 0
+        self.seq = 0
+        self.driving = True
         self.fails = 0
         self.driven_by_another = False
 

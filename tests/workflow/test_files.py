@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.core.runner import LogReplaced
 from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
 from moot.files import atomic
 from moot.workflow.files import Queue, Snapshot, SnapshotLog, carried_over, entry_id, line_of
@@ -150,6 +151,21 @@ def test_a_file_that_another_process_carried_on_is_not_written_over(tmp_path: Pa
     with pytest.raises(SessionMoved):
         append(ours, Came("ours"))
     assert there(path)["seen"] == [{"title": "theirs"}]
+
+
+def test_what_another_wrote_is_news_and_replaces_what_was_known(tmp_path: Path) -> None:
+    path = tmp_path / "workflow.json"
+    ours, theirs = log_at(path), log_at(path)
+    assert read(ours) == []
+    append(ours, Came("ours"))
+    assert asyncio.run(ours.news()) == []
+    read(theirs)
+    append(theirs, Came("theirs"))
+    with pytest.raises(LogReplaced) as replaced:
+        asyncio.run(ours.news())
+    assert replaced.value.events == [Read(there(path))]
+    append(ours, Came("ours again"))
+    assert there(path)["total"] == 3
 
 
 def test_a_file_that_was_taken_away_is_not_made_anew(tmp_path: Path) -> None:

@@ -252,9 +252,11 @@ class Store(Database):
             return int(await connection.scalar(newest) or 0)
 
     async def count_event(self, session_id: str) -> int:
-        """One more event, whose words are elsewhere. Returns its number."""
+        """One more event, whose words are elsewhere. Returns its number; raises where the session is gone."""
         while True:
             number = await self.newest_event(session_id) + 1
+            if number == 1:
+                raise SessionMoved(session_id)
             with contextlib.suppress(SessionMoved):
                 await self.append(session_id, number, b"")
                 return number
