@@ -240,6 +240,9 @@ def test_a_damaged_file_is_named_with_its_line_and_left_alone(tmp_path: Path, te
         ([{"said": "a", "x": 1}], [{"said": "a"}], [{"said": "a"}, {"said": "b"}],
          [{"said": "a", "x": 1}, {"said": "b"}]),
         ([{"said": "a", "x": 1}], [{"said": "a"}], [{"said": "b"}], [{"said": "b"}]),
+        # A snapshot may have its lists as tuples.
+        ([{"id": "1", "x": 1}], ({"id": "1"},), ({"id": "1"}, {"id": "2"}),
+         [{"id": "1", "x": 1}, {"id": "2"}]),
     ],
 )  # fmt: skip
 def test_only_what_changed_is_changed(there: Any, before: Any, after: Any, expected: Any) -> None:

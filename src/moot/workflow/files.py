@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -263,12 +263,12 @@ def carried_over(there: Any, before: Any, after: Any) -> Any:
             key: carried_over(there[key], known.get(key), value) if key in there else value
             for key, value in changed.items()
         }
-    if isinstance(there, list) and isinstance(before, list) and isinstance(after, list):
+    if isinstance(there, list) and isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return [_item_carried_over(there, before, after, number) for number in range(len(after))]
     return after
 
 
-def _item_carried_over(there: list[Any], before: list[Any], after: list[Any], number: int) -> Any:
+def _item_carried_over(there: list[Any], before: Sequence[Any], after: Sequence[Any], number: int) -> Any:
     """Items are the same by id or title; those that have neither, only if nothing about them changed."""
     item = after[number]
     if len(there) != len(before):
