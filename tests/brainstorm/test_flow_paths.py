@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from moot.brainstorm import flow
 from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, AnswerGiven, QuestionsDiscussed, RequestMade
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.conversation import Conversation, Entry
+from moot.core.conversation import Entry
 from moot.core.flow import AskPerson, PersonAnswered, Takes
 from moot.errors import InvalidInput
 from moot.workflow import flow as workflow
@@ -53,7 +54,7 @@ class Place:
     @property
     def seen(self) -> Any:
         """All but how it was talked about: what is said does not change where menus lead."""
-        talk = replace(self.state.brainstorm, conversation=Conversation(), gone_back_from=())
+        talk = replace(self.state.brainstorm, conversation_log=(), gone_back_from=())
         return repr((replace(self.state, brainstorm=talk, happened=0, total_cost=0.0), self.way, self.left))
 
 

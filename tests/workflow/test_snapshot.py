@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.brainstorm.state import Step
+from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import DraftReply
 from moot.errors import InvalidInput
 from moot.workflow.documents import planner_brief
@@ -225,6 +225,14 @@ def test_what_must_be_there_is_named(missing: str) -> None:
     del saved[missing]
     with pytest.raises(InvalidInput, match=f"{missing}: is missing"):
         restored(saved)
+
+
+def test_what_is_null_is_as_good_as_missing() -> None:
+    bare = {"phase": "brainstorm", "userDescription": "An idea"}
+    nulls = {name: None for name in WorkflowState.__struct_encode_fields__ if name not in bare}
+    assert state_of(bare | nulls) == state_of(bare)
+    talk = dict.fromkeys(BrainstormState.__struct_encode_fields__)
+    assert state_of(bare | {"brainstorm": talk}) == state_of(bare)
 
 
 # -- any file at all -----------------------------------------------------------------------------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from moot.app import Moot
 from moot.brainstorm.consultation import Company
@@ -27,8 +27,8 @@ from tests.support.change import HIGH
 from tests.support.changes import FakeCoder, FakeReviewer, at_work, drafted, silent
 
 PLANNING = WorkflowState(
-    Phase.PLAN,
-    "w-1",
+    phase=Phase.PLAN,
+    id="w-1",
     brainstorm=BrainstormState(step=Step.DONE, description="Passkeys"),
     started_at="2026-01-02T03:04:05Z",
     design_path="moot/designs/passkeys.md",

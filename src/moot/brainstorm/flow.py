@@ -7,9 +7,8 @@ and its events are in the workflow's log.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from moot.brainstorm import checks, rounds
 from moot.brainstorm import text as words

@@ -5,9 +5,7 @@ Knows what a reply changes and what it leaves alone. Above all, that answers sta
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import msgspec
+from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import text as words
@@ -28,7 +26,7 @@ from moot.brainstorm.events import (
     WritingDropped,
 )
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
-from moot.core.conversation import PERSON, Conversation, Entry
+from moot.core.conversation import PERSON, Entry
 from moot.core.flow import Event
 from moot.errors import IllegalMove
 
@@ -55,8 +53,7 @@ def begun(state: BrainstormState, event: WritingBegun | WritingDropped | Request
             if state.writing not in (None, wish):
                 raise IllegalMove(type(event).__name__, f"{state.situation}, {state.writing}")
             checks.text(wish, text)
-            made = replace(state, writing=None, request=Request(wish, text))
-            return replace(made, conversation=made.conversation.said(PERSON, state.step, text))
+            return replace(state, writing=None, request=Request(wish, text)).said(PERSON, text)
 
 
 def ended(
@@ -80,10 +77,10 @@ def ended(
     done = replace(state, request=None)
     match event:
         case RequestWithdrawn(keeps_comment):
-            return done if keeps_comment else replace(done, conversation=_unsaid(state))
+            return done if keeps_comment else replace(done, conversation_log=_unsaid(state))
         case Consulted(who, text):
             checks.consulted(text)
-            return replace(done, conversation=done.conversation.said(who, state.step, text))
+            return done.said(who, text)
         case TriageDiscussed(reply, proposal):
             checks.triage(proposal)
             reopened = replace(done, triage=proposal, complexity_level=None)
@@ -106,11 +103,11 @@ def ended(
             return told(_with_changed(done, changed), words.sections(changed))
 
 
-def _unsaid(state: BrainstormState) -> Conversation:
+def _unsaid(state: BrainstormState) -> tuple[Entry, ...]:
     """Without the comment that is being answered, if it is there: a file may have lost it."""
-    entries, request = state.conversation.entries, state.request
-    is_there = request is not None and entries[-1:] == (Entry(PERSON, state.step, request.text),)
-    return state.conversation.without_last() if is_there else state.conversation
+    log, request = state.conversation_log, state.request
+    is_there = request is not None and log[-1:] == (Entry(PERSON, state.step, request.text),)
+    return log[:-1] if is_there else log
 
 
 def _merged(
@@ -124,9 +121,7 @@ def _merged(
             kept.append(each)
         elif each.id in new:
             # One that was left to the brainstormer stays so.
-            kept.append(
-                msgspec.structs.replace(new.pop(each.id), answer="" if each.answered else each.answer)
-            )
+            kept.append(replace(new.pop(each.id), answer="" if each.answered else each.answer))
     return (*kept, *new.values())
 
 
@@ -151,10 +146,9 @@ def with_approaches(
 
 def _with_changed(state: BrainstormState, changed: tuple[Section, ...]) -> BrainstormState:
     """What was changed has to be approved anew."""
-    new = {each.id: msgspec.structs.replace(each, status="pending") for each in changed}
+    new = {each.id: replace(each, status="pending") for each in changed}
     return replace(state, design_sections=tuple(new.get(each.id, each) for each in state.design_sections))
 
 
 def told(state: BrainstormState, *said: str) -> BrainstormState:
-    content = "\n\n".join(part for part in said if part)
-    return replace(state, conversation=state.conversation.said(BRAINSTORMER, state.step, content))
+    return state.said(BRAINSTORMER, "\n\n".join(part for part in said if part))

@@ -1,4 +1,4 @@
-"""Where a brainstorm stands: plain fields that can be written to a file, and what follows from them at once.
+"""Where a brainstorm stands: the fields of `brainstorm` in workflow.json, and what follows from them at once.
 
 What was made from something else remembers from what, so that whether it is stale is derived, never stored:
 a change that is taken back leaves nothing stale. Which event leads where, the flow decides.
@@ -7,9 +7,8 @@ a change that is taken back leaves nothing stale. Which event leads where, the f
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,7 +26,9 @@ from moot.brainstorm.events import (
     Triage,
     Wish,
 )
-from moot.core.conversation import Capped, Conversation
+from moot.core.conversation import Capped, Conversation, Entry
+
+T = TypeVar("T")
 
 TITLE_LENGTH = 70
 BRAINSTORMER = "brainstormer"
@@ -76,33 +77,41 @@ _AT_MENU = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BrainstormState:
-    step: Step = Step.SCOUT
+def written_always(default: T, name: str | None = None) -> T:
+    """A field that is in every file, whatever it says. The others are there where they say something."""
+    return msgspec.field(default_factory=lambda: default, name=name)
+
+
+class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The order of the fields is that of the file."""
+
     description: str = ""
-    scout_output: str = ""
+    """The idea. The file has it beside the brainstorm."""
+    step: Step = written_always(Step.SCOUT)
+    scout_output: str = written_always("")
+    complexity_level: Level | None = written_always(None)
+    """What the person confirmed, as are `batches` and `splits`."""
+    questions: tuple[Question, ...] = written_always(())
+    approaches: tuple[Approach, ...] = written_always(())
+    recommendation: str = written_always("")
+    """The id of an approach; a file from elsewhere may have prose here."""
+    chosen_approach: str = written_always("")
+    design_sections: tuple[Section, ...] = written_always(())
+    conversation_log: tuple[Entry, ...] = written_always(())
     scout_read: tuple[str, ...] = ()
     triage: Triage | None = None
-    """As proposed. What the person confirmed is in the next three; a new proposal makes the level open."""
-    complexity_level: Level | None = None
-    batches: tuple[Part, ...] = ()
+    """As proposed. A new proposal makes the level open."""
+    batches: tuple[Part, ...] = written_always(())
     splits: tuple[Part, ...] = ()
-    questions: tuple[Question, ...] = ()
+    because: str = ""
     questions_from: str = ""
     """Fingerprint of what they were made from; empty where that is not known. So are the next two."""
-    approaches: tuple[Approach, ...] = ()
     approaches_from: str = ""
-    recommendation: str = ""
-    """The id of an approach; a file from elsewhere may have prose here."""
-    because: str = ""
-    chosen_approach: str = ""
-    design_sections: tuple[Section, ...] = ()
     design_from: str = ""
     current_section: int = 0
     visited: tuple[Step, ...] = ()
     """The way to the current step: going back walks it backwards."""
     gone_back_from: tuple[Step, ...] = ()
-    conversation: Conversation = field(default_factory=Conversation)
     picked_question: str = ""
     writing: Wish | None = None
     request: Request | None = None
@@ -240,6 +249,15 @@ class BrainstormState:
         return self.current_section > 0 and self.complexity_level != "straightforward"
 
     # -- conversation --------------------------------------------------------------------------------
+
+    @property
+    def conversation(self) -> Conversation:
+        return Conversation(self.conversation_log)
+
+    def said(self, speaker: str, content: str, step: str | None = None) -> BrainstormState:
+        """With one more entry in the conversation: at this step, unless another is named."""
+        entry = Entry(speaker, step or self.step, content)
+        return msgspec.structs.replace(self, conversation_log=(*self.conversation_log, entry))
 
     @property
     def replay(self) -> Capped:

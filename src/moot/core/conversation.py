@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 PERSON = "person"
 """The speaker who is not a persona."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    speaker: str
+class Entry(msgspec.Struct, frozen=True):
+    speaker: str = msgspec.field(name="role")
     step: str
     content: str
 

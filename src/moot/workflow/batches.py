@@ -5,10 +5,9 @@ Knows how each event of this changes the state. Whether it may happen at all, th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import text as words
@@ -96,7 +95,7 @@ def _to_batch(state: WorkflowState, number: int) -> WorkflowState:
 
 def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
     batches = list(state.batches)
-    batches[state.current_batch] = msgspec.structs.replace(state.batch, **changed)
+    batches[state.current_batch] = replace(state.batch, **changed)
     return replace(state, batches=tuple(batches))
 
 
@@ -214,8 +213,7 @@ def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
 
 
 def _said(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
-    conversation = state.brainstorm.conversation.said(speaker, REASSESS_STEP, text)
-    return replace(state, brainstorm=replace(state.brainstorm, conversation=conversation))
+    return replace(state, brainstorm=state.brainstorm.said(speaker, text, REASSESS_STEP))
 
 
 def _continued(state: WorkflowState) -> WorkflowState:

@@ -60,6 +60,14 @@ class Stash(msgspec.Struct, frozen=True, rename="camel"):
     count: int
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """`raw` is what the model wrote, where it wrote something that could not be used."""
+
+    kind: str
+    message: str
+    raw: str = ""
+
+
 class Reopened(Event, frozen=True):
     """Another process goes on with it; the workspace may have changed meanwhile."""
 
@@ -249,12 +257,8 @@ class QueueLeft(Event, frozen=True):
     """The running workflow is in the queue no longer."""
 
 
-class AttemptFailed(Event, frozen=True):
-    """Nothing usable could be had for what was due. `raw` is what the model wrote instead."""
-
-    kind: str
-    message: str
-    raw: str = ""
+class AttemptFailed(Event, Failure, frozen=True):
+    """Nothing usable could be had for what was due."""
 
 
 class TriedAgain(Event, frozen=True):

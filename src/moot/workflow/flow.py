@@ -48,10 +48,10 @@ process goes on, Resumed after Stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
@@ -92,6 +92,7 @@ from moot.workflow.events import (
     Continued,
     DesignWritten,
     EndedHere,
+    Failure,
     NextBegun,
     NextChosen,
     NotSetAside,
@@ -243,8 +244,13 @@ def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
     match event:
         case WorkflowOpened(given_id, description, started_at, config):
             checks.text("idea", description)
-            begun = BrainstormState(description=description)
-            return WorkflowState(Phase.BRAINSTORM, given_id, config, started_at, begun)
+            return WorkflowState(
+                phase=Phase.BRAINSTORM,
+                id=given_id,
+                config=config,
+                started_at=started_at,
+                brainstorm=BrainstormState(description=description),
+            )
         case AttemptFailed() | TriedAgain() | Stopped() | Resumed():
             return _halted(state, event)
         case (
@@ -294,8 +300,8 @@ def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
 
 def _halted(state: WorkflowState, event: AttemptFailed | TriedAgain | Stopped | Resumed) -> WorkflowState:
     match event:
-        case AttemptFailed():
-            return replace(state, failure=event)
+        case AttemptFailed(kind, message, raw):
+            return replace(state, failure=Failure(kind, message, raw))
         case TriedAgain():
             return replace(state, failure=None)
         case Stopped():

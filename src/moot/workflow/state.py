@@ -1,4 +1,4 @@
-"""Where a workflow stands: plain fields that can be written to a file, and what follows from them at once.
+"""Where a workflow stands: the fields of workflow.json, and what follows from them at once.
 
 What is going on is derived from them, never stored beside them. Which event leads where, the flow decides.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+import msgspec
+from msgspec import field
+
 from moot.brainstorm.events import Part
-from moot.brainstorm.state import BrainstormState
-from moot.workflow.events import MAX_REVISIONS, AttemptFailed, Batch, Stash, Uncommitted, Verdict
+from moot.brainstorm.state import BrainstormState, written_always
+from moot.workflow.events import MAX_REVISIONS, Batch, Failure, Stash, Uncommitted, Verdict
 
 REASSESS_STEP = "reassess"
 """Where in the conversation a reassessment is talked about."""
@@ -61,14 +63,20 @@ class Stage(StrEnum):
     TAKING_NEXT = "taking-the-next"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowState:
-    phase: Phase = Phase.UNOPENED
+class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The order of the fields is that of the file."""
+
+    phase: Phase = written_always(Phase.UNOPENED)
+    config: Mapping[str, Any] = written_always({})
+    brainstorm: BrainstormState = written_always(BrainstormState())
+    design_path: str = written_always("")
+    batches: tuple[Batch, ...] = written_always(())
+    current_batch: int = written_always(0, "currentBatchIndex")
+    total_cost: float = written_always(0.0, "totalCostUsd")
+    """US dollars, as far as prices are known."""
+    started_at: str | float = written_always("")
     id: str = ""
-    config: Mapping[str, Any] = field(default_factory=dict)
-    started_at: str | float = ""
-    brainstorm: BrainstormState = field(default_factory=BrainstormState)
-    checked: bool = False
+    checked: bool = field(default=False, name="workspaceChecked")
     """Whether it is known what is not committed in the workspace."""
     uncommitted: Uncommitted | None = None
     """What the person has to decide about first."""
@@ -80,13 +88,8 @@ class WorkflowState:
     """What git calls the workspace as it was when the person accepted it, or the last batch was built. What
     is different since, and not committed, is asked about."""
     stashes: tuple[Stash, ...] = ()
-    branch: str = ""
+    branch: str = field(default="", name="createdBranch")
     """The one that was created for this workflow."""
-    design_path: str = ""
-    batches: tuple[Batch, ...] = ()
-    current_batch: int = 0
-    total_cost: float = 0.0
-    """US dollars, as far as prices are known."""
     verdict: Verdict | None = None
     """Of the review of the plan as it is now: a revision has none."""
     review_summary: str = ""
@@ -110,7 +113,7 @@ class WorkflowState:
     """Whether the workspace was looked at since the last batch was built."""
     assessment: str = ""
     """What the last batch came to, where the brainstormer was asked."""
-    proposed: tuple[Part, ...] | None = None
+    proposed: tuple[Part, ...] | None = field(default=None, name="proposedBatches")
     """The batches that are left, as reassessed; None while nothing was reassessed."""
     adjusting: bool = False
     adjustment: str = ""
@@ -122,7 +125,7 @@ class WorkflowState:
     waiting: tuple[str, ...] = ()
     """Titles of what was in the queue when this one was finished."""
     next_chosen: bool = False
-    failure: AttemptFailed | None = None
+    failure: Failure | None = None
     stopped: bool = False
     happened: int = 0
     """How many events there were: it tells two askings of the same thing apart."""
