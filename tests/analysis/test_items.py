@@ -337,9 +337,9 @@ def test_what_cannot_be_a_list_gives_way_when_something_is_added(item: ItemFolde
     [
         ('{\n  "slug": "a",\n}', "Expecting property name|Illegal trailing comma", None),
         ("[]", "it is not an object", 1),
-        ('{\n\n "analysis_status": "done"}', "'done' is none of raw, partial, analyzed", 3),
-        ('{\n "source": ["x"]}', "source: it is not a text", 2),
-        ('{"title": true}', "title: it is not a text", 1),
+        ('{\n\n "analysis_status": "done"}', "has to be 'raw', 'partial' or 'analyzed', and is 'done'", 3),
+        ('{\n "source": ["x"]}', "source: has to be text, and is a list", 2),
+        ('{"title": true}', "title: has to be text, and is true", 1),
         ("", "Expecting value", 1),
     ],
 )

@@ -11,52 +11,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from moot.changes.state_file import InvalidField, text_hash
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
+
+from moot.changes.state_file import InvalidField, as_text, text_hash
 from moot.text.depth import DEPTHS, Depth
+from moot.text.faults import fault_of
 
 Status = Literal["raw", "partial", "analyzed"]
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 Data = MutableMapping[str, Any]
 
 _LONGEST_SLUG = 64
 _SHORTEST_CUT = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Elaboration:
-    """The record of one roundtable. `timestamp` is when it was written, `opened_at` tells it from others of
-    its step; where there is none, an earlier version or another tool wrote it, and the time does."""
-
-    step_id: str
-    turn_count: int
-    personas_active: tuple[str, ...]
-    timestamp: str
-    synthesis_summary: str = ""
-    opened_at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemMeta:
-    """`title` and `description` are moot's own fields; an item of another tool is called by its slug."""
-
-    slug: str
-    title: str = ""
-    description: str = ""
-    source: str = ""
-    source_id: str = ""
-    created_at: str = ""
-    analysis_status: Status = "raw"
-    phases_completed: tuple[str, ...] = ()
-    codebase_hash: str = ""
-    steps_completed: tuple[str, ...] = ()
-    depth_overrides: Mapping[str, Depth] = field(default_factory=dict)
-    elaborations: tuple[Elaboration, ...] = ()
-    elaboration_config: Mapping[str, Any] = field(default_factory=dict)
 
 
 def slug_of(title: str) -> str:
@@ -91,50 +62,7 @@ def _digest(text: str) -> str:
     return text_hash(text.encode("utf-8", "replace").decode("utf-8")).removeprefix("sha256:")[:8]
 
 
-# -- entries to values ---------------------------------------------------------------------------
-
-
-def read(data: Mapping[str, Any], slug: str) -> ItemMeta:
-    """What the mapping says; a field that is missing or null has its first value. Raises InvalidField."""
-    return ItemMeta(
-        slug=_text(data, "slug") or slug,
-        title=_text(data, "title") or slug.replace("-", " "),
-        description=_text(data, "description"),
-        source=_text(data, "source"),
-        source_id=_text(data, "source_id"),
-        created_at=_text(data, "created_at"),
-        analysis_status=_status(data),
-        phases_completed=_texts(data.get("phases_completed")),
-        codebase_hash=_text(data, "codebase_hash"),
-        steps_completed=_texts(data.get("steps_completed")),
-        depth_overrides=dict(_depths(data.get("depth_overrides"))),
-        elaborations=tuple(_elaborations(data.get("elaborations"))),
-        elaboration_config=_mapping(data.get("elaboration_config")),
-    )
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data.get(name)
-    if value is None:
-        return ""
-    if isinstance(value, int) and not isinstance(value, bool):
-        # The number of an issue, without quotes.
-        return str(getattr(value, "literal", value))
-    if not isinstance(value, str):
-        raise InvalidField(name, "it is not a text")
-    return value
-
-
-def _status(data: Mapping[str, Any]) -> Status:
-    value = _text(data, "analysis_status") or STATUSES[0]
-    for status in STATUSES:
-        if value == status:
-            return status
-    raise InvalidField("analysis_status", f"{value[:80]!r} is none of {', '.join(STATUSES)}")
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+# -- what a field can say ------------------------------------------------------------------------
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -145,48 +73,88 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in _list(value) if isinstance(each, str)))
 
 
-def _depths(value: object) -> Iterator[tuple[str, Depth]]:
-    for phase, wanted in _mapping(value).items():
-        for depth in DEPTHS:
-            if wanted == depth:
-                yield phase, depth
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
 
 
-def _elaborations(value: object) -> Iterator[Elaboration]:
-    for entry in map(_mapping, _list(value)):
-        step, at = entry.get("step_id"), entry.get("timestamp")
-        turns, summary = entry.get("turn_count"), entry.get("synthesis_summary")
-        if isinstance(step, str) and isinstance(at, str):
-            yield Elaboration(
-                step_id=step,
-                turn_count=turns if isinstance(turns, int) else 0,
-                personas_active=_texts(entry.get("personas_active")),
-                timestamp=at,
-                synthesis_summary=summary if isinstance(summary, str) else "",
-                opened_at=opened if isinstance(opened := entry.get("opened_at"), str) else "",
-            )
+def _depths(value: object) -> Mapping[str, Depth]:
+    return {phase: depth for phase, depth in _mapping(value).items() if depth in DEPTHS}
+
+
+def _elaborations(value: object) -> tuple[Elaboration, ...]:
+    """Those that say which step they are of, and when they were written."""
+    found = []
+    for entry in _list(value):
+        with suppress(ValidationError):
+            said = {"turn_count": 0, "personas_active": (), **_mapping(entry)}
+            found.append(_ELABORATION.validate_python(said))
+    return tuple(found)
+
+
+_Word = Annotated[str, BeforeValidator(as_text)]
+_Remark = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
+_Count = Annotated[int, BeforeValidator(lambda value: value if isinstance(value, int) else 0)]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+
+
+@dataclass(frozen=True, slots=True)
+class Elaboration:
+    """The record of one roundtable. `timestamp` is when it was written, `opened_at` tells it from others of
+    its step; where there is none, an earlier version or another tool wrote it, and the time does."""
+
+    step_id: str
+    turn_count: _Count
+    personas_active: _Texts
+    timestamp: str
+    synthesis_summary: _Remark = ""
+    opened_at: _Remark = ""
+
+
+_ELABORATION = TypeAdapter(Elaboration)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMeta:
+    """The fields of a new file, in the order in which people read them. `title` and `description` are moot's
+    own; an item of another tool is called by its slug."""
+
+    slug: _Word
+    title: _Word = ""
+    description: _Word = ""
+    source: _Word = ""
+    source_id: _Word = ""
+    created_at: _Word = ""
+    analysis_status: Status = "raw"
+    phases_completed: _Texts = ()
+    codebase_hash: _Word = ""
+    steps_completed: _Texts = ()
+    depth_overrides: Annotated[Mapping[str, Depth], BeforeValidator(_depths)] = field(default_factory=dict)
+    elaborations: Annotated[tuple[Elaboration, ...], BeforeValidator(_elaborations)] = ()
+    elaboration_config: Annotated[Mapping[str, Any], BeforeValidator(_mapping)] = field(default_factory=dict)
+
+
+_META = TypeAdapter(ItemMeta)
+
+
+# -- entries to values ---------------------------------------------------------------------------
+
+
+def read(data: Mapping[str, Any], slug: str) -> ItemMeta:
+    """What the mapping says; a field that is missing, null or empty has its first value. Raises
+    InvalidField."""
+    said = {name: value for name, value in data.items() if value not in (None, "")}
+    try:
+        return _META.validate_python({"slug": slug, "title": slug.replace("-", " "), **said})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidField(str(first["loc"][0]), fault_of(first)) from None
 
 
 # -- values to entries ---------------------------------------------------------------------------
 
 
 def begin(data: Data, slug: str, at: str) -> None:
-    """The fields of a new item, in the order in which people read them."""
-    data.update(
-        slug=slug,
-        title="",
-        description="",
-        source="manual",
-        source_id="",
-        created_at=at,
-        analysis_status=STATUSES[0],
-        phases_completed=[],
-        codebase_hash="",
-        steps_completed=[],
-        depth_overrides={},
-        elaborations=[],
-        elaboration_config={},
-    )
+    data.update(asdict(ItemMeta(slug, source="manual", created_at=at)))
 
 
 def note_step(data: Data, step_id: str, phases_completed: Iterable[str], status: Status) -> None:

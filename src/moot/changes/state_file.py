@@ -49,14 +49,14 @@ class InvalidField(Exception):
 # -- what a field can say ------------------------------------------------------------------------
 
 
-def _as_text(value: Any) -> Any:
+def as_text(value: Any) -> Any:
     """A number that somebody has not quoted, as the text that it was meant to be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(getattr(value, "literal", value)) if is_number else value
 
 
 def _phase(value: Any) -> Any:
-    value = _as_text(value)
+    value = as_text(value)
     if isinstance(value, str) and value not in list(Phase):
         raise ValueError(f"{value[:80]!r} is none of {', '.join(Phase)}")
     return value
@@ -85,7 +85,7 @@ def _as_count(value: Any) -> Any:
     return len(value) if isinstance(value, list) else value
 
 
-_Word = Annotated[str, BeforeValidator(_as_text)]
+_Word = Annotated[str, BeforeValidator(as_text)]
 _Count = Annotated[int, Field(ge=0, strict=True)]
 _Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Stated = Annotated[Verdict, BeforeValidator(_verdict)]
