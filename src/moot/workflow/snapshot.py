@@ -59,6 +59,7 @@ def snapshot(state: WorkflowState) -> Saved:
     saved: dict[str, Any] = {}
     for name, value in msgspec.to_builtins(state).items():
         saved[name] = value
+        # Two have their places between the fields of the state.
         if name == "phase":
             saved["userDescription"] = state.brainstorm.description
         if name == "startedAt":
