@@ -74,6 +74,8 @@ def _type(schema: Schema) -> str:
             return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
         case {"type": "object", "additionalProperties": dict(values)}:
             return f"Readonly<Record<string, {_type(values)}>>"
+        case {"type": "object"}:
+            return "Readonly<Record<string, unknown>>"
         case {"type": "integer"}:
             return "number"
         case {"type": "string" | "number" | "boolean" | "null" as plain}:

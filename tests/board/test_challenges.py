@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,9 @@ from moot.board.events import (
 )
 from moot.board.flow import BOARD
 from moot.board.frames import BoardOutbox, missing
+from moot.board.wire import read_frame
 from moot.core.flow import AskPersona, Usage
+from moot.server import Payload
 
 BILL = Usage("m", 1, 2, None, 3)
 USAGE = {"model": "m", "inputTokens": 1, "outputTokens": 2, "costUsd": None, "durationMs": 3}
@@ -111,7 +114,8 @@ def test_whoever_drives_next_tells_what_was_not_told_of_challenges() -> None:
     settled += [{"type": "persona_error", "personaId": "ben"}, {"type": "session_complete"}]
 
     def of_challenges(told: Frames) -> Frames:
-        return [one for one in taken(missing(state, told, {}, 0)) if one["type"].startswith("challenge")]
+        frames = taken(missing(state, told, Payload(), 0))
+        return [one for one in frames if one["type"].startswith("challenge")]
 
     whole = [MADE, START, word("Because."), COMPLETE]
     assert of_challenges([]) == [*whole, still], "where all frames were cleared away"
@@ -125,18 +129,23 @@ def test_whoever_drives_next_tells_what_was_not_told_of_challenges() -> None:
 
 
 def read(*frames: dict[str, Any], number: int = 1) -> Frames:
-    reply = ChallengeReply(number)
+    reply = ChallengeReply("ada", number)
     told: Frames = []
     for one in frames:
         assert not reply.ended
-        if (heard := reply.read(one)) is not None:
-            told.append(heard)
+        told += next_of(reply, one)
     return told
+
+
+def next_of(reply: ChallengeReply, one: dict[str, Any]) -> Frames:
+    heard = reply.read(read_frame(json.dumps(one).encode()))
+    return [] if heard is None else [msgspec.to_builtins(heard)]
 
 
 def test_only_the_frames_of_this_challenge_are_read() -> None:
     other = {"type": "persona_token", "personaId": "ben", "token": "Well"}
-    assert read(other, MADE, START, word("Be"), other, word("cause."), COMPLETE) == [
+    unknown = {"type": "of_a_later_version", "challenge": 1}
+    assert read(other, MADE, START, word("Be"), other, unknown, word("cause."), COMPLETE) == [
         word("Be"),
         word("cause."),
         COMPLETE,
@@ -176,10 +185,10 @@ PIECES = st.lists(st.text("ab \n", min_size=1, max_size=3), max_size=6)
 def test_what_was_told_is_always_the_beginning_of_one_attempt_or_all_of_it(
     first: list[str], second: list[str]
 ) -> None:
-    reply = ChallengeReply(1)
+    reply = ChallengeReply("ada", 1)
     told, ended = "", ""
     for one in (START, *map(word, first), START, *map(word, second), COMPLETE):
-        if (heard := reply.read(one)) is not None:
+        for heard in next_of(reply, one):
             told += heard.get("token", "")
             ended = heard["type"]
         if reply.ended:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+import jsonschema_rs
+
+from moot.app import Moot
+from moot.web.app import create_app
 from tests.support.server import Server
 
 Ask = dict[str, Any]
 Frame = dict[str, Any]
+
+DOCUMENT: dict[str, Any] = create_app(cast("Moot", None)).openapi()
+_EVENTS = DOCUMENT["paths"]["/api/sessions/{session_id}/events"]["get"]["responses"]["200"]["content"]
+_DESCRIBED = jsonschema_rs.validator_for(
+    {
+        **_EVENTS["text/event-stream"]["itemSchema"]["properties"]["data"]["contentSchema"],
+        "components": DOCUMENT["components"],
+    }
+)
 
 
 class AnyFormatClient:
@@ -41,6 +54,7 @@ class AnyFormatClient:
         heard = []
         with self.server.streaming("GET", f"{self.path}/events", params={"after": self.newest}) as frames:
             for frame in frames:
+                _DESCRIBED.validate({name: value for name, value in frame.items() if name != "id"})
                 heard.append(frame)
                 self.frames.append(frame)
         return heard

@@ -1,20 +1,51 @@
 /** Written by docs/generate.py from the server's OpenAPI document: change it, run `make docs`. */
 
+export interface Answer {
+  readonly question: string;
+  readonly answer: string;
+}
+
+/** Answers what was asked with this `step` and `key`: one of its choices, with words where it takes them, or words alone where it takes free text. */
+export interface AnswerRequest {
+  readonly step: string;
+  readonly key: string;
+  readonly choice?: string | null;
+  readonly text?: string;
+}
+
 export interface Answered {
   readonly question: string;
   readonly answer: string;
 }
 
-export interface BriefBody {
-  readonly consensus: ConsensusOut;
-  readonly tensions: readonly TensionOut[];
+/** What the person may answer now. An `interrupting` one is put while others speak. */
+export interface AskOut {
+  readonly step: string;
+  readonly key: string;
+  readonly expects: string;
+  readonly hint: string;
+  readonly optional: boolean;
+  readonly interrupting: boolean;
+  readonly freeText: boolean;
+  readonly choices: readonly ChoiceOut[];
+}
+
+/** All that the person may answer now. */
+export interface Asked {
+  readonly type: "asked";
+  readonly asks: readonly AskOut[];
+}
+
+export interface Brief {
+  readonly consensus: Consensus;
+  readonly tensions: readonly Tension[];
   readonly blindSpots: readonly string[];
-  readonly recommendation: RecommendationOut;
+  readonly recommendation: Recommendation;
 }
 
 export interface BriefComplete {
   readonly type: "brief_complete";
-  readonly brief: BriefBody;
+  readonly brief: Brief;
 }
 
 export interface BriefError {
@@ -23,7 +54,7 @@ export interface BriefError {
 }
 
 export interface BriefOut {
-  readonly brief: BriefBody;
+  readonly brief: Brief;
 }
 
 export interface BriefRequest {
@@ -88,13 +119,21 @@ export interface ChallengeRequest {
   readonly sessionId?: string | null;
 }
 
+/** `suggestions` are texts that may be taken over as they are. */
+export interface ChoiceOut {
+  readonly id: string;
+  readonly label: string;
+  readonly takes: Takes;
+  readonly suggestions: readonly string[];
+}
+
 /** A condition is known by its words, as the brief has them. */
 export interface ConditionRequest {
   readonly condition: string;
   readonly ticked?: boolean;
 }
 
-export interface ConsensusOut {
+export interface Consensus {
   readonly areas: readonly string[];
   readonly strength: "strong" | "moderate" | "weak";
 }
@@ -111,6 +150,25 @@ export interface Exchanged {
   readonly challengeText: string;
   readonly replyContent: string;
   readonly isReplyComplete?: boolean;
+}
+
+export type FormatEvent = SessionOpened | SpeechStart | SpeechToken | TaskStart | Progress | Happened | WholeState | Asked | StreamError | Idle;
+
+export interface FormatOut {
+  readonly name: string;
+  readonly opening: Readonly<Record<string, unknown>>;
+  readonly writesFiles: boolean;
+}
+
+export interface FormatsOut {
+  readonly formats: readonly FormatOut[];
+}
+
+/** The event of this number in the log, as the log has it. */
+export interface Happened {
+  readonly type: "event";
+  readonly number: number;
+  readonly event: Readonly<Record<string, unknown>>;
 }
 
 /** Nothing is under way: the stream ends here. Without an id, because it is not part of the session. */
@@ -138,6 +196,12 @@ export interface ModelOut {
   readonly tiny: boolean;
   readonly reason: string;
   readonly advice: string;
+}
+
+/** `opening` is what `/api/formats` describes for the format. */
+export interface OpenRequest {
+  readonly format: string;
+  readonly opening: Readonly<Record<string, unknown>>;
 }
 
 export interface PersonaComplete {
@@ -185,6 +249,12 @@ export interface Problem {
   readonly error: string;
 }
 
+/** How what is being done comes along. */
+export interface Progress {
+  readonly type: "progress";
+  readonly text: string;
+}
+
 export interface QuestionOut {
   readonly id: string;
   readonly question: string;
@@ -199,7 +269,7 @@ export interface QuestionsRequest {
   readonly decision: string;
 }
 
-export interface RecommendationOut {
+export interface Recommendation {
   readonly summary: string;
   readonly confidence: "high" | "moderate" | "low";
   readonly conditions: readonly string[];
@@ -239,14 +309,14 @@ export interface SessionBody {
   readonly title: string;
   readonly pinned: boolean;
   readonly decision: string;
-  readonly answers: readonly Answered[];
+  readonly answers: readonly Answer[];
   readonly mode: "independent" | "sequential";
   readonly model: string;
   readonly tiny: boolean;
   readonly step: Step;
   readonly personas: readonly MemberOut[];
   readonly responses: readonly ResponseOut[];
-  readonly brief: BriefBody | null;
+  readonly brief: Brief | null;
   readonly briefStale: boolean;
   readonly briefError: string | null;
   readonly tickedConditions: readonly string[];
@@ -269,7 +339,27 @@ export interface SessionComplete {
   readonly type: "session_complete";
 }
 
-export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | ChallengeMade | ChallengeReplyStart | ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | Idle | StreamError;
+export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | ChallengeMade | ChallengeReplyStart | ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | StreamError | Idle;
+
+export interface SessionHead {
+  readonly id: string;
+  readonly format: string;
+  readonly title: string;
+  readonly pinned: boolean;
+  readonly live: boolean;
+  readonly workspace: string;
+  readonly owner: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface SessionOpened {
+  readonly type: "session_start";
+  readonly sessionId: string;
+  readonly format: string;
+  readonly model: string;
+  readonly tiny: boolean;
+}
 
 export interface SessionOut {
   readonly session: SessionBody;
@@ -314,8 +404,49 @@ export interface SessionsOut {
   readonly next: string | null;
 }
 
+export interface SessionsPage {
+  readonly sessions: readonly SessionHead[];
+  readonly next: string | null;
+}
+
 export interface SignInRequest {
   readonly token: string;
+}
+
+/** A second one for the same persona, prompt and key means that it begins again: what was said before is void. What nobody speaks, such as a draft, has no persona. */
+export interface SpeechStart {
+  readonly type: "speech_start";
+  readonly personaId: string;
+  readonly prompt: string;
+  readonly key: string;
+}
+
+export interface SpeechToken {
+  readonly type: "speech_token";
+  readonly personaId: string;
+  readonly prompt: string;
+  readonly key: string;
+  readonly token: string;
+}
+
+export interface StandingBody {
+  readonly id: string;
+  readonly format: string;
+  readonly title: string;
+  readonly pinned: boolean;
+  readonly live: boolean;
+  readonly workspace: string;
+  readonly owner: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly paused: boolean;
+  readonly asks: readonly AskOut[];
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly lastEventId: number;
+}
+
+export interface StandingOut {
+  readonly session: StandingBody;
 }
 
 export type Step = "unopened" | "questions" | "answers" | "advisors" | "brief" | "review";
@@ -330,12 +461,23 @@ export interface StreamError {
   readonly message: string;
 }
 
-export interface TensionOut {
+/** Whether words belong to a choice. */
+export type Takes = "nothing" | "optional text" | "text";
+
+/** The program does something outside; `task` is the name of its kind. */
+export interface TaskStart {
+  readonly type: "task_start";
+  readonly task: string;
+  readonly key: string;
+}
+
+export interface Tension {
   readonly between: readonly string[];
   readonly issue: string;
   readonly implication: string;
 }
 
+/** `cost_usd` is the cost of everything whose price is known; None where no price is. */
 export interface TotalOut {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -348,6 +490,13 @@ export interface UsageOut {
   readonly outputTokens: number;
   readonly costUsd: number | null;
   readonly durationMs: number;
+}
+
+/** The state after the event of this number: whatever was told before is in it. */
+export interface WholeState {
+  readonly type: "state";
+  readonly number: number;
+  readonly state: Readonly<Record<string, unknown>>;
 }
 
 export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10, title: 200 } as const;

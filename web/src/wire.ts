@@ -1,8 +1,8 @@
 /** The shapes that travel between the page and the server, under the names that the page has for them. */
 
 export type {
-  Answered as Answer,
-  BriefBody as Brief,
+  Answer,
+  Brief,
   BriefOut,
   BriefRequest,
   ChallengeEvent,

@@ -6,51 +6,52 @@ same once more.
 
 from __future__ import annotations
 
-from moot.server.format import Payload
+from moot.board import wire
+from moot.board.wire import ReplyFrame, SessionFrame
 
 BROKEN_OFF = "the reply broke off, because another process had to begin it again; ask again"
 REPLACED = "another challenge was made before the reply was complete"
 
 
 class ChallengeReply:
-    def __init__(self, number: int) -> None:
+    """`number` is which of the session's challenges it replies to."""
+
+    def __init__(self, persona: str, number: int) -> None:
+        self.persona = persona
         self.number = number
-        """Which of the session's challenges it replies to."""
         self.ended = False
         self._told = ""
         self._said = ""
 
-    def read(self, frame: Payload) -> Payload | None:
+    def read(self, frame: SessionFrame | None) -> ReplyFrame | None:
         """What there is to tell, given the next frame of the session."""
-        if frame["type"] == "challenge_made" and frame["challenge"] > self.number:
-            return self.fail(REPLACED)
-        if frame.get("challenge") != self.number:
-            return None
-        match frame["type"]:
-            case "challenge_reply_start":
+        match frame:
+            case wire.ChallengeMade(challenge=later) if later > self.number:
+                return self.fail(REPLACED)
+            case wire.ChallengeReplyStart(challenge=self.number):
                 self._said = ""
-            case "challenge_reply_token":
-                return self._read_words(frame)
-            case "challenge_reply_complete":
+            case wire.ChallengeReplyToken(challenge=self.number, token=token):
+                return self._read_words(token)
+            case wire.ChallengeReplyComplete(challenge=self.number):
                 if self._said.rstrip() != self._told.rstrip():
                     return self.fail(BROKEN_OFF)
                 self.ended = True
                 return frame
-            case "challenge_reply_error":
+            case wire.ChallengeReplyError(challenge=self.number):
                 self.ended = True
                 return frame
         return None
 
-    def fail(self, message: str) -> Payload:
+    def fail(self, message: str) -> ReplyFrame:
         self.ended = True
-        return {"type": "challenge_reply_error", "kind": "", "message": message, "retryAfter": None}
+        return wire.ChallengeReplyError(self.persona, self.number, "", message, None)
 
-    def _read_words(self, frame: Payload) -> Payload | None:
+    def _read_words(self, token: str) -> ReplyFrame | None:
         # What is kept has no white space at its ends, while what is said may.
-        self._said = (self._said + frame["token"]).lstrip()
+        self._said = (self._said + token).lstrip()
         if self._told.startswith(self._said):
             return None
         if not self._said.startswith(self._told):
             return self.fail(BROKEN_OFF)
         news, self._told = self._said[len(self._told) :], self._said
-        return {**frame, "token": news}
+        return wire.ChallengeReplyToken(self.persona, self.number, news)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from moot.core.described import Described
 from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
 
@@ -27,24 +28,24 @@ Mode = Literal["independent", "sequential"]
 # -- the brief -----------------------------------------------------------------------------------
 
 
-class Consensus(msgspec.Struct, frozen=True):
+class Consensus(Described, frozen=True):
     areas: tuple[str, ...]
     strength: Literal["strong", "moderate", "weak"]
 
 
-class Tension(msgspec.Struct, frozen=True):
+class Tension(Described, frozen=True):
     between: tuple[str, ...]
     issue: str
     implication: str
 
 
-class Recommendation(msgspec.Struct, frozen=True):
+class Recommendation(Described, frozen=True):
     summary: str
     confidence: Literal["high", "moderate", "low"]
     conditions: tuple[str, ...]
 
 
-class Brief(msgspec.Struct, frozen=True, rename="camel"):
+class Brief(Described, frozen=True, rename="camel"):
     consensus: Consensus
     tensions: tuple[Tension, ...]
     blind_spots: tuple[str, ...]
@@ -74,7 +75,7 @@ class Question(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(Described, frozen=True):
     question: str
     answer: str
 

@@ -1,4 +1,4 @@
-"""What listeners of a board session are told, as JSON: the pure part of a live stream.
+"""What listeners of a board session are told: the pure part of a live stream.
 
 Words that arrive close together go out together: a persona's tokens are joined until the next flush. A
 second `persona_start` for the same persona means that it begins again; what it had said before is void.
@@ -6,8 +6,10 @@ second `persona_start` for the same persona means that it begins again; what it 
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Hashable
+from typing import Any
 
+from moot.board import wire
 from moot.board.events import (
     AdvisorFailed,
     AdvisorSpoke,
@@ -21,117 +23,99 @@ from moot.board.events import (
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, go_on, stop
 from moot.board.state import BoardState, Step
+from moot.board.wire import UsageOut
 from moot.core.flow import AskPersona, ModelEffect, Usage
 from moot.server.format import Format, Outbox, Payload
 
 
-def usage(spoken: Usage) -> Payload:
-    return {
-        "model": spoken.model,
-        "inputTokens": spoken.input_tokens,
-        "outputTokens": spoken.output_tokens,
-        "costUsd": spoken.cost_usd,
-        "durationMs": spoken.duration_ms,
-    }
-
-
 class BoardOutbox(Outbox[BoardState, BoardEvent]):
     def began(self, effect: ModelEffect, state: BoardState) -> None:
-        self.close(_voice(effect))
         match effect:
             case AskPersona(persona, prompt) if prompt == ADVISOR:
-                member = state.advisor(persona).member
-                self.tell("persona_start", personaId=persona, personaName=member.shown, role=member.role)
+                self._start_view(state.advisor(persona).member)
             case AskPersona(persona, prompt, number) if prompt == CHALLENGE:
-                self.tell("challenge_reply_start", personaId=persona, challenge=int(number))
+                self._start_reply(persona, int(number))
             case _ if effect.prompt == BRIEF:
-                self.tell("brief_start")
+                self.tell(wire.BriefStart())
 
     def said(self, effect: ModelEffect, text: str) -> None:
         if not isinstance(effect, AskPersona):
             return
-        key, persona = _voice(effect), effect.persona
-        if effect.prompt == CHALLENGE:
-            number = int(effect.key)
-            self.add_word(key, "challenge_reply_token", text, personaId=persona, challenge=number)
+        persona, prompt = effect.persona, effect.prompt
+        if prompt == CHALLENGE:
+            self.add_words((prompt, persona), wire.ChallengeReplyToken(persona, int(effect.key), text))
         else:
-            self.add_word(key, "persona_token", text, personaId=persona)
+            self.add_words((prompt, persona), wire.PersonaToken(persona, text))
 
-    def add_view(self, member: Member, text: str, spoken: Usage) -> None:
-        """What an advisor said out of hearing."""
-        self.close((ADVISOR, member.id))
-        self.tell("persona_start", personaId=member.id, personaName=member.shown, role=member.role)
-        self.tell("persona_token", personaId=member.id, token=text)
-        self.tell("persona_complete", personaId=member.id, usage=usage(spoken))
-
-    def add_reply(self, persona: str, number: int, text: str, spoken: Usage) -> None:
-        self.close((CHALLENGE, persona))
-        self.tell("challenge_reply_start", personaId=persona, challenge=number)
-        self.tell("challenge_reply_token", personaId=persona, challenge=number, token=text)
-        self.tell("challenge_reply_complete", personaId=persona, challenge=number, usage=usage(spoken))
+    def happened(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
+        number = after.challenges_made
+        match event:
+            case AdvisorSpoke(persona, _, spoken):
+                self.end_view(persona, spoken)
+            case AdvisorFailed(persona, kind, message):
+                self._tell_after((ADVISOR, persona), wire.PersonaError(persona, message, kind))
+            case ChallengeMade(persona, text):
+                self._tell_after((CHALLENGE, persona), wire.ChallengeMade(persona, number, text))
+            case ChallengeReplied(persona, _, spoken):
+                self.end_reply(persona, number, spoken)
+            case ChallengeWithdrawn(persona, kind, message, retry_after):
+                why = message or "The challenge was withdrawn."
+                error = wire.ChallengeReplyError(persona, number, kind, why, retry_after)
+                self._tell_after((CHALLENGE, persona), error)
+            case BriefDrafted(brief):
+                self.tell(wire.BriefComplete(brief))
+            case BriefFailed(_, message):
+                self.tell(wire.BriefError(message))
+            case _:
+                return
+        if before.step in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
+            self.tell(wire.SessionComplete())
 
     def happened_elsewhere(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         """Another process has added it to the log: what led to it was not told from here."""
-        if isinstance(event, AdvisorSpoke):
-            self.add_view(after.advisor(event.persona).member, event.text, event.spoken)
-            self._ended(before, after)
-        elif isinstance(event, ChallengeReplied):
-            self.add_reply(event.persona, after.challenges_made, event.text, event.spoken)
-        else:
-            self.happened(event, before, after)
-
-    def happened(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         match event:
-            case AdvisorSpoke(persona, _, spoken):
-                self.close((ADVISOR, persona))
-                self.tell("persona_complete", personaId=persona, usage=usage(spoken))
-            case AdvisorFailed(persona, kind, message):
-                self.close((ADVISOR, persona))
-                self.tell("persona_error", personaId=persona, message=message, kind=kind)
-            case ChallengeMade() | ChallengeReplied() | ChallengeWithdrawn():
-                self._in_a_challenge(event, after.challenges_made)
-            case BriefDrafted(brief):
-                self.tell("brief_complete", brief=msgspec.to_builtins(brief))
-            case BriefFailed(_, message):
-                self.tell("brief_error", message=message)
-            case _:
-                return
-        self._ended(before, after)
+            case AdvisorSpoke(persona, text):
+                self.say_view(after.advisor(persona).member, text)
+            case ChallengeReplied(persona, text):
+                self.say_reply(persona, after.challenges_made, text)
+        self.happened(event, before, after)
 
-    def _in_a_challenge(
-        self, event: ChallengeMade | ChallengeReplied | ChallengeWithdrawn, number: int
-    ) -> None:
-        whose = {"personaId": event.persona, "challenge": number}
-        self.close((CHALLENGE, event.persona))
-        match event:
-            case ChallengeMade(_, text):
-                self.tell("challenge_made", **whose, text=text)
-            case ChallengeReplied(_, _, spoken):
-                self.tell("challenge_reply_complete", **whose, usage=usage(spoken))
-            case ChallengeWithdrawn(_, kind, message, retry_after):
-                self.tell(
-                    "challenge_reply_error",
-                    **whose,
-                    kind=kind,
-                    message=message or "The challenge was withdrawn.",
-                    retryAfter=retry_after,
-                )
+    # -- views and replies -------------------------------------------------------------------
 
-    def _ended(self, before: BoardState, after: BoardState) -> None:
-        if before.step in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
-            self.tell("session_complete")
+    def say_view(self, member: Member, text: str) -> None:
+        """What an advisor said out of hearing."""
+        self._start_view(member)
+        self.tell(wire.PersonaToken(member.id, text))
 
+    def end_view(self, persona: str, usage: Usage) -> None:
+        self._tell_after((ADVISOR, persona), wire.PersonaComplete(persona, UsageOut.of(usage)))
 
-def _voice(effect: ModelEffect) -> tuple[str, str]:
-    return effect.prompt, effect.persona if isinstance(effect, AskPersona) else ""
+    def say_reply(self, persona: str, number: int, text: str) -> None:
+        self._start_reply(persona, number)
+        self.tell(wire.ChallengeReplyToken(persona, number, text))
+
+    def end_reply(self, persona: str, number: int, usage: Usage) -> None:
+        complete = wire.ChallengeReplyComplete(persona, number, UsageOut.of(usage))
+        self._tell_after((CHALLENGE, persona), complete)
+
+    def _start_view(self, member: Member) -> None:
+        start = wire.PersonaStart(member.id, member.shown, member.role)
+        self._tell_after((ADVISOR, member.id), start)
+
+    def _start_reply(self, persona: str, number: int) -> None:
+        self._tell_after((CHALLENGE, persona), wire.ChallengeReplyStart(persona, number))
+
+    def _tell_after(self, speech: Hashable, frame: Payload) -> None:
+        """No more words are joined to those before it."""
+        self.close(speech)
+        self.tell(frame)
 
 
 def session_start(session_id: str, state: BoardState, tiny: bool) -> Payload:
-    count = len(state.advisors)
-    return {"sessionId": session_id, "personaCount": count, "model": state.model, "tiny": tiny}
+    return wire.SessionStart(session_id, len(state.advisors), state.model, tiny)
 
 
-def missing(state: BoardState, told: list[Payload], start: Payload, _log_seq: int) -> BoardOutbox:
+def missing(state: BoardState, told: list[Any], start: Payload, _log_seq: int) -> BoardOutbox:
     """What is in the log of a session but has not been told, because it is new, or the process ended that
     would have, or what was told has been cleared away: told now, so that whoever takes the stream up misses
     nothing."""
@@ -139,25 +123,25 @@ def missing(state: BoardState, told: list[Payload], start: Payload, _log_seq: in
     failed = {frame["personaId"] for frame in told if frame["type"] == "persona_error"}
     outbox = BoardOutbox()
     if not told:
-        outbox.tell("session_start", **start)
+        outbox.tell(start)
     for advisor in state.advisors:
-        member = advisor.member
+        member, failure = advisor.member, advisor.failure
         if advisor.text is not None and advisor.spoken is not None and member.id not in complete:
-            outbox.add_view(member, advisor.text, advisor.spoken)
-        elif advisor.failure is not None and member.id not in failed:
-            failure = advisor.failure
-            outbox.tell("persona_error", personaId=member.id, message=failure.message, kind=failure.kind)
+            outbox.say_view(member, advisor.text)
+            outbox.end_view(member.id, advisor.spoken)
+        elif failure is not None and member.id not in failed:
+            outbox.tell(wire.PersonaError(member.id, failure.message, failure.kind))
     _tell_challenges(outbox, state, told)
     types = {frame["type"] for frame in told}
     if state.brief is not None and "brief_complete" not in types:
-        outbox.tell("brief_start")
-        outbox.tell("brief_complete", brief=msgspec.to_builtins(state.brief))
+        outbox.tell(wire.BriefStart())
+        outbox.tell(wire.BriefComplete(state.brief))
     if state.step is Step.REVIEW and "session_complete" not in types:
-        outbox.tell("session_complete")
+        outbox.tell(wire.SessionComplete())
     return outbox
 
 
-def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Payload]) -> None:
+def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Any]) -> None:
     made, complete = (
         {frame["challenge"] for frame in told if frame["type"] == type_}
         for type_ in ("challenge_made", "challenge_reply_complete")
@@ -169,9 +153,10 @@ def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Payload]
             # Of a version that had no frames for challenges: whoever listened has it from elsewhere.
             continue
         if number not in made:
-            outbox.tell("challenge_made", personaId=persona, challenge=number, text=exchange.challenge)
+            outbox.tell(wire.ChallengeMade(persona, number, exchange.challenge))
         if reply is not None and spoken is not None and number not in complete:
-            outbox.add_reply(persona, number, reply, spoken)
+            outbox.say_reply(persona, number, reply)
+            outbox.end_reply(persona, number, spoken)
 
 
 FORMAT: Format[BoardState, BoardEvent] = Format(

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from pydantic import BaseModel
 
 from moot.app import Part
-from moot.board import prompts
+from moot.board import prompts, wire
 from moot.board.challenge_reply import BROKEN_OFF, ChallengeReply
 from moot.board.events import (
     MAX_ANSWER,
@@ -40,7 +39,7 @@ from moot.core.model_effects import Prompts
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, speaking_order
-from moot.server import ActiveSession, Client, Drives, Hub, Payload, Service
+from moot.server import ActiveSession, Client, Drives, Hub, Service, StreamError
 from moot.store.sessions import Key
 
 if TYPE_CHECKING:
@@ -139,18 +138,18 @@ class Boards:
         events = await self._retold(decision, answers, said)
         return await self.hub.detached(FORMAT, events, client)
 
-    async def challenge(self, live: ActiveBoard, persona: str, text: str) -> AsyncGenerator[Payload]:
+    async def challenge(self, live: ActiveBoard, persona: str, text: str) -> AsyncGenerator[wire.ReplyFrame]:
         """The frames of the reply, as it comes; the last says that it is complete, or why it is not. Leaving
         it before its end withdraws the challenge."""
         async with live.listening():
             after = live.seq
             await live.runner.put(ChallengeMade(persona, text))
-            reply = ChallengeReply(live.state.challenges_made)
+            reply = ChallengeReply(persona, live.state.challenges_made)
             try:
                 await live.want()
                 async for frames in self.hub.stream(live, after, go_on=False):
                     for frame in frames:
-                        if told := reply.read(msgspec.json.decode(frame.body)):
+                        if told := reply.read(wire.read_frame(frame.body)):
                             yield told
                         if reply.ended:
                             return
@@ -380,7 +379,7 @@ async def run_board(
             known = live.log_seq
             async for frames in boards.hub.stream(live, after=live.seq, go_on=True):
                 for frame in frames:
-                    _tell(msgspec.json.decode(frame.body), live, tell)
+                    _tell(wire.read_frame(frame.body), live, tell)
             # Another process may have driven it, and may have stopped before its end.
             await live.runner.catch_up()
             if again is not None and live.state.step is Step.REVIEW:
@@ -392,15 +391,15 @@ async def run_board(
                 return live.state
 
 
-def _tell(frame: dict[str, Any], live: ActiveBoard, tell: Callable[[str], None]) -> None:
+def _tell(frame: wire.SessionFrame | None, live: ActiveBoard, tell: Callable[[str], None]) -> None:
     match frame:
-        case {"type": "persona_complete", "personaId": persona}:
+        case wire.PersonaComplete(persona):
             tell(f"{live.state.advisor(persona).member.shown} has spoken")
-        case {"type": "persona_error", "personaId": persona}:
+        case wire.PersonaError(persona):
             tell(f"{live.state.advisor(persona).member.shown} did not answer")
-        case {"type": "brief_complete" | "brief_error"}:
+        case wire.BriefComplete() | wire.BriefError():
             tell("The brief is written" if live.state.brief else "The brief could not be written")
-        case {"type": "error", "message": message}:
+        case StreamError(message):
             raise SessionStopped(message)
 
 

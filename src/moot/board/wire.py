@@ -1,36 +1,182 @@
-"""A brief as it travels, over HTTP and MCP alike: camelCase outside, snake_case inside."""
+"""What a board tells the outside, as JSON: every frame of its stream, advisors, and what replies have cost.
+
+camelCase outside, snake_case inside. What is described of a stream in /openapi.json is made from these
+classes, and so is what listeners get.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from math import fsum
 
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
+import msgspec
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
-
-
-class ConsensusOut(_Part):
-    areas: list[str]
-    strength: Literal["strong", "moderate", "weak"]
+from moot.board.events import Brief, Member
+from moot.core.described import Described
+from moot.core.flow import Usage
+from moot.server.format import Payload, StreamError
 
 
-class TensionOut(_Part):
-    between: list[str]
-    issue: str
-    implication: str
+class MemberOut(Described, frozen=True, rename="camel"):
+    """An advisor as the session's log has it."""
+
+    id: str
+    name: str
+    role: str
+    contribution_type: str
+
+    @classmethod
+    def of(cls, member: Member) -> MemberOut:
+        return cls(member.id, member.shown, member.role, member.contribution)
 
 
-class RecommendationOut(_Part):
-    summary: str
-    confidence: Literal["high", "moderate", "low"]
-    conditions: list[str]
+class UsageOut(Described, frozen=True, rename="camel"):
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    duration_ms: int
+
+    @classmethod
+    def of(cls, usage: Usage) -> UsageOut:
+        return msgspec.convert(usage, cls, from_attributes=True)
 
 
-class BriefBody(_Part):
-    consensus: ConsensusOut
-    tensions: list[TensionOut]
-    blind_spots: list[str]
-    recommendation: RecommendationOut
+class TotalOut(Described, frozen=True, rename="camel"):
+    """`cost_usd` is the cost of everything whose price is known; None where no price is."""
+
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+    @classmethod
+    def of(cls, bills: Iterable[Usage]) -> TotalOut:
+        bills = tuple(bills)
+        costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
+        return cls(
+            sum(bill.input_tokens for bill in bills),
+            sum(bill.output_tokens for bill in bills),
+            fsum(costs) if costs else None,
+        )
+
+
+# -- the stream ----------------------------------------------------------------------------------
+
+
+class SessionStart(Payload):
+    session_id: str
+    persona_count: int
+    model: str
+    tiny: bool
+
+
+class PersonaStart(Payload):
+    """A second one for the same persona means that it begins again: what it had said before is void."""
+
+    persona_id: str
+    persona_name: str
+    role: str
+
+
+class PersonaToken(Payload):
+    persona_id: str
+    token: str
+
+
+class PersonaComplete(Payload):
+    persona_id: str
+    usage: UsageOut
+
+
+class PersonaError(Payload):
+    """`kind` is the name of what went wrong, such as KeyRefused; `Stopped` is what the person wanted."""
+
+    persona_id: str
+    message: str
+    kind: str
+
+
+class BriefStart(Payload):
+    pass
+
+
+class BriefComplete(Payload):
+    brief: Brief
+
+
+class BriefError(Payload):
+    message: str
+
+
+class SessionComplete(Payload):
+    """Every advisor has spoken or failed, and so has the brief."""
+
+
+class ChallengeMade(Payload):
+    """`challenge` is its number in the session. It takes the place of one that still waits for its reply."""
+
+    persona_id: str
+    challenge: int
+    text: str
+
+
+class ChallengeReplyStart(Payload):
+    """A second one for the same challenge means that the reply begins again: what was said before is void."""
+
+    persona_id: str
+    challenge: int
+
+
+class ChallengeReplyToken(Payload):
+    persona_id: str
+    challenge: int
+    token: str
+
+
+class ChallengeReplyComplete(Payload):
+    persona_id: str
+    challenge: int
+    usage: UsageOut
+
+
+class ChallengeReplyError(Payload):
+    """The challenge is as if it had not been made. `kind` is the name of what went wrong; it is empty where
+    whoever made the challenge has left."""
+
+    persona_id: str
+    challenge: int
+    kind: str
+    message: str
+    retry_after: float | None
+
+
+SessionFrame = (
+    SessionStart
+    | PersonaStart
+    | PersonaToken
+    | PersonaComplete
+    | PersonaError
+    | BriefStart
+    | BriefComplete
+    | BriefError
+    | SessionComplete
+    | ChallengeMade
+    | ChallengeReplyStart
+    | ChallengeReplyToken
+    | ChallengeReplyComplete
+    | ChallengeReplyError
+    | StreamError
+)
+"""All that is stored of a session's stream."""
+
+ReplyFrame = ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError
+
+_FRAMES: msgspec.json.Decoder[SessionFrame] = msgspec.json.Decoder(SessionFrame)
+
+
+def read_frame(body: bytes) -> SessionFrame | None:
+    """Nothing where another version has written it in a way that this one does not know."""
+    try:
+        return _FRAMES.decode(body)
+    except msgspec.ValidationError:
+        return None

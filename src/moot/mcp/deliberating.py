@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import msgspec
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -12,9 +11,8 @@ from pydantic import BaseModel, Field
 
 from moot.ask.flow import MAX_QUESTION
 from moot.ask.service import new_ask
-from moot.board.events import MAX_DECISION
+from moot.board.events import MAX_DECISION, Brief
 from moot.board.service import hold_board, is_tiny, open_boards, run_board
-from moot.board.wire import BriefBody
 from moot.changes.review_tools import without_paths
 from moot.core.runner import UserQuit
 from moot.mcp.working import Progress, to_its_end
@@ -55,7 +53,7 @@ class BoardOut(BaseModel):
     model: str
     stopped: bool = Field(description="Whether nobody is asked for anything until go_on_with_board.")
     advisors: list[AdvisorOut]
-    brief: BriefBody | None
+    brief: Brief | None
     brief_error: str | None
     ticked_conditions: list[str] = Field(
         description="Those of the recommendation's conditions that somebody says are met."
@@ -219,7 +217,7 @@ def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, ti
         model=state.model,
         stopped=state.stopped,
         advisors=[_advisor_out(advisor, root, views=views) for advisor in state.advisors],
-        brief=None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief)),
+        brief=state.brief,
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         warning=SMALL_MODEL if tiny else None,

@@ -4,8 +4,18 @@ Refuses to know any format and any wire.
 """
 
 from moot.server.active_session import ActiveSession
-from moot.server.format import Format, Outbox, Payload
+from moot.server.format import Format, Outbox, Payload, StreamError
 from moot.server.hub import Drives, Hub
 from moot.server.service import Client, Service
 
-__all__ = ["ActiveSession", "Client", "Drives", "Format", "Hub", "Outbox", "Payload", "Service"]
+__all__ = [
+    "ActiveSession",
+    "Client",
+    "Drives",
+    "Format",
+    "Hub",
+    "Outbox",
+    "Payload",
+    "Service",
+    "StreamError",
+]

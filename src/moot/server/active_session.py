@@ -17,7 +17,7 @@ import msgspec
 from moot.core.flow import Event, ModelEffect
 from moot.core.runner import Log, Participants, Runner, SharedLog, Speak, Work, no_work, open_session
 from moot.errors import MootError, SessionMoved, StoreFailed
-from moot.server.format import Format, Outbox, Payload
+from moot.server.format import Format, Outbox, Payload, StreamError
 from moot.server.frame_buffer import FrameBuffer
 from moot.store.sessions import Frame, Session, Store
 
@@ -163,7 +163,7 @@ class ActiveSession(Generic[S, E]):
 
     def has_missing_frames(self, told: Iterable[Frame]) -> bool:
         """Whether the log has events that these frames do not show."""
-        return bool(self._missing(told, {}))
+        return bool(self._missing(told, Payload()))
 
     def _missing(self, told: Iterable[Frame], start: Payload) -> Outbox[S, E]:
         frames = [msgspec.json.decode(frame.body) for frame in told]
@@ -194,9 +194,9 @@ class ActiveSession(Generic[S, E]):
             tell(event, before, self.state)  # type: ignore[arg-type]
             self.wake()
 
-    def tell(self, type_: str, **fields: Any) -> None:
+    def tell(self, frame: Payload) -> None:
         """Says something that is no event: how work comes along, or what went wrong."""
-        self.outbox.tell(type_, **fields)
+        self.outbox.tell(frame)
         self.wake()
 
     # -- driving -----------------------------------------------------------------------------
@@ -238,9 +238,9 @@ class ActiveSession(Generic[S, E]):
             if self.held:
                 self._void()
             else:
-                self.outbox.tell("error", message=f"{moved}. Load it again.")
+                self.outbox.tell(StreamError(f"{moved}. Load it again."))
         except MootError as error:
-            self.outbox.tell("error", message=str(error))
+            self.outbox.tell(StreamError(str(error)))
         finally:
             self.notify_watchers()
             self.wake()

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.files.lock import enter_in_time
 from moot.server.active_session import RETRY_SECONDS, AnySession
+from moot.server.format import Progress, StreamError
 from moot.server.local_jobs import LocalJobs
 from moot.server.sharing import LEASE_SECONDS, Pulse, Sharing
 
@@ -190,7 +191,7 @@ class Cluster:
             try:
                 await enter_in_time(stack, partial(self._hub.claim, live), partial(_tell_progress, live))
             except MootError as busy:
-                live.tell("error", message=str(busy))
+                live.tell(StreamError(str(busy)))
                 await live.driven()
                 await self._patiently(lambda: self.sharing.give_up(session_id))
                 return
@@ -390,4 +391,4 @@ class Cluster:
 
 
 def _tell_progress(live: AnySession, text: str) -> None:
-    live.tell("progress", text=text)
+    live.tell(Progress(text))

@@ -11,37 +11,101 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from moot.core.flow import AskPerson, AskPersona, Event, Flow, ModelEffect, Replaced
-from moot.server.format import Format, Outbox, Payload
+from moot.core.described import Described
+from moot.core.flow import AskPerson, AskPersona, Event, Flow, ModelEffect, Replaced, Takes
+from moot.server.format import Format, Outbox, Payload, Progress, StreamError, TaskStart
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
 
 
-def asks(flow: Flow[S, Any], state: S) -> list[Payload]:
-    """What the person may answer now, as it travels."""
-    return [ask_out(effect) for effect in flow.pending(state) if isinstance(effect, AskPerson)]
+class ChoiceOut(Described, frozen=True):
+    """`suggestions` are texts that may be taken over as they are."""
+
+    id: str
+    label: str
+    takes: Takes
+    suggestions: tuple[str, ...]
 
 
-def ask_out(ask: AskPerson) -> Payload:
-    return {
-        "step": ask.step,
-        "key": ask.key,
-        "expects": ask.expects,
-        "hint": ask.hint,
-        "optional": ask.optional,
-        "interrupting": ask.interrupting,
-        "freeText": ask.free_text,
-        "choices": [
-            {
-                "id": choice.id,
-                "label": choice.label,
-                "takes": str(choice.takes),
-                "suggestions": list(choice.suggestions),
-            }
-            for choice in ask.choices
-        ],
-    }
+class AskOut(Described, frozen=True, rename="camel"):
+    """What the person may answer now. An `interrupting` one is put while others speak."""
+
+    step: str
+    key: str
+    expects: str
+    hint: str
+    optional: bool
+    interrupting: bool
+    free_text: bool
+    choices: tuple[ChoiceOut, ...]
+
+
+def asks(flow: Flow[S, Any], state: S) -> tuple[AskOut, ...]:
+    return tuple(
+        msgspec.convert(effect, AskOut, from_attributes=True)
+        for effect in flow.pending(state)
+        if isinstance(effect, AskPerson)
+    )
+
+
+# -- the stream ----------------------------------------------------------------------------------
+
+
+class SessionOpened(Payload, tag="session_start"):
+    session_id: str
+    format: str
+    model: str
+    tiny: bool
+
+
+class SpeechStart(Payload):
+    """A second one for the same persona, prompt and key means that it begins again: what was said before is
+    void. What nobody speaks, such as a draft, has no persona."""
+
+    persona_id: str
+    prompt: str
+    key: str
+
+
+class SpeechToken(Payload):
+    persona_id: str
+    prompt: str
+    key: str
+    token: str
+
+
+class Happened(Payload, tag="event"):
+    """The event of this number in the log, as the log has it."""
+
+    number: int
+    event: dict[str, Any]
+
+
+class WholeState(Payload, tag="state"):
+    """The state after the event of this number: whatever was told before is in it."""
+
+    number: int
+    state: dict[str, Any]
+
+
+class Asked(Payload):
+    """All that the person may answer now."""
+
+    asks: tuple[AskOut, ...]
+
+
+FormatFrame = (
+    SessionOpened
+    | SpeechStart
+    | SpeechToken
+    | TaskStart
+    | Progress
+    | Happened
+    | WholeState
+    | Asked
+    | StreamError
+)
 
 
 class EventOutbox(Outbox[S, E]):
@@ -50,35 +114,32 @@ class EventOutbox(Outbox[S, E]):
         self._flow = flow
 
     def began(self, effect: ModelEffect, state: S) -> None:  # noqa: ARG002
-        self.tell("speech_start", **_whose(effect))
+        self.tell(SpeechStart(*_whose(effect)))
 
     def said(self, effect: ModelEffect, text: str) -> None:
-        self.add_word(effect, "speech_token", text, **_whose(effect))
+        self.add_words(effect, SpeechToken(*_whose(effect), text))
 
     def happened(self, event: E, before: S, after: S) -> None:
         self._open.clear()
         if isinstance(event, Replaced):
             self.tell_state(after)
             return
-        self.tell("event", number=self.log_seq, event=msgspec.to_builtins(event))
-        self._tell_asks(asks(self._flow, before), asks(self._flow, after))
+        self.tell(Happened(self.log_seq, msgspec.to_builtins(event)))
+        asked = asks(self._flow, after)
+        if asked != asks(self._flow, before):
+            self.tell(Asked(asked))
 
     def happened_elsewhere(self, event: E, before: S, after: S) -> None:
         self.happened(event, before, after)
 
     def tell_state(self, state: S) -> None:
         """Everything at once, for whoever has not been told how it came about."""
-        self.tell("state", number=self.log_seq, state=view(state))
-        self.tell("asked", asks=asks(self._flow, state))
-
-    def _tell_asks(self, before: list[Payload], after: list[Payload]) -> None:
-        if after != before:
-            self.tell("asked", asks=after)
+        self.tell(WholeState(self.log_seq, view(state)))
+        self.tell(Asked(asks(self._flow, state)))
 
 
-def _whose(effect: ModelEffect) -> Payload:
-    persona = effect.persona if isinstance(effect, AskPersona) else ""
-    return {"personaId": persona, "prompt": effect.prompt, "key": effect.key}
+def _whose(effect: ModelEffect) -> tuple[str, str, str]:
+    return effect.persona if isinstance(effect, AskPersona) else "", effect.prompt, effect.key
 
 
 def view(state: Any) -> Any:
@@ -94,14 +155,14 @@ def event_format(
     go_on: Callable[[S], Sequence[E]] = lambda _: (),
 ) -> Format[S, E]:
     def start(session_id: str, state: S, tiny: bool) -> Payload:
-        return {"sessionId": session_id, "format": flow.name, "model": model(state), "tiny": tiny}
+        return SessionOpened(session_id, flow.name, model(state), tiny)
 
-    def missing(state: S, told: list[Payload], first: Payload, log_seq: int) -> Outbox[S, E]:
+    def missing(state: S, told: list[Any], first: Payload, log_seq: int) -> Outbox[S, E]:
         """The state as it is, unless the newest event is among the frames."""
         outbox: EventOutbox[S, E] = EventOutbox(flow)
         outbox.log_seq = log_seq
         if not told:
-            outbox.tell("session_start", **first)
+            outbox.tell(first)
         if max((frame["number"] for frame in told if "number" in frame), default=0) < log_seq:
             outbox.tell_state(state)
         return outbox

@@ -7,17 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
+from pydantic.alias_generators import to_snake
 
 from moot.core.flow import Event, Flow, ModelEffect
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
 
-Payload = dict[str, Any]
-"""A frame, before it is JSON."""
+
+class Payload(msgspec.Struct, tag_field="type", tag=to_snake, rename="camel"):
+    """A frame, before it is JSON: its type is the name of its class, and its fields come in their order."""
+
+
+class StreamError(Payload, tag="error"):
+    message: str
+
+
+class TaskStart(Payload):
+    """The program does something outside; `task` is the name of its kind."""
+
+    task: str
+    key: str
+
+
+class Progress(Payload):
+    """How what is being done comes along."""
+
+    text: str
+
+
+class Words(Protocol):
+    """A frame of what somebody says, as far as it has come."""
+
+    token: str
 
 
 class Outbox(Generic[S, E]):
@@ -26,8 +51,8 @@ class Outbox(Generic[S, E]):
     def __init__(self) -> None:
         self.log_seq = 0
         """The number of the newest event in the log."""
-        self._waiting: list[Payload] = []
-        self._open: dict[Hashable, Payload] = {}
+        self._waiting: list[Any] = []
+        self._open: dict[Hashable, Words] = {}
         """What somebody is saying, as far as it was not taken yet."""
 
     def __bool__(self) -> bool:
@@ -38,19 +63,19 @@ class Outbox(Generic[S, E]):
         self._open.clear()
         return [msgspec.json.encode(payload) for payload in waiting]
 
-    def tell(self, type_: str, **fields: Any) -> None:
-        self._waiting.append({"type": type_, **fields})
+    def tell(self, frame: Payload) -> None:
+        self._waiting.append(frame)
 
-    def add_word(self, speech: Hashable, type_: str, token: str, **fields: Any) -> None:
-        """Joined to the word before it under the same key, until `close` or until it is taken."""
+    def add_words(self, speech: Hashable, frame: Words) -> None:
+        """Joined to the words before them under the same speech, until `close` or until they are taken."""
         if (joined := self._open.get(speech)) is not None:
-            joined["token"] += token
+            joined.token += frame.token
             return
-        self.tell(type_, **fields, token=token)
-        self._open[speech] = self._waiting[-1]
+        self._waiting.append(frame)
+        self._open[speech] = frame
 
-    def close(self, key: Hashable) -> None:
-        self._open.pop(key, None)
+    def close(self, speech: Hashable) -> None:
+        self._open.pop(speech, None)
 
     # -- what a format says of it ------------------------------------------------------------
 
@@ -75,9 +100,9 @@ class Format(Generic[S, E]):
     outbox: Callable[[], Outbox[S, E]]
     start: Callable[[str, S, bool], Payload]
     """The first frame of a session, made of its id, its state, and whether its model is tiny."""
-    missing: Callable[[S, list[Payload], Payload, int], Outbox[S, E]]
-    """What is in the log but is not among the frames that were told, given the first frame and the number of
-    the newest event."""
+    missing: Callable[[S, list[Any], Payload, int], Outbox[S, E]]
+    """What is in the log but is not among the frames that were told, which are JSON as some version has
+    written it, given the first frame and the number of the newest event."""
     title: Callable[[S], str]
     model: Callable[[S], str]
     stop: Callable[[S], Sequence[E]] = lambda _: ()

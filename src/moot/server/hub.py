@@ -25,7 +25,7 @@ from moot.core.runner import Speak, Speech, Work
 from moot.errors import MootError, SessionMoved, StoreFailed
 from moot.server.active_session import RETRY_SECONDS, ActiveSession, AnySession, MemoryLog
 from moot.server.cluster import Cluster
-from moot.server.format import Format, Payload
+from moot.server.format import Format, Payload, Progress, TaskStart
 from moot.server.service import NOBODY, Client, Service
 from moot.server.sharing import Sharing
 from moot.store.sessions import Frame, Key, Session, Store
@@ -189,10 +189,10 @@ class Hub:
         async def work(task: Any, state: Any) -> Outcome:
             live = self.active_sessions[session.id]
             if not made:
-                whole = service.work(session, state, lambda text: live.tell("progress", text=text))
+                whole = service.work(session, state, lambda text: live.tell(Progress(text)))
                 made.append(on_account(await service.account(session), whole))
             await self._check_lease(session.id)
-            live.tell("task_start", task=type(task).__name__, key=task.key)
+            live.tell(TaskStart(type(task).__name__, task.key))
             return await made[0](task, state)
 
         return work

@@ -16,7 +16,7 @@ from moot.board.service import Boards, BoardService
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.errors import InvalidInput, NotAllowed, NotFound, NotNow
 from moot.server import Client, Drives, Hub, Service
-from moot.server.event_frames import asks, view
+from moot.server.event_frames import AskOut, asks, view
 from moot.text.faults import explain
 from moot.workflow.sessions import WorkflowService
 
@@ -46,7 +46,7 @@ class Standing:
 
     session: Session
     state: Any
-    asks: tuple[dict[str, Any], ...]
+    asks: tuple[AskOut, ...]
     live: bool
     paused: bool
     """Something is still to be done, and nobody is at work on it."""
@@ -104,7 +104,7 @@ class Sessions:
         live = await self.hub.live(session)
         driven = bool(await self.hub.driven([session_id]))
         flow = self._services[session.format].format.flow
-        asked = tuple(asks(flow, live.state))
+        asked = asks(flow, live.state)
         paused = not driven and bool(live.runner.pending())
         return Standing(session, view(live.state), asked, driven, paused, live.seq)
 

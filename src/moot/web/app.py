@@ -13,8 +13,9 @@ from moot import __version__
 from moot.app import Moot
 from moot.board import record
 from moot.board.service import Boards, Said
+from moot.board.wire import ChallengeReplyError, ReplyFrame
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow
-from moot.server import Drives, Payload
+from moot.server import Drives, StreamError
 from moot.server.http import MAX_BODY
 from moot.sessions import open_sessions
 from moot.text.characters import strip_controls
@@ -151,8 +152,8 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             stack.push_async_callback(reply.aclose)
             # A reply that fails before its first word is an ordinary answer with a status.
             first = await anext(reply)
-            if first["type"] == "challenge_reply_error":
-                raise Refused(first["kind"], first["message"], first["retryAfter"])
+            if isinstance(first, ChallengeReplyError):
+                raise Refused(first.kind, first.message, first.retry_after)
             kept = stack.pop_all()
         return EventStream(_reply(first, reply, kept))
 
@@ -173,25 +174,23 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             live = await boards.detached_brief(asked.decision, answers, said, client)
         await note(request, "asked for a brief", asked.session_id)
         state = await while_there(request.receive, boards.brief(live))
-        body = payloads.brief_body(state)
         if state.brief_failure is not None:
             failure = state.brief_failure
             raise Refused(failure.kind, failure.message, failure.retry_after)
-        if body is None and state.stopped:
+        if state.brief is None and state.stopped:
             raise NotNow("The board is stopped: go on with it first")
-        if body is None:
+        if state.brief is None:
             raise IllegalMove("A brief", str(state.step))
-        return wire.BriefOut(brief=body)
+        return wire.BriefOut(brief=state.brief)
 
 
 async def _reply(
-    first: Payload, reply: AsyncGenerator[Payload], kept: contextlib.AsyncExitStack
+    first: ReplyFrame, reply: AsyncGenerator[ReplyFrame], kept: contextlib.AsyncExitStack
 ) -> AsyncGenerator[bytes]:
     async with kept:
         yield event(first)
         async for frame in reply:
-            failed = frame["type"] == "challenge_reply_error"
-            yield event({"type": "error", "message": frame["message"]} if failed else frame)
+            yield event(StreamError(frame.message) if isinstance(frame, ChallengeReplyError) else frame)
 
 
 # -- sessions ------------------------------------------------------------------------------------

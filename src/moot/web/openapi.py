@@ -6,11 +6,17 @@ OpenAPI 3.2, because that is the first version with a word for streams: `itemSch
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any, Literal
 
+import msgspec
 from fastapi import FastAPI
 
-from moot.web import events, wire
+from moot.board.wire import ChallengeReplyComplete, ChallengeReplyToken, SessionFrame
+from moot.server import StreamError
+from moot.server.event_frames import FormatFrame
+from moot.web import wire
+from moot.web.streams import Idle
 
 Answers = dict[int | str, dict[str, Any]]
 
@@ -45,11 +51,20 @@ def problems(*codes: int) -> Answers:
     return {code: PROBLEMS[code] for code in sorted({400, 401, *codes, 500, 503})}
 
 
-def stream_of(event: Literal["SessionEvent", "ChallengeEvent", "FormatEvent"]) -> Answers:
+STREAMS = {
+    "SessionEvent": SessionFrame | Idle,
+    "FormatEvent": FormatFrame | Idle,
+    "ChallengeEvent": ChallengeReplyToken | ChallengeReplyComplete | StreamError,
+}
+"""What each `data:` line of a stream can be, told apart by its `type`."""
+
+
+def stream_of(*events: Literal["SessionEvent", "ChallengeEvent", "FormatEvent"]) -> Answers:
+    refs = [{"$ref": f"#/components/schemas/{event}"} for event in events]
     data = {
         "type": "string",
         "contentMediaType": "application/json",
-        "contentSchema": {"$ref": f"#/components/schemas/{event}"},
+        "contentSchema": refs[0] if len(refs) == 1 else {"anyOf": refs},
     }
     item = {
         "type": "object",
@@ -58,10 +73,21 @@ def stream_of(event: Literal["SessionEvent", "ChallengeEvent", "FormatEvent"]) -
     }
     return {
         200: {
-            "description": f"Server-sent events; the data of each is a {event}.",
+            "description": f"Server-sent events; the data of each is a {' or a '.join(events)}.",
             "content": {"text/event-stream": {"itemSchema": item}},
         }
     }
+
+
+def _events() -> dict[str, Any]:
+    """The streams' unions, and everything that they are made of."""
+    unions, parts = msgspec.json.schema_components(
+        STREAMS.values(), ref_template="#/components/schemas/{name}"
+    )
+    for part in parts.values():
+        if "description" in part:
+            part["description"] = cleandoc(part["description"])
+    return {**parts, **dict(zip(STREAMS, unions, strict=True))}
 
 
 class DescribedApp(FastAPI):
@@ -81,6 +107,6 @@ class DescribedApp(FastAPI):
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             # What both know is left as FastAPI describes it.
-            document["components"]["schemas"] = dict(sorted((events.schemas() | schemas).items()))
+            document["components"]["schemas"] = dict(sorted((_events() | schemas).items()))
         assert self.openapi_schema is not None
         return self.openapi_schema

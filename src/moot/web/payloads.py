@@ -8,14 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Protocol
 
-import msgspec
 from pydantic.alias_generators import to_camel
 
-from moot.board.events import Answer, Member
-from moot.board.frames import usage
+from moot.board.events import Answer
 from moot.board.state import Advisor, BoardState, Step
-from moot.board.wire import BriefBody
-from moot.core.flow import Usage
+from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Persona
 from moot.web import wire
 
@@ -61,12 +58,6 @@ def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]
     )
 
 
-def member(advisor: Member) -> wire.MemberOut:
-    return wire.MemberOut(
-        id=advisor.id, name=advisor.shown, role=advisor.role, contribution_type=advisor.contribution
-    )
-
-
 def response(advisor: Advisor) -> wire.ResponseOut:
     return wire.ResponseOut(
         persona_id=advisor.member.id,
@@ -79,22 +70,8 @@ def response(advisor: Advisor) -> wire.ResponseOut:
             wire.ExchangeOut(challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True)
             for e in advisor.replied
         ],
-        usage=wire.UsageOut.model_validate(usage(advisor.spoken)) if advisor.spoken else None,
+        usage=UsageOut.of(advisor.spoken) if advisor.spoken else None,
     )
-
-
-def total(bills: tuple[Usage, ...]) -> wire.TotalOut:
-    """The cost of everything whose price is known; None where no price is."""
-    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
-    return wire.TotalOut(
-        input_tokens=sum(bill.input_tokens for bill in bills),
-        output_tokens=sum(bill.output_tokens for bill in bills),
-        cost_usd=sum(costs) if costs else None,
-    )
-
-
-def brief_body(state: BoardState) -> BriefBody | None:
-    return None if state.brief is None else BriefBody.model_validate(msgspec.to_builtins(state.brief))
 
 
 def persona(known: Persona) -> wire.PersonaOut:
@@ -162,18 +139,18 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         title=kept.name or state.decision,
         pinned=kept.pinned,
         decision=state.decision,
-        answers=[wire.Answered(question=a.question, answer=a.answer) for a in state.answers],
+        answers=state.answers,
         mode=state.mode,
         model=state.model,
         tiny=tiny,
         step=state.step,
-        personas=[member(a.member) for a in state.advisors],
+        personas=[MemberOut.of(a.member) for a in state.advisors],
         responses=[response(a) for a in state.advisors],
-        brief=brief_body(state),
+        brief=state.brief,
         brief_stale=state.brief_stale,
         brief_error=state.brief_failure.message if state.brief_failure else None,
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
-        usage=total(state.bills),
+        usage=TotalOut.of(state.bills),
         # What has not been told to its end is worth listening to, whoever is at work on it.
         live=live or (at_work and not state.stopped),
         paused=at_work and (state.stopped or not live),

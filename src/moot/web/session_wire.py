@@ -3,10 +3,11 @@ all."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from moot.server.event_frames import AskOut
 from moot.web.wire import Id, Payload, Received
 
 MAX_TEXT = 20_000
@@ -27,27 +28,6 @@ class AnswerRequest(Received):
     key: Annotated[str, StringConstraints(max_length=200)]
     choice: Annotated[str, StringConstraints(max_length=200)] | None = None
     text: Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=r"^[^\x00]*$")] = ""
-
-
-class ChoiceOut(Payload):
-    id: str
-    label: str
-    takes: Literal["nothing", "optional text", "text"]
-    suggestions: list[str]
-    """Texts that may be taken over as they are."""
-
-
-class AskOut(Payload):
-    """What the person may answer now. An `interrupting` one is put while others speak."""
-
-    step: str
-    key: str
-    expects: str
-    hint: str
-    optional: bool
-    interrupting: bool
-    free_text: bool
-    choices: list[ChoiceOut]
 
 
 class FormatOut(Payload):
@@ -84,7 +64,7 @@ class SessionsPage(Payload):
 class StandingBody(SessionHead):
     paused: bool
     """Something is still to be done, and nobody is at work on it: nothing is spent until somebody goes on."""
-    asks: list[AskOut]
+    asks: tuple[AskOut, ...]
     state: dict[str, Any] = Field(description="The format's own.")
     last_event_id: int
 

@@ -10,12 +10,12 @@ from fastapi import FastAPI, Header, Query, Request, Response
 
 from moot.core.flow import PersonAnswered
 from moot.errors import StoreFailed
-from moot.server import Client, Hub
+from moot.server import Client, Hub, StreamError
 from moot.text.characters import strip_controls
 from moot.web import payloads, session_wire, wire
 from moot.web.callers import client_of, note, sessions_of
 from moot.web.openapi import problems, stream_of
-from moot.web.streams import EventStream, event, numbered
+from moot.web.streams import EventStream, Idle, event, numbered
 
 if TYPE_CHECKING:
     from moot.server.active_session import AnySession
@@ -28,8 +28,8 @@ async def frames_of(hub: Hub, live: AnySession, after: int, *, go_on: bool) -> A
             yield numbered(batch)
             del batch  # It would be kept until the next one comes, which may be long.
     except StoreFailed as failed:
-        yield event({"type": "error", "message": f"{failed}. Nothing is lost: load it again in a moment."})
-    yield event({"type": "idle"})
+        yield event(StreamError(f"{failed}. Nothing is lost: load it again in a moment."))
+    yield event(Idle())
 
 
 def add_sessions(app: FastAPI) -> None:
@@ -75,7 +75,7 @@ def _looking(app: FastAPI) -> None:
 
     @app.get(
         "/api/sessions/{session_id}/events",
-        responses=problems(404, 429) | stream_of("FormatEvent"),
+        responses=problems(404, 429) | stream_of("FormatEvent", "SessionEvent"),
         response_class=Response,
     )
     async def events(
@@ -85,7 +85,8 @@ def _looking(app: FastAPI) -> None:
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     ) -> EventStream:
         """To open a session spends nothing: one that rests is left resting. Whoever was cut off takes it up
-        with `Last-Event-ID`; then it goes on, unless somebody has stopped it."""
+        with `Last-Event-ID`; then it goes on, unless somebody has stopped it. A board tells SessionEvents,
+        every other format FormatEvents."""
         seen, takes_up = sessions_of(request), last_event_id is not None
         live = await seen.live(session_id, client_of(request), looks=not takes_up)
         return EventStream(frames_of(seen.hub, live, max(last_event_id or 0, after), go_on=takes_up))

@@ -13,10 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from moot.server import Payload
+
 T = TypeVar("T")
 
 
-def event(payload: Any) -> bytes:
+class Idle(Payload):
+    """Nothing is under way: the stream ends here. Without an id, because it is not part of the session."""
+
+
+def event(payload: Payload) -> bytes:
     return b"data: " + msgspec.json.encode(payload) + b"\n\n"
 
 

@@ -1,6 +1,6 @@
 """What travels over HTTP: payloads, limits, names. The page's types follow from these.
 
-camelCase outside, snake_case inside, translated here and nowhere else. What the streams tell is in `events`.
+camelCase outside, snake_case inside. What a board says of itself, its streams among that, is in `board/wire`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from moot.board.events import (
     MAX_CHALLENGES,
     MAX_DECISION,
     MAX_MEMBERS,
+    Answer,
+    Brief,
     Mode,
 )
 from moot.board.state import Step
-from moot.board.wire import BriefBody
+from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Contribution
 from moot.text.characters import strip_controls
 
@@ -208,30 +210,7 @@ class ModelOut(Payload):
 
 
 class BriefOut(Payload):
-    brief: BriefBody
-
-
-class UsageOut(Payload):
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    duration_ms: int
-
-
-class TotalOut(Payload):
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-
-
-class MemberOut(Payload):
-    """An advisor as the session's log has it."""
-
-    id: str
-    name: str
-    role: str
-    contribution_type: str
+    brief: Brief
 
 
 class ExchangeOut(Payload):
@@ -257,14 +236,14 @@ class SessionBody(Payload):
     """What the person calls it, or else the decision."""
     pinned: bool
     decision: str
-    answers: list[Answered]
+    answers: tuple[Answer, ...]
     mode: Mode
     model: str
     tiny: bool
     step: Step
     personas: list[MemberOut]
     responses: list[ResponseOut]
-    brief: BriefBody | None
+    brief: Brief | None
     brief_stale: bool
     brief_error: str | None
     ticked_conditions: list[str]
