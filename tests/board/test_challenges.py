@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moot.board.challenge_reply import BROKEN_OFF, REPLACED, ChallengeReply
@@ -182,6 +182,7 @@ PIECES = st.lists(st.text("ab \n", min_size=1, max_size=3), max_size=6)
 
 
 @given(first=PIECES, second=PIECES)
+@example(first=["a", " "], second=["a", "\n"])
 def test_what_was_told_is_always_the_beginning_of_one_attempt_or_all_of_it(
     first: list[str], second: list[str]
 ) -> None:

@@ -33,7 +33,7 @@ class ChallengeReply:
             case wire.ChallengeReplyToken(challenge=self.number, token=token):
                 return self._read_words(token)
             case wire.ChallengeReplyComplete(challenge=self.number):
-                if self._said.rstrip() != self._told.rstrip():
+                if not self._is_the_same:
                     return self.fail(BROKEN_OFF)
                 self.ended = True
                 return frame
@@ -42,16 +42,20 @@ class ChallengeReply:
                 return frame
         return None
 
+    @property
+    def _is_the_same(self) -> bool:
+        """What is kept has no white space at its ends, while what is said may."""
+        return self._said.rstrip() == self._told.rstrip()
+
     def fail(self, message: str) -> ReplyFrame:
         self.ended = True
         return wire.ChallengeReplyError(self.persona, self.number, "", message, None)
 
     def _read_words(self, token: str) -> ReplyFrame | None:
-        # What is kept has no white space at its ends, while what is said may.
         self._said = (self._said + token).lstrip()
         if self._told.startswith(self._said):
             return None
         if not self._said.startswith(self._told):
-            return self.fail(BROKEN_OFF)
+            return None if self._is_the_same else self.fail(BROKEN_OFF)
         news, self._told = self._said[len(self._told) :], self._said
         return wire.ChallengeReplyToken(self.persona, self.number, news)
