@@ -37,10 +37,12 @@ from moot.board.events import (
     ConditionTicked,
     Consensus,
     DecisionPresented,
+    DraftedQuestion,
     Member,
     Mode,
     Question,
     QuestionAnswered,
+    Questions,
     QuestionsDrafted,
     QuestionsFailed,
     Recommendation,
@@ -744,18 +746,7 @@ def test_a_text_that_is_too_long_says_how_long_it_is() -> None:
 
 # -- record --------------------------------------------------------------------------------------
 
-BRIEF_AS_JSON = {
-    "consensus": {"areas": ["Ship something."], "strength": "moderate"},
-    "tensions": [{"between": ["Ada", "Ben"], "issue": "speed", "implication": "quality suffers"}],
-    "blindSpots": ["the competition"],
-    "recommendation": {"summary": "Ship in May.", "confidence": "low", "conditions": ["the tests pass"]},
-}
-QUESTIONS_AS_JSON = {
-    "questions": [
-        {"question": "How long can you wait?", "hint": "months"},
-        {"id": "a model's own", "question": "Who pays?"},
-    ]
-}
+QUESTIONS = Questions((DraftedQuestion("How long can you wait?", "months"), DraftedQuestion("Who pays?")))
 ASK_QUESTIONS = DraftReply("board/questions", "1")
 ASK_ADVISOR = AskPersona("ada", "board/advisor", "1")
 ASK_CHALLENGED = AskPersona("ada", "board/challenge", "1")
@@ -768,7 +759,7 @@ UNUSABLE = DraftFailed("DraftInvalid", "no JSON", "Well, …", 7.0)
 RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
     (
         ASK_QUESTIONS,
-        Drafted(QUESTIONS_AS_JSON, BILL),
+        Drafted(QUESTIONS, BILL),
         QuestionsDrafted((QUESTION, Question("q2", "Who pays?")), BILL),
     ),
     (ASK_QUESTIONS, UNUSABLE, QuestionsFailed("DraftInvalid", "no JSON", 7.0)),
@@ -776,7 +767,7 @@ RECORDED: list[tuple[Effect, Outcome, BoardEvent]] = [
     (ASK_ADVISOR, SILENT, AdvisorFailed("ada", "ProviderDown", "529", 7.0)),
     (ASK_CHALLENGED, SPOKE, ChallengeReplied("ada", "Yes.", BILL)),
     (ASK_CHALLENGED, SILENT, ChallengeWithdrawn("ada", "ProviderDown", "529", 7.0)),
-    (ASK_BRIEF, Drafted(BRIEF_AS_JSON, BILL), DRAFTED),
+    (ASK_BRIEF, Drafted(BRIEF, BILL), DRAFTED),
     (ASK_BRIEF, UNUSABLE, UNDRAFTED),
 ]
 
@@ -789,7 +780,8 @@ def test_outcomes_become_events(effect: Effect, outcome: Outcome, event: BoardEv
 EVERY_OUTCOME: tuple[Outcome, ...] = (
     SPOKE,
     SILENT,
-    Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL),
+    Drafted(BRIEF, BILL),
+    Drafted(QUESTIONS, BILL),
     UNUSABLE,
     PersonAnswered("r"),
 )
@@ -802,11 +794,17 @@ EVERY_EFFECT: tuple[Effect, ...] = (
     AskPerson("elsewhere", "a challenge", "1", free_text=True),
     ASK_NEXT,
 )
-POSSIBLE = {(effect, type(outcome)) for effect, outcome, _ in RECORDED} | {(ASK_NEXT, PersonAnswered)}
+
+
+def kinds(outcome: Outcome) -> tuple[type, ...]:
+    return (Drafted, type(outcome.value)) if isinstance(outcome, Drafted) else (type(outcome),)
+
+
+POSSIBLE = {(effect, kinds(outcome)) for effect, outcome, _ in RECORDED} | {(ASK_NEXT, (PersonAnswered,))}
 IMPOSSIBLE = [
     (effect, outcome)
     for effect, outcome in itertools.product(EVERY_EFFECT, EVERY_OUTCOME)
-    if (effect, type(outcome)) not in POSSIBLE
+    if (effect, kinds(outcome)) not in POSSIBLE
 ]
 
 
@@ -970,7 +968,8 @@ def outcomes_of(effect: Effect) -> tuple[Outcome, ...]:
     if isinstance(effect, AskPerson):
         chosen = (PersonAnswered(_WORDS.get(choice.id, ""), choice.id) for choice in effect.choices)
         return (*chosen, PersonAnswered("Why?"))
-    return Drafted({**BRIEF_AS_JSON, **QUESTIONS_AS_JSON}, BILL), UNUSABLE
+    assert isinstance(effect, DraftReply)
+    return Drafted(BRIEF if effect.prompt == "board/brief" else QUESTIONS, BILL), UNUSABLE
 
 
 def events_of(state: BoardState, effect: Effect) -> Iterator[BoardEvent]:

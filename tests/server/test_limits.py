@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from moot.board.events import BoardConvened, BoardEvent, DecisionPresented, Member
+from moot.board.events import BoardConvened, BoardEvent, Brief, DecisionPresented, Member
 from moot.board.frames import FORMAT
 from moot.board.service import ActiveBoard
 from moot.board.state import BoardState, Step
@@ -28,7 +29,7 @@ from moot.store.sessions import Frame, open_store
 from tests.support.server import BRIEF
 
 NAMES = ("ann", "bob", "cyd")
-NO_TENSIONS = {**BRIEF, "tensions": []}
+NO_TENSIONS = msgspec.convert({**BRIEF, "tensions": []}, Brief)
 
 
 def opening(mode: Any = "independent") -> list[BoardEvent]:

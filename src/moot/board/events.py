@@ -75,6 +75,17 @@ class Question(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+class DraftedQuestion(msgspec.Struct, frozen=True):
+    """As a model writes it, which numbers nothing."""
+
+    question: str
+    hint: str = ""
+
+
+class Questions(msgspec.Struct, frozen=True):
+    questions: tuple[DraftedQuestion, ...]
+
+
 class Answer(Described, frozen=True):
     question: str
     answer: str

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NoReturn
 
-import msgspec
-
 from moot.board import menu
 from moot.board.events import (
     MAX_ANSWER,
@@ -44,6 +42,7 @@ from moot.board.events import (
     Member,
     Question,
     QuestionAnswered,
+    Questions,
     QuestionsDrafted,
     QuestionsFailed,
     RecordRequested,
@@ -56,12 +55,13 @@ from moot.core.flow import (
     DraftFailed,
     DraftReply,
     Effect,
-    Event,
     Flow,
     Outcome,
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
+    Table,
+    next_step,
 )
 from moot.core.input import check_fits, check_text
 from moot.errors import IllegalMove, InvalidInput, NotNow
@@ -72,7 +72,7 @@ QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "boar
 _EARLIER = (Step.ADVISORS, Step.BRIEF, Step.REVIEW)
 _AT_WORK = (Step.ADVISORS, Step.BRIEF)
 
-TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
+TRANSITIONS: Table = {
     (Step.UNOPENED, DecisionPresented): (Step.QUESTIONS,),
     (Step.QUESTIONS, QuestionsDrafted): (Step.ANSWERS,),
     (Step.QUESTIONS, QuestionsFailed): (Step.ANSWERS,),
@@ -101,38 +101,72 @@ TRANSITIONS: dict[tuple[Step, type[Event]], tuple[Step, ...]] = {
 
 
 def advance(state: BoardState, event: BoardEvent) -> BoardState:
-    if (state.step, type(event)) not in TRANSITIONS:
-        allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.step)
-        raise IllegalMove(type(event).__name__, state.step, allowed)
+    leads_to = next_step(TRANSITIONS, state.step, event)
+    if refusing := _refusing(state, event):
+        raise IllegalMove(type(event).__name__, f"{state.step}, {refusing}")
+    after = _fold(state, event)
+    assert after.step in leads_to, f"{event} leads to {after.step}"
+    return after
+
+
+def _refusing(state: BoardState, event: BoardEvent) -> str:
+    """Who or what does not take an event that its step takes; empty where all is well."""
+    match event:
+        case QuestionAnswered(question):
+            asked = state.next_question
+            return "" if asked is not None and asked.id == question else question
+        case BoardStopped() | BoardResumed():
+            going_on = isinstance(event, BoardResumed)
+            return "" if state.stopped is going_on else f"stopped: {state.stopped}"
+        case AdvisorRetried(""):
+            return "" if state.failed else "nobody has failed"
+        case AdvisorSpoke(persona) | AdvisorFailed(persona):
+            return persona if state.advisor(persona).settled else ""
+        case AdvisorRetried(persona):
+            return "" if state.advisor(persona).failure else persona
+        case ChallengeReplied(persona) | ChallengeWithdrawn(persona):
+            return "" if state.advisor(persona).challenged else persona
+        case AdvisorPassed(persona):
+            advisor = state.advisor(persona)
+            return persona if advisor.text is None or advisor.passed else ""
+        case _:
+            return ""
+
+
+def _fold(state: BoardState, event: BoardEvent) -> BoardState:
     match event:
         case DecisionPresented():
             return _present(event)
-        case QuestionsDrafted(questions, spoken):
-            return replace(state, questions=questions, bills=(*state.bills, spoken))
+        case QuestionsDrafted(questions, usage):
+            return replace(state.billed(usage), questions=questions)
         case QuestionsFailed():
             # The questions are a help, not a hurdle: without them the board can still be convened.
             return replace(state, questions=(), questions_failure=event)
-        case QuestionAnswered(question, text):
-            asked = state.next_question
-            if asked is None or asked.id != question:
-                raise IllegalMove(type(event).__name__, f"{state.step}, {question}")
-            answer = Answer(asked.question, text)
+        case QuestionAnswered(_, text):
+            assert state.next_question is not None
+            answer = Answer(state.next_question.question, text)
             _check_answers((answer,))
             return replace(state, answered=(*state.answered, answer))
         case BoardConvened(answers):
             _check_answers(answers)
             given = tuple(answer for answer in answers if answer.answer.strip())
             return replace(state, convened=True, answers=given)
+        case BoardStopped():
+            # Whoever is asked once more is asked anew, so that it is no mistake for the first time.
+            advisors = (a if a.settled else replace(a, attempts=a.attempts + 1) for a in state.advisors)
+            return replace(state, stopped=True, advisors=tuple(advisors))
+        case BoardResumed():
+            return replace(state, stopped=False)
         case RecordRequested(file):
             _check_record_file(file)
             return state
         case BriefRequested() | BriefDrafted() | BriefFailed() | ConditionTicked():
-            return _about_the_brief(state, event)
+            return _fold_brief(state, event)
         case _:
-            return _at_the_table(state, event)
+            return _fold_advisor(state, event)
 
 
-def _about_the_brief(
+def _fold_brief(
     state: BoardState, event: BriefRequested | BriefDrafted | BriefFailed | ConditionTicked
 ) -> BoardState:
     match event:
@@ -141,14 +175,9 @@ def _about_the_brief(
             return replace(
                 state, brief_requested=state.brief_stale, brief_failure=None, brief_read=True, stopped=False
             )
-        case BriefDrafted(brief, spoken):
-            return replace(
-                state,
-                brief=brief,
-                brief_basis=state.contributions,
-                brief_requested=False,
-                bills=(*state.bills, spoken),
-            )
+        case BriefDrafted(brief, usage):
+            basis = state.contributions
+            return replace(state.billed(usage), brief=brief, brief_basis=basis, brief_requested=False)
         case BriefFailed():
             return replace(state, brief_failure=event, brief_requested=False)
         case ConditionTicked(condition, ticked):
@@ -158,71 +187,43 @@ def _about_the_brief(
             return replace(state, ticks=(*others, condition) if ticked else others)
 
 
-def _at_the_table(
+def _fold_advisor(
     state: BoardState,
     event: AdvisorSpoke
     | AdvisorFailed
     | AdvisorRetried
-    | BoardStopped
-    | BoardResumed
     | ChallengeMade
     | ChallengeReplied
     | ChallengeWithdrawn
     | AdvisorPassed,
 ) -> BoardState:
     """What an advisor says, or is told."""
-    if isinstance(event, BoardStopped | BoardResumed):
-        return _stop_or_go_on(state, stop=isinstance(event, BoardStopped))
-    if event == AdvisorRetried():
-        return _retry_all(state)
-    advisor = state.advisor(event.persona)
     match event:
-        case AdvisorSpoke(_, text, spoken) if not advisor.settled:
-            said = replace(advisor, text=text, spoken=spoken)
-            return replace(state.with_advisor(said), bills=(*state.bills, spoken))
-        case AdvisorFailed() if not advisor.settled:
-            return state.with_advisor(replace(advisor, failure=event))
-        case AdvisorRetried() if advisor.failure is not None:
-            again = replace(advisor, failure=None, attempts=advisor.attempts + 1)
-            return replace(state.with_advisor(again), stopped=False)
-        case ChallengeMade(_, text):
-            _check_challenge(advisor, text)
+        case AdvisorSpoke(persona, text, usage):
+            said = replace(state.advisor(persona), text=text, spoken=usage)
+            return state.with_advisor(said).billed(usage)
+        case AdvisorFailed(persona):
+            return state.with_advisor(replace(state.advisor(persona), failure=event))
+        case AdvisorRetried(persona):
+            for advisor in (state.advisor(persona),) if persona else state.failed:
+                state = state.with_advisor(replace(advisor, failure=None, attempts=advisor.attempts + 1))
+            return replace(state, stopped=False)
+        case ChallengeMade(persona, text):
+            _check_challenge(state.advisor(persona), text)
             # A new challenge takes the floor: one that still waits for its reply is as if never made.
-            cleared = state.without_open_exchange()
-            advisor = cleared.advisor(event.persona)
-            number = state.challenges_made + 1
+            state = state.without_open_exchange()
+            advisor, number = state.advisor(persona), state.challenges_made + 1
             made = replace(advisor, exchanges=(*advisor.exchanges, Exchange(text, number=number)))
-            return replace(cleared.with_advisor(made), challenges_made=number)
-        case ChallengeReplied(_, text, spoken) if advisor.challenged:
-            replied = replace(advisor.exchanges[-1], reply=text, spoken=spoken)
+            return replace(state.with_advisor(made), challenges_made=number)
+        case ChallengeReplied(persona, text, usage):
+            advisor = state.advisor(persona)
+            replied = replace(advisor.exchanges[-1], reply=text, spoken=usage)
             done = replace(advisor, exchanges=(*advisor.replied, replied))
-            return replace(state.with_advisor(done), bills=(*state.bills, spoken))
-        case ChallengeWithdrawn() if advisor.challenged:
+            return state.with_advisor(done).billed(usage)
+        case ChallengeWithdrawn():
             return state.without_open_exchange()
-        case AdvisorPassed() if advisor.text is not None and not advisor.passed:
-            return state.with_advisor(replace(advisor, passed=True))
-        case _:
-            raise IllegalMove(type(event).__name__, f"{state.step}, {advisor.member.id}")
-
-
-def _stop_or_go_on(state: BoardState, *, stop: bool) -> BoardState:
-    if state.stopped is stop:
-        raise IllegalMove(
-            "BoardStopped" if stop else "BoardResumed", f"{state.step}, stopped: {state.stopped}"
-        )
-    # Whoever is asked once more is asked anew, so that it is no mistake for the first time.
-    advisors = tuple(
-        a if a.settled or not stop else replace(a, attempts=a.attempts + 1) for a in state.advisors
-    )
-    return replace(state, stopped=stop, advisors=advisors)
-
-
-def _retry_all(state: BoardState) -> BoardState:
-    if not state.failed:
-        raise IllegalMove("AdvisorRetried", f"{state.step}, nobody has failed")
-    for advisor in state.failed:
-        state = _at_the_table(state, AdvisorRetried(advisor.member.id))
-    return state
+        case AdvisorPassed(persona):
+            return state.with_advisor(replace(state.advisor(persona), passed=True))
 
 
 def _present(event: DecisionPresented) -> BoardState:
@@ -307,22 +308,22 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
 
 def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
     match effect, outcome:
-        case DraftReply(prompt="board/questions"), Drafted(value, spoken):
+        case DraftReply(prompt="board/questions"), Drafted(Questions(drafted), usage):
             # Numbered by the program: a model's ids would be one more thing to get wrong.
-            asked = [{**one, "id": f"q{n}"} for n, one in enumerate(value["questions"], start=1)]
-            return QuestionsDrafted(msgspec.convert(asked, tuple[Question, ...]), spoken)
+            asked = (Question(f"q{n}", one.question, one.hint) for n, one in enumerate(drafted, start=1))
+            return QuestionsDrafted(tuple(asked), usage)
         case DraftReply(prompt="board/questions"), DraftFailed(kind, message, _, retry_after):
             return QuestionsFailed(kind, message, retry_after)
-        case AskPersona(persona, "board/advisor"), PersonaSpoke(text, spoken):
-            return AdvisorSpoke(persona, text, spoken)
+        case AskPersona(persona, "board/advisor"), PersonaSpoke(text, usage):
+            return AdvisorSpoke(persona, text, usage)
         case AskPersona(persona, "board/advisor"), PersonaFailed(kind, message, retry_after):
             return AdvisorFailed(persona, kind, message, retry_after)
-        case AskPersona(persona, "board/challenge"), PersonaSpoke(text, spoken):
-            return ChallengeReplied(persona, text, spoken)
+        case AskPersona(persona, "board/challenge"), PersonaSpoke(text, usage):
+            return ChallengeReplied(persona, text, usage)
         case AskPersona(persona, "board/challenge"), PersonaFailed(kind, message, retry_after):
             return ChallengeWithdrawn(persona, kind, message, retry_after)
-        case DraftReply(prompt="board/brief"), Drafted(value, spoken):
-            return BriefDrafted(msgspec.convert(value, Brief), spoken)
+        case DraftReply(prompt="board/brief"), Drafted(Brief() as brief, usage):
+            return BriefDrafted(brief, usage)
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
         case AskPerson(step=step), PersonAnswered():

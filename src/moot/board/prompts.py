@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 from pydantic.alias_generators import to_camel
 
-from moot.board.events import Answer
+from moot.board.events import (
+    Answer,
+    Brief,
+    Consensus,
+    DraftedQuestion,
+    Questions,
+    Recommendation,
+    Tension,
+)
 from moot.board.state import Advisor, BoardState
 from moot.llm.messages import Message, ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
@@ -109,13 +118,22 @@ class _Shape(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class _Question(_Shape):
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
-    hint: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120)] = ""
+def _shape(struct: type[msgspec.Struct], **narrower: Any) -> type[BaseModel]:
+    """What a model has to write for a struct: its fields, some of them narrower than the struct has them."""
+    types = get_type_hints(struct) | narrower
+    fields: dict[str, Any] = {
+        field.name: (types[field.name], ... if field.required else field.default)
+        for field in msgspec.structs.fields(struct)
+    }
+    return create_model(struct.__name__, __base__=_Shape, **fields)
 
 
-class Questions(_Shape):
-    questions: Annotated[list[_Question], Field(min_length=3, max_length=5)]
+def _line(most: int, fewest: int | None = 1) -> Any:
+    return Annotated[str, StringConstraints(strip_whitespace=True, min_length=fewest, max_length=most)]
+
+
+_QUESTION: Any = _shape(DraftedQuestion, question=_line(300), hint=_line(120, fewest=None))
+_QUESTIONS = _shape(Questions, questions=Annotated[list[_QUESTION], Field(min_length=3, max_length=5)])
 
 
 def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -127,7 +145,7 @@ def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseMode
             max_tokens=QUESTIONS_TOKENS,
             temperature=QUESTIONS_TEMPERATURE,
         ),
-        Questions,
+        _QUESTIONS,
     )
 
 
@@ -181,45 +199,22 @@ def _sentences(spoke: list[Advisor]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
-_Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1500)]
-
-
-_STRENGTH: Any = Literal["strong", "moderate", "weak"]
-_CONFIDENCE: Any = Literal["high", "moderate", "low"]
-
-
 @functools.lru_cache(maxsize=16)
 def brief_shape(names: tuple[str, ...], sentences: tuple[str, ...] = ()) -> type[BaseModel]:
     """The brief of one session: a tension can be between nobody but the advisors who spoke in it. With
     `sentences`, every line of it is one of them."""
     somebody: Any = Literal[names]
-    line: Any = Literal[sentences] if sentences else _Line
-    summary: Any = line if sentences else _Paragraph
+    line: Any = Literal[sentences] if sentences else _line(600)
+    summary: Any = line if sentences else _line(1500)
     most = 3 if sentences else 8
     lines: Any = Annotated[list[line], Field(max_length=most)]
-    consensus = create_model("Consensus", __base__=_Shape, areas=(lines, ...), strength=(_STRENGTH, ...))
-    tension = create_model(
-        "Tension",
-        __base__=_Shape,
-        between=(Annotated[list[somebody], Field(min_length=2, max_length=len(names))], ...),
-        issue=(line, ...),
-        implication=(line, ...),
-    )
-    # A board of one has nobody to disagree with.
-    tensions: Any = Annotated[list[tension], Field(max_length=most if len(names) > 1 else 0)]  # type: ignore[valid-type]
-    recommendation = create_model(
-        "Recommendation",
-        __base__=_Shape,
-        summary=(summary, ...),
-        confidence=(_CONFIDENCE, ...),
-        conditions=(lines, ...),
-    )
-    return create_model(
-        "BoardBrief",
-        __base__=_Shape,
-        consensus=(consensus, ...),
-        tensions=(tensions, ...),
-        blind_spots=(lines, ...),
-        recommendation=(recommendation, ...),
+    sides: Any = Annotated[list[somebody], Field(min_length=2, max_length=len(names))]
+    tension: Any = _shape(Tension, between=sides, issue=line, implication=line)
+    return _shape(
+        Brief,
+        consensus=_shape(Consensus, areas=lines),
+        # A board of one has nobody to disagree with.
+        tensions=Annotated[list[tension], Field(max_length=most if len(names) > 1 else 0)],
+        blind_spots=lines,
+        recommendation=_shape(Recommendation, summary=summary, conditions=lines),
     )

@@ -21,6 +21,7 @@ from moot.board.events import (
     Answer,
     BoardConvened,
     BoardEvent,
+    Brief,
     BriefFailed,
     BriefRequested,
     ChallengeMade,
@@ -30,6 +31,7 @@ from moot.board.events import (
     DecisionPresented,
     Member,
     Mode,
+    Questions,
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
 from moot.board.frames import FORMAT
@@ -58,6 +60,7 @@ ActiveBoard = ActiveSession[BoardState, BoardEvent]
 PROMPTS = Prompts(
     speeches={ADVISOR: prompts.view, CHALLENGE: prompts.reply},
     drafts={QUESTIONS: prompts.questions, BRIEF: prompts.brief},
+    replies={QUESTIONS: Questions, BRIEF: Brief},
 )
 _UNBILLED = Usage("", 0, 0, None, 0)
 

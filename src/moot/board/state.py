@@ -143,6 +143,9 @@ class BoardState:
                 return advisor
         raise InvalidInput("personaId", f"{persona[:80]!r} is not an advisor of this session")
 
+    def billed(self, usage: Usage) -> BoardState:
+        return replace(self, bills=(*self.bills, usage))
+
     def with_advisor(self, changed: Advisor) -> BoardState:
         advisors = tuple(changed if a.member.id == changed.member.id else a for a in self.advisors)
         return replace(self, advisors=advisors)
