@@ -73,9 +73,7 @@ def test_a_recorded_review_gives_its_outcome_and_its_progress(tmp_path: Path) ->
     assert outcome == Outcome(
         session_id=SESSION,
         model="claude-opus-4-5-20251101",
-        tokens_in=750,
-        tokens_out=75,
-        tokens_cached=20,
+        usage=Tokens(750, 75, 20),
         cost_usd=0.005572499999999999,
         duration_ms=outcome.duration_ms,
         said="Done.",
@@ -126,12 +124,7 @@ def test_claude_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: P
 
 def test_tokens_are_those_of_every_model_that_had_a_part(tmp_path: Path) -> None:
     outcome, _ = review(Fake(tmp_path, "claude", a_turn()), a_job(tmp_path))
-    assert (outcome.model, outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached) == (
-        "claude-opus-5",
-        100,
-        7,
-        9,
-    )
+    assert (outcome.model, outcome.usage) == ("claude-opus-5", Tokens(100, 7, 9))
     assert outcome.cost_usd == 0.375
 
 
@@ -139,7 +132,7 @@ def test_what_a_session_used_before_it_was_resumed_is_not_counted_again(tmp_path
     told = result(model_usage_since_last_result={"claude-haiku-5": HAIKU}, total_cost_usd=9)
     fake = Fake(tmp_path, "claude", Run(lines(init(), told)))
     outcome, _ = review(fake, a_job(tmp_path, resume=SESSION))
-    assert (outcome.tokens_in, outcome.tokens_out, outcome.cost_usd) == (50, 2, 0.125)
+    assert (outcome.usage, outcome.cost_usd) == (Tokens(50, 2), 0.125)
 
 
 @pytest.mark.parametrize("usage", [{"costUSD": 0.5, "costBasis": "unknown"}, {}])
@@ -152,7 +145,7 @@ def test_a_cost_that_is_only_a_guess_is_not_given(tmp_path: Path, usage: dict[st
 def test_a_resumed_session_reports_its_own_run_already(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "claude", a_turn())
     outcome, progress = review(fake, a_job(tmp_path, resume=SESSION, tokens_before=Tokens(90, 6)))
-    assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out) == (SESSION, 100, 7)
+    assert (outcome.session_id, outcome.usage) == (SESSION, Tokens(100, 7, 9))
     assert progress == []
     assert fake.started()["arguments"][-1] == f"--resume={SESSION}"
 

@@ -71,9 +71,7 @@ def test_a_recorded_review_gives_its_outcome_and_its_progress(tmp_path: Path) ->
     assert outcome == Outcome(
         session_id=THREAD,
         model="gpt-5.6-sol",
-        tokens_in=3735,
-        tokens_out=70,
-        tokens_cached=20,
+        usage=Tokens(3735, 70, 20),
         cost_usd=None,
         duration_ms=outcome.duration_ms,
         said="Done.",
@@ -127,12 +125,7 @@ def test_without_a_model_codex_takes_its_own(tmp_path: Path) -> None:
 def test_a_resumed_thread_counts_only_what_it_used_since(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", turn(THREAD, 650, 65, 30))
     outcome, progress = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(600, 60, 20)))
-    assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached) == (
-        THREAD,
-        50,
-        5,
-        10,
-    )
+    assert (outcome.session_id, outcome.usage) == (THREAD, Tokens(50, 5, 10))
     assert progress == []
     assert fake.started()["arguments"][-3:] == ["resume", THREAD, "-"]
 
@@ -140,20 +133,20 @@ def test_a_resumed_thread_counts_only_what_it_used_since(tmp_path: Path) -> None
 def test_a_thread_that_counts_anew_is_not_reduced_below_what_it_says(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", turn(THREAD, 50, 5))
     outcome, _ = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(600, 60)))
-    assert (outcome.tokens_in, outcome.tokens_out) == (50, 5)
+    assert outcome.usage == Tokens(50, 5)
 
 
 def test_a_silently_new_thread_is_noticed_and_not_reduced(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", turn(OTHER, 650, 65))
     outcome, progress = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(600, 60)))
-    assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out) == (OTHER, 650, 65)
+    assert (outcome.session_id, outcome.usage) == (OTHER, Tokens(650, 65))
     assert progress == [NEW_SESSION]
 
 
 def test_a_thread_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "codex", GONE, turn(OTHER, 70, 7))
     outcome, progress = review(fake, a_job(tmp_path, resume=THREAD, tokens_before=Tokens(60, 6)))
-    assert (outcome.session_id, outcome.tokens_in, outcome.tokens_out) == (OTHER, 70, 7)
+    assert (outcome.session_id, outcome.usage) == (OTHER, Tokens(70, 7))
     assert progress == [NEW_SESSION]
     assert "resume" in fake.started(0)["arguments"]
     assert "resume" not in fake.started(1)["arguments"]
@@ -226,7 +219,7 @@ def test_events_of_another_shape_are_passed_over(tmp_path: Path) -> None:
     )
     fake = Fake(tmp_path, "codex", Run(odd + turn(THREAD, 3, 2).lines))
     outcome, progress = review(fake, a_job(tmp_path))
-    assert (outcome.tokens_in, outcome.tokens_out) == (3, 2)
+    assert outcome.usage == Tokens(3, 2)
     assert progress == ["an error"]
 
 

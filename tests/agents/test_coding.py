@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from moot.agents import Order, Outcome, find_coder
+from moot.llm.messages import Tokens
 from tests.stub.server import StubServer
 from tests.support.change import Change
 from tests.support.fake_agents import Fake, Run, lines
@@ -54,8 +55,7 @@ def test_what_codex_did_and_used_is_told(tmp_path: Path) -> None:
     )
     outcome, progress = work(Fake(tmp_path, "codex", Run(events)), "codex")
     assert progress == ["runs make", "edits a.py"]
-    assert (outcome.model, outcome.said, outcome.tokens_in, outcome.tokens_out) == ("codex", "Done.", 9, 2)
-    assert outcome.tokens_cached == 4
+    assert (outcome.model, outcome.said, outcome.usage) == ("codex", "Done.", Tokens(9, 2, 4))
 
 
 def test_an_older_claude_says_what_all_models_have_cost_together(tmp_path: Path) -> None:
@@ -73,5 +73,5 @@ def test_an_older_claude_says_what_all_models_have_cost_together(tmp_path: Path)
     )
     outcome, progress = work(Fake(tmp_path, "claude", Run(events)), "claude")
     assert progress == ["Edit a.py"]
-    assert (outcome.model, outcome.said, outcome.tokens_in, outcome.tokens_out) == ("claude", "Done.", 9, 2)
+    assert (outcome.model, outcome.said, outcome.usage) == ("claude", "Done.", Tokens(9, 2))
     assert outcome.cost_usd == 0.5

@@ -32,7 +32,7 @@ from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes, Proposal, Standing
 from moot.errors import MootError, ProviderDown
 from moot.files import atomic, timestamps
-from moot.llm.messages import ToolFault
+from moot.llm.messages import Tokens, ToolFault
 from tests.changes.test_proposal import drafts, specs
 from tests.support.change import PROPOSAL, SPEC, TASKS
 from tests.support.changes import FakeCoder, FakeReviewer, QuickDisk, at_work, silent
@@ -123,7 +123,7 @@ class Challenge:
                     step.review.append_to(ledger, job.run)
                 if step.breaks:
                     raise ProviderDown("codex", "it broke")
-                return Outcome("gpt", "**Verdict**: " + job.change_id, 7, 10, 5, 0.25)
+                return Outcome("gpt", "**Verdict**: " + job.change_id, 7, Tokens(10, 5), 0.25)
 
         async def no_wait(_: float) -> None:
             return

@@ -74,7 +74,7 @@ def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
     assert [issue.severity for issue in review.issues] == [Severity.HIGH]
     assert outcome.said == "I have appended my review."
     assert outcome.session_id is not None
-    assert (outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached) == (15000, 150, 1000)
+    assert outcome.usage == Tokens(15000, 150, 1000)
     # 14,000 tokens at $5 a million, 1,000 from the cache at a tenth of that, 150 written at $25.
     assert outcome.cost_usd == (None if desk.reviewer.name == "codex" else pytest.approx(0.07425))
     assert desk.processes() == []
@@ -89,15 +89,15 @@ def test_a_resumed_session_remembers_and_counts_only_what_is_new(desk: Desk) -> 
         uses("append_review", NOT_YET, Spent(2000, 20)),
         Behaviour(text="Done.", usage=Spent(3000, 30)),
     )
-    before = Tokens(first.tokens_in, first.tokens_out, first.tokens_cached)
-    second, progress = reviewed(desk, desk.job("Look again.", resume=first.session_id, tokens_before=before))
+    job = desk.job("Look again.", resume=first.session_id, tokens_before=first.usage)
+    second, progress = reviewed(desk, job)
     asked = desk.stub.requests[1].said
     assert "Look at the form." in asked
     assert "The form has no limit." in asked
     assert "Look again." in asked
     assert progress[-1] == "appends its review"
     assert second.session_id == first.session_id
-    assert (second.tokens_in, second.tokens_out) == (6000, 60)
+    assert (second.usage.input_tokens, second.usage.output_tokens) == (6000, 60)
     assert review_block.verdict(desk.proposal) == Verdict.NEEDS_REVISION
 
 
@@ -107,7 +107,7 @@ def test_a_session_that_is_gone_is_begun_anew(desk: Desk) -> None:
     outcome, progress = reviewed(desk, desk.job(resume=gone, tokens_before=Tokens(900, 9)))
     assert progress == [NEW_SESSION]
     assert outcome.session_id != gone
-    assert (outcome.tokens_in, outcome.tokens_out) == (1000, 10)
+    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (1000, 10)
 
 
 def test_a_reviewer_cannot_write_to_the_workspace(desk: Desk) -> None:

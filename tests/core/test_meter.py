@@ -713,11 +713,11 @@ class Program:
 
     async def review(self, job: Job, _: Progress) -> Outcome:
         self._start()
-        return Outcome(job.model or "default", "It is fine.", 1, *self.tokens, self.cost_usd)
+        return Outcome(job.model or "default", "It is fine.", 1, Tokens(*self.tokens), self.cost_usd)
 
     async def work(self, _order: Order, _: Progress) -> Outcome:
         self._start()
-        return Outcome(self.name, "It is done.", 1, *self.tokens, self.cost_usd)
+        return Outcome(self.name, "It is done.", 1, Tokens(*self.tokens), self.cost_usd)
 
     def _start(self) -> None:
         self.started += 1

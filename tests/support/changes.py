@@ -19,6 +19,7 @@ from moot.changes.review_shapes import IssueGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
 from moot.files import atomic, timestamps
 from moot.files.layout import Workspace
+from moot.llm.messages import Tokens
 from moot.llm.metering import UNMETERED
 from moot.llm.model import Model
 from moot.llm.names import ModelName
@@ -91,7 +92,7 @@ class FakeReviewer:
         tools = ReviewTools(folder, job.root, timestamps.now, silent, job.run)
         tools.give()
         tools.append_review(self.verdict, list(self.issues), self.summary)
-        return Outcome("gpt", "Done.", 7, 10, 5, 0.25, "11111111-2222-3333-4444-555555555555")
+        return Outcome("gpt", "Done.", 7, Tokens(10, 5), 0.25, "11111111-2222-3333-4444-555555555555")
 
     def found(self, name: str, env: object, pass_env: object = ()) -> FakeReviewer | None:
         """In place of `find`: it is the one program on the machine."""
@@ -108,7 +109,7 @@ class FakeCoder:
 
     async def work(self, order: Order, progress: Progress) -> Outcome:
         del progress
-        return Outcome("fake-1", self.does(order), 7, 10, 5, 0.5)
+        return Outcome("fake-1", self.does(order), 7, Tokens(10, 5), 0.5)
 
     def found(self, name: str, command: object, env: object, pass_env: object = ()) -> FakeCoder | None:
         """In place of `find_coder`."""

@@ -178,11 +178,9 @@ def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
         model=model,
         said=str(result.get("result", "")),
         duration_ms=ended.duration_ms,
-        tokens_in=used.input_tokens,
-        tokens_out=used.output_tokens,
+        usage=used,
         cost_usd=cost,
         session_id=heard.session,
-        tokens_cached=used.cache_read_tokens,
     )
 
 

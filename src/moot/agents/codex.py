@@ -172,10 +172,8 @@ def _outcome(heard: _Heard, ended: Ended, model: str, before: Tokens) -> Outcome
         model=model,
         said=heard.said,
         duration_ms=ended.duration_ms,
-        tokens_in=used.input_tokens,
-        tokens_out=used.output_tokens,
+        usage=used,
         session_id=heard.thread,
-        tokens_cached=used.cache_read_tokens,
     )
 
 

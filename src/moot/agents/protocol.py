@@ -69,17 +69,15 @@ class Job(Order):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A run that ended well, as far as the program says. Tokens and cost are this run's alone; a session
+    """A run that ended well, as far as the program says. Usage and cost are this run's alone; a session
     other than `Job.resume` is a new one. `cost_usd` is None where the program does not say."""
 
     model: str
     said: str
     duration_ms: int
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Tokens = field(default_factory=Tokens)
     cost_usd: float | None = None
     session_id: str | None = None
-    tokens_cached: int = 0
 
 
 class Reviewer(Protocol):

@@ -114,7 +114,7 @@ def _refusing(state: BoardState, event: BoardEvent) -> str:
     match event:
         case QuestionAnswered(question):
             asked = state.next_question
-            return "" if asked is not None and asked.id == question else question
+            return "" if asked is not None and asked.id == question else question or "no question"
         case BoardStopped() | BoardResumed():
             going_on = isinstance(event, BoardResumed)
             return "" if state.stopped is going_on else f"stopped: {state.stopped}"

@@ -156,29 +156,25 @@ class Challenging:
         to begin again would cost the same once more. Both together are one attempt."""
         tell(f"{reviewer.name} ended without appending a review, and is reminded")
         before = job.tokens_before if first.session_id == job.resume else Tokens()
-        used = before + Tokens(first.tokens_in, first.tokens_out, first.tokens_cached)
+        used = before + first.usage
         again = replace(job, text=prompts.reminder(), resume=first.session_id, tokens_before=used)
         second = await self._review(reviewer, again, tell)
         costs = (first.cost_usd, second.cost_usd)
         known = [cost for cost in costs if cost is not None]
         return replace(
             second,
-            tokens_in=first.tokens_in + second.tokens_in,
-            tokens_out=first.tokens_out + second.tokens_out,
-            tokens_cached=first.tokens_cached + second.tokens_cached,
+            usage=first.usage + second.usage,
             cost_usd=sum(known) if len(known) == len(costs) else None,
             duration_ms=first.duration_ms + second.duration_ms,
         )
 
     async def _call(self, reviewer: Reviewer, job: Job, outcome: Outcome) -> Call:
         model = outcome.model or job.model or reviewer.name
-        cost = outcome.cost_usd
+        usage, cost = outcome.usage, outcome.cost_usd
         if cost is None and reviewer.name == "codex":
             # It says what it has used, but not what that costs.
-            usage = Tokens(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
             cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, usage))
-        used = (outcome.tokens_in, outcome.tokens_out, cost)
-        return Call("challenge", model, *used, outcome.duration_ms, "ok")
+        return Call.of("challenge", model, usage, cost, outcome.duration_ms)
 
     def _count(
         self,
@@ -305,7 +301,8 @@ def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
     """What the reviewer's session has used up in all its runs."""
     goes_on = before.session_id == outcome.session_id
     earlier = before.session_tokens if goes_on else SessionTokens()
-    return SessionTokens(earlier.tokens_in + outcome.tokens_in, earlier.tokens_out + outcome.tokens_out)
+    used = outcome.usage
+    return SessionTokens(earlier.tokens_in + used.input_tokens, earlier.tokens_out + used.output_tokens)
 
 
 def _make_result(

@@ -170,9 +170,9 @@ class Implementing:
         except MootError as failed:
             return str(failed)
         changed = self._marks(folder) != before
-        used = (worked.tokens_in, worked.tokens_out, worked.cost_usd)
         outcome = "ok" if changed else "changed nothing"
-        folder.record_call(Call("implement", worked.model, *used, worked.duration_ms, outcome))
+        used, cost, took = worked.usage, worked.cost_usd, worked.duration_ms
+        folder.record_call(Call.of("implement", worked.model, used, cost, took, outcome))
         if not changed:
             said = worked.said.strip() or "(nothing)"
             return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."

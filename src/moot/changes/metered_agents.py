@@ -54,6 +54,6 @@ async def run_metered(
 
 
 def _usage(ended: Outcome, least: Tokens) -> Tokens:
-    if not (ended.tokens_in or ended.tokens_out):
+    if ended.usage == Tokens():
         return Tokens(least.input_tokens, tokens_of(ended.said), estimated=True)
-    return Tokens(ended.tokens_in, ended.tokens_out, ended.tokens_cached)
+    return ended.usage

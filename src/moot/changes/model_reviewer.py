@@ -48,8 +48,7 @@ class ModelReviewer:
         took = round((time.monotonic() - began) * 1000)
         if reply is None:
             return Outcome(str(self._model.name), "", took)
-        usage = reply.usage
-        return Outcome(reply.model, reply.text, took, usage.input_tokens, usage.output_tokens, reply.cost_usd)
+        return Outcome(reply.model, reply.text, took, reply.usage, reply.cost_usd)
 
     async def _with_tools(self, job: Job, tools: ReviewTools) -> Reply | None:
         request = Request(

@@ -353,8 +353,7 @@ class Changes:
         with recording_failure(folder, step, str(model.name)):
             drafted = await model.draft(request, Proposal)
         reply = drafted.reply
-        used = (reply.usage.input_tokens, reply.usage.output_tokens, reply.cost_usd)
-        folder.record_call(Call(step, reply.model, *used, reply.duration_ms, "ok"))
+        folder.record_call(Call.of(step, reply.model, reply.usage, reply.cost_usd, reply.duration_ms))
         return drafted.value
 
     def _write(
@@ -438,8 +437,7 @@ def recording_failure(folder: ChangeFolder, step: str, model: str) -> Iterator[N
     except (MootError, asyncio.CancelledError) as failed:
         took = round((time.monotonic() - began) * 1000)
         kind = type(failed).__name__ if isinstance(failed, MootError) else "interrupted"
-        used = (bill.tokens_in, bill.tokens_out, bill.cost_usd)
-        folder.record_call(Call(step, model, *used, took, kind))
+        folder.record_call(Call.of(step, model, bill.usage, bill.cost_usd, took, kind))
         raise
 
 

@@ -23,6 +23,7 @@ from moot.changes.review_block import Verdict
 from moot.errors import InvalidInput
 from moot.files import timestamps
 from moot.files.frontmatter import LINE_BREAK
+from moot.llm.messages import Tokens
 from moot.text.faults import fault_of, field_of
 
 if TYPE_CHECKING:
@@ -103,6 +104,12 @@ class Call:
     duration_ms: _Count = 0
     outcome: _Word = ""
     timestamp: _Word = ""
+
+    @classmethod
+    def of(
+        cls, step: str, model: str, used: Tokens, cost_usd: float | None, took: int, outcome: str = "ok"
+    ) -> Call:
+        return cls(step, model, used.input_tokens, used.output_tokens, cost_usd, took, outcome)
 
 
 @dataclass(frozen=True, slots=True)

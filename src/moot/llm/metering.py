@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from moot.llm.messages import ModelSaid, Tokens, ToolAnswered, UserSaid
@@ -48,13 +48,11 @@ def charging(session: str) -> Iterator[None]:
 class Bill:
     """What requests have cost together. `nano_usd` is None where the price of one is not known."""
 
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Tokens = field(default_factory=Tokens)
     nano_usd: int | None = 0
 
     def add(self, usage: Tokens) -> None:
-        self.tokens_in += usage.input_tokens
-        self.tokens_out += usage.output_tokens
+        self.usage += usage
 
     def add_cost(self, nano_usd: int | None) -> None:
         self.nano_usd = None if self.nano_usd is None or nano_usd is None else self.nano_usd + nano_usd
@@ -62,7 +60,7 @@ class Bill:
     @property
     def cost_usd(self) -> float | None:
         """None, too, where nothing was asked."""
-        return usd(self.nano_usd) if self.tokens_in or self.tokens_out else None
+        return usd(self.nano_usd) if self.usage.input_tokens or self.usage.output_tokens else None
 
 
 _bill: ContextVar[Bill | None] = ContextVar("bill", default=None)
