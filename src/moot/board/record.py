@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from math import fsum
 from textwrap import shorten
 from typing import Any
 
@@ -21,6 +20,7 @@ from markdown_it import MarkdownIt
 
 from moot.board.events import Brief
 from moot.board.state import Advisor, BoardState, Exchange
+from moot.board.wire import MemberOut, TotalOut, WholeUsageOut
 from moot.core.flow import Usage
 from moot.text.characters import strip_controls
 from moot.text.small_model import SMALL_MODEL
@@ -181,28 +181,15 @@ def _cut_short(spoken: Usage | None) -> Iterator[_Block]:
 
 
 def _about(state: BoardState, session_id: str, when: datetime) -> Iterator[_Point]:
+    total = TotalOut.of(state.bills)
     yield _Point(state.model, lead="Model")
-    yield _Point(f"{_tokens_read(state):,} read, {_tokens_written(state):,} written", lead="Tokens")
-    yield _Point(_cost_in_words(state.bills), lead="Cost")
+    yield _Point(f"{total.input_tokens:,} read, {total.output_tokens:,} written", lead="Tokens")
+    yield _Point(_cost_in_words(total.cost_usd, state.bills), lead="Cost")
     yield _Point(f"{when.day} {when:%B %Y, %H:%M %Z}", lead="Date")
     yield _Point(session_id, lead="Session")
 
 
-def _tokens_read(state: BoardState) -> int:
-    return sum(bill.input_tokens for bill in state.bills)
-
-
-def _tokens_written(state: BoardState) -> int:
-    return sum(bill.output_tokens for bill in state.bills)
-
-
-def _known_cost(bills: Iterable[Usage]) -> float | None:
-    known = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
-    return fsum(known) if known else None
-
-
-def _cost_in_words(bills: tuple[Usage, ...]) -> str:
-    cost = _known_cost(bills)
+def _cost_in_words(cost: float | None, bills: tuple[Usage, ...]) -> str:
     if cost is None:
         return "not known"
     amount = "under $0.01" if 0 < cost < 0.01 else f"${cost:,.2f}"
@@ -416,37 +403,29 @@ def board_json(
     state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
 ) -> dict[str, Any]:
     """Plain JSON values, every text as it was said."""
-    return {
-        "id": session_id,
-        "title": title or state.decision,
-        "createdAt": when.isoformat(),
-        "decision": state.decision,
-        "answers": [{"question": answer.question, "answer": answer.answer} for answer in state.answers],
-        "mode": state.mode,
-        "model": state.model,
-        "tiny": tiny,
-        "warning": SMALL_MODEL if tiny else None,
-        "step": str(state.step),
-        "personas": [
-            {
-                "id": member.id,
-                "name": member.shown,
-                "role": member.role,
-                "contributionType": member.contribution,
-            }
-            for member in (advisor.member for advisor in state.advisors)
-        ],
-        "responses": [_response(advisor) for advisor in state.advisors],
-        "brief": None if state.brief is None else msgspec.json.decode(msgspec.json.encode(state.brief)),
-        "briefStale": state.brief_stale,
-        "tickedConditions": [condition for condition, ticked in state.conditions if ticked],
-        "briefError": None if state.brief_failure is None else state.brief_failure.message,
-        "usage": {
-            "inputTokens": _tokens_read(state),
-            "outputTokens": _tokens_written(state),
-            "costUsd": _known_cost(state.bills),
-        },
-    }
+    written = msgspec.json.encode(
+        {
+            "id": session_id,
+            "title": title or state.decision,
+            "createdAt": when.isoformat(),
+            "decision": state.decision,
+            "answers": state.answers,
+            "mode": state.mode,
+            "model": state.model,
+            "tiny": tiny,
+            "warning": SMALL_MODEL if tiny else None,
+            "step": state.step,
+            "personas": [MemberOut.of(advisor.member) for advisor in state.advisors],
+            "responses": [_response(advisor) for advisor in state.advisors],
+            "brief": state.brief,
+            "briefStale": state.brief_stale,
+            "tickedConditions": [condition for condition, ticked in state.conditions if ticked],
+            "briefError": None if state.brief_failure is None else state.brief_failure.message,
+            "usage": TotalOut.of(state.bills),
+        }
+    )
+    values: dict[str, Any] = msgspec.json.decode(written)
+    return values
 
 
 def _response(advisor: Advisor) -> dict[str, Any]:
@@ -471,14 +450,5 @@ def _challenge(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _usage(spoken: Usage | None) -> dict[str, Any] | None:
-    if spoken is None:
-        return None
-    return {
-        "model": spoken.model,
-        "inputTokens": spoken.input_tokens,
-        "outputTokens": spoken.output_tokens,
-        "costUsd": spoken.cost_usd,
-        "durationMs": spoken.duration_ms,
-        "cutShort": spoken.cut_short,
-    }
+def _usage(spoken: Usage | None) -> WholeUsageOut | None:
+    return None if spoken is None else WholeUsageOut.of(spoken)

@@ -6,8 +6,8 @@ classes, and so is what listeners get.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import fsum
+from typing import Self
 
 import msgspec
 
@@ -26,7 +26,7 @@ class MemberOut(Described, frozen=True, rename="camel"):
     contribution_type: str
 
     @classmethod
-    def of(cls, member: Member) -> MemberOut:
+    def of(cls, member: Member) -> Self:
         return cls(member.id, member.shown, member.role, member.contribution)
 
 
@@ -38,20 +38,23 @@ class UsageOut(Described, frozen=True, rename="camel"):
     duration_ms: int
 
     @classmethod
-    def of(cls, usage: Usage) -> UsageOut:
+    def of(cls, usage: Usage) -> Self:
         return msgspec.convert(usage, cls, from_attributes=True)
 
 
+class WholeUsageOut(UsageOut, frozen=True, rename="camel"):
+    cut_short: bool
+
+
 class TotalOut(Described, frozen=True, rename="camel"):
-    """`cost_usd` is the cost of everything whose price is known; None where no price is."""
+    """Of several replies together. The cost leaves out those whose price is not known."""
 
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
 
     @classmethod
-    def of(cls, bills: Iterable[Usage]) -> TotalOut:
-        bills = tuple(bills)
+    def of(cls, bills: tuple[Usage, ...]) -> Self:
         costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
         return cls(
             sum(bill.input_tokens for bill in bills),
