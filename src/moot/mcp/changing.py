@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver.context import Context
-from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from moot.changes.challenge import Challenged, Challenging
 from moot.changes.decisions import LONGEST_REASON, Deciding
+from moot.changes.proposal import Finding
+from moot.changes.review_block import Issue
 from moot.changes.review_tools import without_paths
 from moot.changes.service import DESCRIPTION_LIMIT, Changes, Standing
-from moot.mcp.reviewing import READS, ChangeId
+from moot.mcp.hints import ACTS, READS
+from moot.mcp.reviewing import ChangeId
 from moot.mcp.working import Progress, to_its_end
 
 if TYPE_CHECKING:
@@ -21,10 +24,6 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from moot.app import Moot
-
-_CREATES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
 
 
 class ChangeOut(BaseModel):
@@ -51,13 +50,6 @@ class ChangeOut(BaseModel):
     dismissed: int = Field(description="Issues of the latest review that the person has dismissed.")
 
 
-class IssueOut(BaseModel):
-    severity: str
-    description: str
-    location: str
-    recommendation: str
-
-
 class ChallengedOut(BaseModel):
     """What a reviewer, started by moot, has found."""
 
@@ -65,7 +57,7 @@ class ChallengedOut(BaseModel):
     verdict: str
     phase: str
     summary: str
-    issues: list[IssueOut]
+    issues: tuple[Issue, ...]
     engine: str
     model: str
 
@@ -79,17 +71,10 @@ class ChangesOut(BaseModel):
     changes: list[ChangeOut]
 
 
-class FindingOut(BaseModel):
-    file: str
-    line: int
-    level: Literal["error", "warning"]
-    message: str
-
-
 class ValidationOut(BaseModel):
     change_id: str
     valid: bool = Field(description="Whether there is no error; warnings do not count.")
-    findings: list[FindingOut]
+    findings: tuple[Finding, ...]
 
 
 Because = Annotated[str, Field(max_length=LONGEST_REASON, description="Why, in a sentence.")]
@@ -120,10 +105,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         return ValidationOut(
             change_id=change_id,
             valid=all(finding.level != "error" for finding in found),
-            findings=[
-                FindingOut(file=one.file, line=one.line, level=one.level, message=one.message)
-                for one in found
-            ],
+            findings=found,
         )
 
     async def create_change(
@@ -172,27 +154,27 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         description="Draft a new change from a description: a proposal, specifications and tasks, written by "
         "a model that has looked at the workspace. Takes a minute or two. Have it reviewed afterwards "
         "with challenge_change.",
-        annotations=_CREATES,
+        annotations=ACTS,
     )
     server.add_tool(
         challenge_change,
         title="Have a change reviewed",
         description="Have a change reviewed by the reviewer that the user has set up; its verdict moves the "
         "change on. Takes minutes.",
-        annotations=_CREATES,
+        annotations=ACTS,
     )
     server.add_tool(
         reopen_change,
         title="Take a change up once more",
         description="Bring a change that was approved, rejected, begun or completed back to 'proposed'. Its "
         "approval ends with that.",
-        annotations=_CREATES,
+        annotations=ACTS,
     )
     server.add_tool(
         abandon_change,
         title="Give a change up",
         description="Move a change to the archive, with the reason why it is given up.",
-        annotations=_CREATES,
+        annotations=ACTS,
     )
 
 
@@ -202,37 +184,18 @@ def _challenged_out(last: Challenged) -> ChallengedOut:
         verdict=str(last.verdict),
         phase=str(last.phase),
         summary=last.review.summary,
-        issues=[
-            IssueOut(
-                severity=str(issue.severity),
-                description=issue.description,
-                location=issue.location,
-                recommendation=issue.recommendation,
-            )
-            for issue in last.review.issues
-        ],
+        issues=last.review.issues,
         engine=last.engine,
         model=last.model,
     )
 
 
 def _out(standing: Standing, root: Path) -> ChangeOut:
-    return ChangeOut(
-        change_id=standing.id,
-        phase=standing.phase,
-        iteration=standing.iteration,
-        verdict=standing.verdict or None,
-        high=standing.high,
-        medium=standing.medium,
-        low=standing.low,
-        tasks_done=standing.tasks_done,
-        tasks=standing.tasks,
-        updated_at=standing.updated_at,
-        cost_usd=standing.cost_usd,
-        waiting=standing.waiting,
-        problem=without_paths(standing.problem, root) or None,
-        approved_by=standing.approved_by or None,
-        note=without_paths(standing.note, root) or None,
-        strangers=standing.strangers,
-        dismissed=standing.dismissed,
-    )
+    fields = asdict(standing) | {
+        "change_id": standing.id,
+        "verdict": standing.verdict or None,
+        "problem": without_paths(standing.problem, root) or None,
+        "approved_by": standing.approved_by or None,
+        "note": without_paths(standing.note, root) or None,
+    }
+    return ChangeOut.model_validate(fields)

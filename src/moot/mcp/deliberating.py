@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from moot.ask.flow import MAX_QUESTION
@@ -15,6 +14,7 @@ from moot.board.events import MAX_DECISION, Brief
 from moot.board.service import hold_board, is_tiny, open_boards, run_board
 from moot.changes.review_tools import without_paths
 from moot.core.runner import UserQuit
+from moot.mcp.hints import ACTS, READS, SETS
 from moot.mcp.working import Progress, to_its_end
 from moot.text.small_model import SMALL_MODEL
 
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from moot.board.state import Advisor, BoardState
 
 MAX_CONTEXT = 5_000
-
-_ASKS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-
-
-_LOOKS = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-_NOTES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
 
 
 class AdvisorOut(BaseModel):
@@ -147,14 +135,14 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         description="Put a decision before a board of advisors with different perspectives. Each gives a "
         "view, and none sees another's; you get a brief with their agreement, tensions, blind spots and "
         "a recommendation. Takes a minute or two. For decisions that are hard to take back; not for facts.",
-        annotations=_ASKS,
+        annotations=ACTS,
     )
     server.add_tool(
         get_board,
         title="Read a board session again",
         description="What a board that was convened before has come to: its brief, and which of its "
         "conditions are ticked. Asks nobody anything.",
-        annotations=_LOOKS,
+        annotations=READS,
     )
     server.add_tool(
         stop_board,
@@ -162,35 +150,35 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         description="Stop what is being said on a board, wherever it was convened: one advisor, who then "
         "counts as one who did not answer, or their reply; without a persona everybody, until "
         "go_on_with_board. What was said to its end is kept.",
-        annotations=_NOTES,
+        annotations=SETS,
     )
     server.add_tool(
         go_on_with_board,
         title="Go on with a board",
         description="Go on with a board that was stopped, left or cut off, up to its brief. Only advisors "
         "who have not spoken are asked.",
-        annotations=_ASKS,
+        annotations=ACTS,
     )
     server.add_tool(
         ask_again,
         title="Ask advisors again",
         description="Ask an advisor who did not answer once more; without a persona, all who did not. The "
         "brief is brought up to date.",
-        annotations=_ASKS,
+        annotations=ACTS,
     )
     server.add_tool(
         tick_condition,
         title="Tick a condition of a brief",
         description="Say that a condition of a board's recommendation is met, or with ticked=false that it "
         "is not. Only where the person says so.",
-        annotations=_NOTES,
+        annotations=SETS,
     )
     server.add_tool(
         ask_persona,
         title="Ask one persona",
         description="Ask one persona a question and get its answer. An unknown persona is answered with the "
         "list of those that there are.",
-        annotations=_ASKS,
+        annotations=ACTS,
     )
 
 

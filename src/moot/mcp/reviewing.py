@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from moot.changes.review_shapes import (
@@ -23,22 +22,16 @@ from moot.changes.review_shapes import (
     VerdictGiven,
 )
 from moot.changes.review_tools import ReviewTools
+from moot.mcp.hints import READS, SETS
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-READS = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-# The same review again is refused, and nothing that is there is ever changed.
-APPENDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-
 TOOLS = {
     "read_file": ("Read a file of a change", READS),
     "list_directory": ("List a folder of a change", READS),
-    "append_review": ("Append a review to a change", APPENDS),
+    # The same review again is refused, and nothing that is there is ever changed.
+    "append_review": ("Append a review to a change", SETS),
 }
 
 ChangeId = Annotated[str, Field(description="The change's id, as list_changes gives it.")]

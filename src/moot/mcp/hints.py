@@ -1,0 +1,15 @@
+"""What a client may expect of a tool, in the words of the protocol. None reaches beyond moot or destroys."""
+
+from mcp_types import ToolAnnotations
+
+
+def _hints(*, reads: bool, idempotent: bool) -> ToolAnnotations:
+    return ToolAnnotations(
+        read_only_hint=reads, destructive_hint=False, idempotent_hint=idempotent, open_world_hint=False
+    )
+
+
+READS = _hints(reads=True, idempotent=True)
+SETS = _hints(reads=False, idempotent=True)
+"""Done twice, it is as if it had been done once."""
+ACTS = _hints(reads=False, idempotent=False)
