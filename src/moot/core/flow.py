@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -131,6 +131,14 @@ class Task(Generic[R_co]):
 
     key: str
 
+    def event_of(self, done: TaskDone) -> R_co:
+        """What came of it: an event of a kind that the task leads to."""
+        (base,) = vars(type(self))["__orig_bases__"]
+        (kinds,) = get_args(base)
+        assert isinstance(done.value, kinds), f"{self} cannot lead to {done.value}"
+        event: R_co = done.value
+        return event
+
 
 ModelEffect = AskPersona | DraftReply
 Effect = ModelEffect | AskPerson | RunTask | Task[Any]
@@ -225,7 +233,7 @@ Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered 
 @dataclass(frozen=True)
 class Flow(Generic[S, E]):
     """A format's state machine. `events` is the union of its events, for reading them back from a log;
-    `make_event` is given answers only that were offered."""
+    `make_event` is given answers only that were offered, and no task that is done: that has its event."""
 
     name: str
     initial: S
@@ -237,6 +245,9 @@ class Flow(Generic[S, E]):
     def record(self, state: S, effect: Effect, outcome: Outcome) -> E:
         if isinstance(effect, AskPerson) and isinstance(outcome, PersonAnswered):
             effect.check(outcome)
+        if isinstance(effect, Task) and isinstance(outcome, TaskDone):
+            event: E = effect.event_of(outcome)
+            return event
         return self.make_event(state, effect, outcome)
 
     def fold(self, events: Iterable[E]) -> S:
@@ -258,13 +269,20 @@ class Flow(Generic[S, E]):
 
 
 Table = dict[tuple[Any, type[Event]], Any]
-"""All transitions of a flow in one literal: (step, event) → step. The documentation is drawn from it."""
+"""All transitions of a flow in one literal: (step, event) → step, or → a tuple of the steps among which the
+state decides. The documentation is drawn from it."""
 
 
 def next_step(table: Table, step: Any, event: Event) -> Any:
-    """Where an event leads, or IllegalMove naming the events that this step takes."""
+    """Where an event leads, as the table says, or IllegalMove naming the events that this step takes."""
     try:
         return table[step, type(event)]
     except KeyError:
         allowed = tuple(kind.__name__ for at, kind in table if at == step)
         raise IllegalMove(type(event).__name__, str(step), allowed) from None
+
+
+def check_step(target: Any, step: Any) -> None:
+    """A step to which the table does not lead is a mistake of ours."""
+    targets = target if isinstance(target, tuple) else (target,)
+    assert step in targets, f"{step} is none of the steps that this event leads to: {targets}"
