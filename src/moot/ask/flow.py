@@ -21,6 +21,7 @@ from moot.core.flow import (
     Usage,
     next_step,
 )
+from moot.core.input import check_fits
 from moot.errors import InvalidInput
 
 MAX_QUESTION = 5_000
@@ -116,10 +117,7 @@ def advance(state: AskState, event: AskEvent) -> AskState:
 def _check(text: str) -> None:
     if not text.strip():
         raise InvalidInput("question", "is empty: ask something")
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidInput("question", "contains bytes that are no UTF-8 text")
-    if len(text) > MAX_QUESTION:
-        raise InvalidInput("question", f"has {len(text):,} characters; at most {MAX_QUESTION:,} are taken")
+    check_fits("question", text, MAX_QUESTION)
 
 
 _RETRY = Choice("retry", "Retry: ask the same again")
