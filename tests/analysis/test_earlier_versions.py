@@ -35,7 +35,7 @@ def test_the_log_means_what_it_meant() -> None:
     assert (state.turns, state.happened) == (18, 55)
     table = state.roundtable
     assert table is not None
-    assert (table.step, table.turns, table.calls) == (RoundtableStep.DISCUSSION_LOOP, 6, 5)
+    assert (table.step, table.turns, table.calls) == (RoundtableStep.PERSONS_TURN, 6, 5)
     assert table.spoke == ("business-analyst", "solutions-architect", "system-designer", USER)
 
 

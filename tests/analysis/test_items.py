@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot.analysis.events import MenuChosen
+from moot.analysis.flow import ANALYSIS
 from moot.analysis.item_meta import Elaboration, ItemMeta, is_same_title, slug_of, slugs_of
 from moot.analysis.items import ItemFolder, ItemFolders
 from moot.errors import AlreadyThere, FileDamaged, InvalidId, InvalidInput, NotFound, UnsafePath
@@ -215,7 +217,7 @@ def test_an_item_that_was_moved_away_is_not_made_anew(item: ItemFolder) -> None:
         lambda: item.add_elaboration(SECOND),
         lambda: item.read_artifact("a.md"),
         lambda: item.write_artifact("a.md", lambda _: "x"),
-        lambda: item.log(json.dumps, json.loads),  # type: ignore[arg-type]
+        lambda: item.log(ANALYSIS),
     ):
         with pytest.raises(NotFound):
             attempt()
@@ -501,7 +503,7 @@ def test_a_link_that_leads_outside_is_damage_and_is_not_written_through(
     with pytest.raises(FileDamaged):
         item.write_artifact("a.md", lambda _: "mine")
     with pytest.raises(FileDamaged):
-        item.log(str.encode, bytes.decode)
+        item.log(ANALYSIS)
     assert outside.read_text(encoding="utf-8") == "theirs"
 
 
@@ -509,13 +511,6 @@ def test_a_link_that_leads_outside_is_damage_and_is_not_written_through(
 
 
 def test_the_session_is_in_the_items_folder(item: ItemFolder) -> None:
-    def encode(event: dict[str, int]) -> bytes:
-        return json.dumps(event).encode()
-
-    def decode(body: bytes) -> dict[str, int]:
-        decoded: dict[str, int] = json.loads(body)
-        return decoded
-
-    asyncio.run(item.log(encode, decode).append({"n": 1}))
-    assert (item.path / "session.jsonl").read_text(encoding="utf-8") == '{"n": 1}\n'
-    assert asyncio.run(item.log(encode, decode).read()) == [{"n": 1}]
+    asyncio.run(item.log(ANALYSIS).append(MenuChosen("C")))
+    assert (item.path / "session.jsonl").read_text(encoding="utf-8") == '{"type":"MenuChosen","key":"C"}\n'
+    assert asyncio.run(item.log(ANALYSIS).read()) == [MenuChosen("C")]

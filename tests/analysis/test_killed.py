@@ -27,7 +27,6 @@ from moot.core import model_effects
 from moot.core.flow import (
     AskPerson,
     AskPersona,
-    Drafted,
     DraftReply,
     Effect,
     Event,
@@ -35,8 +34,7 @@ from moot.core.flow import (
     Outcome,
     PersonAnswered,
     PersonaSpoke,
-    RunTask,
-    TaskDone,
+    Task,
     Usage,
 )
 from moot.core.runner import UserQuit
@@ -46,7 +44,7 @@ from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName
 from moot.llm.prices import FREE
 from moot.llm.protocol import Call, Turn
-from tests.analysis.test_flow import BILL, VOICES, Play, assessed
+from tests.analysis.test_flow import BILL, VOICES, Play, assessed, done, replied
 from tests.support.analysis import reply
 
 ONE_PER_PHASE = ("00-01", "01-07", "01-08", "02-01", "03-01", "04-01")
@@ -130,9 +128,9 @@ class World:
         self._recording: Players | None = None
         carry_out = Work.carry_out
 
-        async def watched(work: Work, effect: RunTask, state: AnalysisState) -> Outcome:
-            outcome = await carry_out(work, effect, state)
-            self.remember(f"{effect.what} done, not logged")
+        async def watched(work: Work, task: Task[Any], state: AnalysisState) -> Outcome:
+            outcome = await carry_out(work, task, state)
+            self.remember(f"{task} done, not logged")
             return outcome
 
         monkeypatch.setattr(Work, "carry_out", watched)
@@ -307,9 +305,9 @@ def outcome_of(play: Play, effect: Effect) -> Outcome:
         case DraftReply("analysis/assess"):
             return assessed("And who else?")
         case DraftReply():
-            return Drafted({"reply": "Yes.", "contents": {}}, BILL)
+            return replied()
         case _:
-            return TaskDone({"found": "x", "depth": "standard", "files": ["x.md"]})
+            return done(state, effect)
 
 
 def to_the_end(events: list[AnalysisEvent]) -> Play:

@@ -177,7 +177,7 @@ def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
 def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
     play = Play().step()
     play.picks("elaborate")
-    play.settle(TaskDone({**seated(STEPS[0]), "material": "Twenty people. On trains."}))
+    play.settle(TaskDone(seated(STEPS[0], "Twenty people. On trains.")))
     _, shape = prompts.framing(play.state, small=True)
     question = "What do we not know yet about Scope Estimation?"
     shape.model_validate({"summary": "On trains.", "focus_question": question})

@@ -372,6 +372,15 @@ def test_the_worst_of_models_makes_a_roundtable_cost_at_most_one_asking_more_eac
     assert returned, "forbidden words were asked about"
 
 
+def test_a_turn_limit_that_makes_no_sense_is_ten_and_that_is_said(project: Project) -> None:
+    project.item.mkdir(parents=True)
+    begun = {"title": "Offline mode", "elaboration_config": {"max_turns": "many"}}
+    (project.item / "meta.json").write_text(json.dumps(begun), encoding="utf-8")
+    ended = project.run("analyze", "offline-mode", answers=["Twenty.", "E", "done"])
+    assert "max_turns has to be a whole number of at least 3, not 'many': 10 turns are taken" in ended.out
+    assert "Turn limit: 10 exchanges." in ended.out
+
+
 def reply_with(**fields: Any) -> dict[str, Any]:
     return {**SYNTHESIS, **fields}
 

@@ -56,7 +56,7 @@ def test_what_a_task_has_led_to_is_its_event() -> None:
 
 @pytest.mark.parametrize("value", [Refused(), {"file": "x.md"}, None])
 def test_what_a_task_cannot_lead_to_is_a_mistake_of_ours(value: Any) -> None:
-    with pytest.raises(AssertionError, match="Write.* cannot lead to"):
+    with pytest.raises(AssertionError, match=r"Write.* cannot lead to"):
         FLOW.record(None, Write("1"), TaskDone(value))
 
 

@@ -161,7 +161,7 @@ def test_a_prefix_is_name_and_role() -> None:
     ],
 )
 def test_a_prefix_that_the_model_wrote_is_removed(written: str) -> None:
-    assert lines.without_own_prefix(f"{written}Who benefits? Maya: nobody.", MAYA, BA) == (
+    assert lines.strip_own_prefix(f"{written}Who benefits? Maya: nobody.", MAYA, BA) == (
         "Who benefits? Maya: nobody."
     )
 
@@ -179,20 +179,20 @@ def test_a_prefix_that_the_model_wrote_is_removed(written: str) -> None:
     ],
 )
 def test_what_is_no_prefix_of_their_own_stays(text: str) -> None:
-    assert lines.without_own_prefix(text, MAYA, BA) == text
+    assert lines.strip_own_prefix(text, MAYA, BA) == text
 
 
 def test_emphasis_over_a_whole_reply_stays_whole() -> None:
-    assert lines.without_own_prefix("**Maya: who benefits?**", MAYA, BA) == "**who benefits?**"
-    assert lines.without_own_prefix("Maya: **Who** benefits?", MAYA, BA) == "**Who** benefits?"
+    assert lines.strip_own_prefix("**Maya: who benefits?**", MAYA, BA) == "**who benefits?**"
+    assert lines.strip_own_prefix("Maya: **Who** benefits?", MAYA, BA) == "**Who** benefits?"
 
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(alphabet="Maya Chen():*_\n[]#>,-ABx", max_size=60))
 def test_removing_a_prefix_takes_only_from_the_front_and_leaves_no_prefix(text: str) -> None:
-    left = lines.without_own_prefix(text, MAYA, BA)
+    left = lines.strip_own_prefix(text, MAYA, BA)
     assert text.rstrip().endswith(left.lstrip("*_"))
-    assert lines.without_own_prefix(left, MAYA, BA) == left
+    assert lines.strip_own_prefix(left, MAYA, BA) == left
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_removing_a_prefix_takes_only_from_the_front_and_leaves_no_prefix(text: 
 )
 def test_a_reply_ends_where_the_model_goes_on_as_somebody_else(next_line: str) -> None:
     text = f"Who benefits?\n\n{next_line}\nMaya Chen: And who else?"
-    assert lines.before_other_voices(text, ["Alex Rivera", "Jordan Park"]) == "Who benefits?"
+    assert lines.cut_other_voices(text, ["Alex Rivera", "Jordan Park"]) == "Who benefits?"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_reply_ends_where_the_model_goes_on_as_somebody_else(next_line: str) -
     ],
 )
 def test_speaking_to_or_of_a_colleague_is_no_change_of_voice(text: str) -> None:
-    assert lines.before_other_voices(text, ["Alex Rivera"]) == text
+    assert lines.cut_other_voices(text, ["Alex Rivera"]) == text
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from moot.analysis import menu
 from moot.analysis.events import (
     AnalysisEvent,
@@ -23,11 +21,10 @@ from moot.analysis.events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
-    StepRef,
     StepsRead,
-    Voice,
     WorkspaceScanned,
 )
+from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.state import AnalysisState, Step
 from moot.core.flow import (
     AskPerson,
@@ -40,56 +37,74 @@ from moot.core.flow import (
     PersonaFailed,
     PersonAnswered,
     PersonaSpoke,
-    RunTask,
-    TaskDone,
+    Task,
     TaskFailed,
 )
 from moot.roundtable import effects as roundtable_effects
 
 OPEN, READ, ASSESS, FEEDBACK = (f"analysis/{what}" for what in ("open", "read", "assess", "feedback"))
 """Names of prompts."""
-STEPS, SCAN, IMPACT, WRITE, AMEND, CALL, BOARD = (
-    f"analysis/{what}" for what in ("steps", "scan", "impact", "write", "amend", "call", "board")
-)
-"""What the program is asked to do."""
-
 ASK_BACK = "Ask back if something is unclear."
 
-_CARRIED_OUT = {
-    Step.SCANNING: SCAN,
-    Step.LOOKING: IMPACT,
-    Step.WRITING: WRITE,
-    Step.AMENDING: AMEND,
-    Step.CALLING: CALL,
-    Step.BOARD: BOARD,
+
+class ReadSteps(Task[StepsRead]):
+    """Look whether the step files say something new."""
+
+
+class ScanWorkspace(Task[WorkspaceScanned]):
+    """Look for what the workspace says about the item."""
+
+
+class LookForImpact(Task[ImpactLooked]):
+    """Look for what the item touches in the workspace."""
+
+
+class WriteArtifacts(Task[StepCompleted]):
+    """Write down what the step has come to, and that it is completed."""
+
+
+class AmendArtifacts(Task[FeedbackWritten]):
+    """Write down what the person's feedback has brought."""
+
+
+class CallBoard(Task[BoardCalled]):
+    """Begin a session of the Board on the question that the person has put."""
+
+
+class ConveneBoard(Task[BoardAnswered]):
+    """Have the Board speak, and keep its brief with the item."""
+
+
+_TASKS: Mapping[Step, type[Task[Any]]] = {
+    Step.SCANNING: ScanWorkspace,
+    Step.LOOKING: LookForImpact,
+    Step.WRITING: WriteArtifacts,
+    Step.AMENDING: AmendArtifacts,
+    Step.CALLING: CallBoard,
+    Step.BOARD: ConveneBoard,
 }
-_DRAFTED = {Step.READING: READ, Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
+_DRAFTS: Mapping[Step, str] = {Step.READING: READ, Step.ASSESSING: ASSESS, Step.FEEDBACK: FEEDBACK}
 
 
 def pending(state: AnalysisState) -> tuple[Effect, ...]:
     if state.failure is not None:
         return (menu.ask_about_failure(state),)
     if state.step is Step.ROUNDTABLE:
-        assert state.roundtable is not None
-        return roundtable_effects.pending(state.roundtable)
-    effect = _asked_for(state, str(state.happened))
+        return roundtable_effects.pending(state.table)
+    effect = _ask(state, str(state.happened))
     return () if effect is None else (effect,)
 
 
-def _asked_for(state: AnalysisState, key: str) -> Effect | None:
-    if what := _CARRIED_OUT.get(state.step):
-        return RunTask(what, key)
-    if prompt := _DRAFTED.get(state.step):
+def _ask(state: AnalysisState, key: str) -> Effect | None:
+    if task := _TASKS.get(state.step):
+        return task(key)
+    if prompt := _DRAFTS.get(state.step):
         return DraftReply(prompt, key)
     match state.step:
-        case Step.OPENING if not state.steps_read:
-            return RunTask(STEPS, key)
         case Step.OPENING:
-            assert state.current is not None
-            return AskPersona(state.current.ref.persona, OPEN, key)
+            return AskPersona(state.record.ref.persona, OPEN, key) if state.steps_read else ReadSteps(key)
         case Step.ANSWERING:
-            assert state.current is not None
-            return AskPerson(state.current.ref.id, "your answer", key, hint=ASK_BACK, free_text=True)
+            return AskPerson(state.record.ref.id, "your answer", key, hint=ASK_BACK, free_text=True)
         case Step.MENU:
             return menu.ask_at_menu(state)
         case Step.CHOOSING:
@@ -102,65 +117,21 @@ def _asked_for(state: AnalysisState, key: str) -> Effect | None:
 
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
-        assert state.roundtable is not None
-        return roundtable_effects.record(state.roundtable, effect, outcome)
-    at = state.current.ref.id if state.current else ""
+        return roundtable_effects.record(state.table, effect, outcome)
     match effect, outcome:
         case AskPerson(), PersonAnswered():
-            return menu.answered(state, outcome)
+            return menu.read_answer(state, outcome)
         case _, PersonaFailed(kind, message) | TaskFailed(kind, message):
             return ModelFailed(kind, message)
         case _, DraftFailed(kind, message, raw):
             return ModelFailed(kind, message, raw)
         case AskPersona(), PersonaSpoke(text, spoken):
-            return StepOpened(at, text, spoken)
-        case DraftReply(prompt), Drafted(value, spoken):
-            if prompt == ASSESS:
-                return StepAssessed(
-                    at,
-                    str(value["summary"]),
-                    dict(value["contents"]),
-                    tuple(value.get("missing", ())),
-                    str(value.get("follow_up", "")),
-                    spoken,
-                )
-            if prompt == READ:
-                return AnswerRead(at, str(value["reply"]), bool(value["answers"]), spoken)
-            # Whoever only asks something has said nothing that could be written down.
-            contents = dict(value["contents"]) if value.get("changes", True) else {}
-            return FeedbackTaken(str(value["reply"]), contents, spoken)
-        case RunTask(what), TaskDone(value):
-            return _carried_out(state, what, value, at)
+            return StepOpened(state.record.ref.id, text, spoken)
+        case DraftReply(), Drafted(Reading(reply, answers), spoken):
+            return AnswerRead(state.record.ref.id, reply, answers, spoken)
+        case DraftReply(), Drafted(Notes(summary, contents, missing, follow_up), spoken):
+            return StepAssessed(state.record.ref.id, summary, contents, missing, follow_up, spoken)
+        case DraftReply(), Drafted(FeedbackReply(reply, contents, changes), spoken):
+            return FeedbackTaken(reply, contents if changes else {}, spoken)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")
-
-
-def steps_read(value: Mapping[str, Any]) -> StepsRead:
-    if "steps" not in value:
-        return StepsRead()
-    steps = msgspec.convert(value["steps"], tuple[StepRef, ...])
-    return StepsRead(steps, msgspec.convert(value["voices"], tuple[Voice, ...]))
-
-
-def _carried_out(state: AnalysisState, what: str, value: Any, at: str) -> AnalysisEvent:
-    match what:
-        case "analysis/steps":
-            return steps_read(value)
-        case "analysis/scan":
-            return WorkspaceScanned(value["found"], value["depth"])
-        case "analysis/impact":
-            return ImpactLooked(value["found"])
-        case "analysis/write":
-            return StepCompleted(at, tuple(value["files"]), value.get("message", ""))
-        case "analysis/amend":
-            return FeedbackWritten(tuple(value["files"]))
-        case "analysis/call":
-            return BoardCalled(value["session"])
-        case _:
-            return BoardAnswered(
-                state.board_question,
-                value["session"],
-                value["file"],
-                value["recommendation"],
-                value.get("message", ""),
-            )

@@ -74,39 +74,41 @@ class ImpactLooked(Event, frozen=True):
     found: str
 
 
-class StepOpened(Event, frozen=True):
-    """The persona has said what this step is about, and asked."""
+class StepEvent(Event, frozen=True):
+    """Of the step at hand."""
 
     step: str
+
+
+class StepOpened(StepEvent, frozen=True):
+    """The persona has said what this step is about, and asked."""
+
     text: str
     spoken: Usage
 
 
-class AnswerGiven(Event, frozen=True):
+class AnswerGiven(StepEvent, frozen=True):
     """`wish` is the depth that it asks for. None: an earlier version wrote this, and read it its own way.
     `may_ask`: it may be a question, or have one in it."""
 
-    step: str
     text: str
     wish: Wish | None = None
     may_ask: bool = False
 
 
-class AnswerRead(Event, frozen=True):
+class AnswerRead(StepEvent, frozen=True):
     """`reply` is what the person is told who asked something; empty if they did not. Unless what they said
     `answers` as well, the step's own question is still open."""
 
-    step: str
     reply: str
     answers: bool
     spoken: Usage
 
 
-class StepAssessed(Event, frozen=True):
+class StepAssessed(StepEvent, frozen=True):
     """What the answers amount to. `follow_up` is asked if something is missing; `contents` is what the
     artifacts get, by file."""
 
-    step: str
     summary: str
     contents: dict[str, Any]
     missing: tuple[str, ...] = ()
@@ -114,10 +116,9 @@ class StepAssessed(Event, frozen=True):
     spoken: Usage | None = None
 
 
-class StepCompleted(Event, frozen=True):
+class StepCompleted(StepEvent, frozen=True):
     """The artifacts are written, and meta.json says so."""
 
-    step: str
     files: tuple[str, ...]
     message: str = ""
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from moot.analysis import item_meta
 from moot.analysis.item_meta import Data, Elaboration, ItemMeta, Status
 from moot.changes.state_file import InvalidField
+from moot.core.flow import Event, Flow
 from moot.core.logs import FileLog
 from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
 from moot.files import atomic, timestamps
@@ -31,7 +32,7 @@ LOG = "session.jsonl"
 # Neither a path nor hidden, and the same on every system.
 _ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
-E = TypeVar("E")
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,8 @@ class ItemFolder:
 
     # -- the session -----------------------------------------------------------------------------
 
-    def log(self, encode: Callable[[E], bytes], decode: Callable[[bytes], E]) -> FileLog[E]:
-        return FileLog(self._files.place(LOG), encode, decode)
+    def log(self, flow: Flow[Any, E]) -> FileLog[E]:
+        return FileLog(self._files.place(LOG), flow.encode, flow.decode)
 
     # -- meta.json -------------------------------------------------------------------------------
 

@@ -44,23 +44,14 @@ def ask_at_menu(state: AnalysisState) -> AskPerson:
 
 
 def ask_for_question(state: AnalysisState) -> AskPerson:
-    questions = [
-        Choice(id_, question) for id_, question in numbered("question", state.open_questions).items()
-    ]
+    questions = (Choice(*each) for each in numbered("question", state.open_questions).items())
     listed = (*questions, Choice("none", "None of them"))
     return AskPerson("board-question", "an open question", str(state.happened), listed)
 
 
 def ask_about_failure(state: AnalysisState) -> AskPerson:
-    assert state.failure is not None
     back = (_BACK,) if state.step in WITHDRAWABLE else ()
-    return AskPerson(
-        "failed",
-        "What now?",
-        str(state.happened),
-        (_RETRY, *back),
-        optional=True,
-    )
+    return AskPerson("failed", "What now?", str(state.happened), (_RETRY, *back), optional=True)
 
 
 _RETRY = Choice("retry", "Retry")
@@ -78,7 +69,7 @@ def ask_about_skipped(state: AnalysisState) -> AskPerson:
     )
 
 
-def answered(state: AnalysisState, answer: PersonAnswered) -> AnalysisEvent:
+def read_answer(state: AnalysisState, answer: PersonAnswered) -> AnalysisEvent:
     text = answer.text.strip()
     if state.failure is not None:
         return TriedAgain() if answer.choice == _RETRY.id else Withdrawn()
@@ -86,8 +77,7 @@ def answered(state: AnalysisState, answer: PersonAnswered) -> AnalysisEvent:
         case Step.FINISHED:
             return SkippedTakenUp()
         case Step.ANSWERING:
-            assert state.current is not None
-            return AnswerGiven(state.current.ref.id, text, depth_in(text) or "unchanged", may_ask(text))
+            return AnswerGiven(state.record.ref.id, text, depth_in(text) or "unchanged", may_ask(text))
         case Step.CHOOSING:
             return QuestionPut(numbered("question", state.open_questions).get(answer.choice or "", ""))
         case _ if answer.choice is not None:

@@ -8,13 +8,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
 from moot.analysis.asking import is_only_questions
+from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
+from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.analysis.steps import Step, Steps
+from moot.core.model_effects import Prompts
 from moot.errors import DefinitionInvalid, NotFound
 from moot.llm.messages import Request, UserSaid
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
+from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
 
 OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 700, 512, 4096
 _KNOWN_LIMIT = 12_000
@@ -29,6 +33,14 @@ class AnalysisPrompts:
     def __init__(self, steps: Callable[[], Steps]) -> None:
         self._steps = steps
 
+    def prompts(self) -> Prompts:
+        """Those of the roundtable included."""
+        return Prompts(
+            speeches={OPEN: self.open, **ROUNDTABLE.speeches},
+            drafts={READ: self.read, ASSESS: self.assess, FEEDBACK: self.feedback, **ROUNDTABLE.drafts},
+            replies={READ: Reading, ASSESS: Notes, FEEDBACK: FeedbackReply, **ROUNDTABLE.replies},
+        )
+
     def _step(self, record: StepRecord) -> Step:
         try:
             return self._steps().step(record.ref.id)
@@ -36,7 +48,7 @@ class AnalysisPrompts:
             raise DefinitionInvalid(f"{record.ref.id}.md", "file", "is not there any more") from gone
 
     def open(self, state: AnalysisState, persona: Persona, *, small: bool) -> Request:
-        record = _current(state)
+        record = state.record
         step = self._step(record)
         if small:
             return Request(
@@ -47,7 +59,7 @@ class AnalysisPrompts:
                 openers=persona.openers[:1],
             )
         instructions = fill(
-            "analysis/open",
+            OPEN,
             {
                 "name": persona.name,
                 "item": state.title,
@@ -66,91 +78,66 @@ class AnalysisPrompts:
 
     def read(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         """Whether what the person has just said asks something, answers, or both."""
-        record = _current(state)
+        record = state.record
         words = record.exchanges[-1][1]
         if small:
             # Telling is beyond it, and so is explaining: nothing but question marks can be gone by.
             asks = is_only_questions(words)
-            told: Any = (one_of((_CANNOT_EXPLAIN if asks else "",)), ...)
-            answered: Any = (Literal[False] if asks else Literal[True], ...)
-            shape = create_model("WordsRead", __base__=_Shape, reply=told, answers=answered)
-            return _small_request(f"{state.title}. {record.ref.title}.", words), shape
-        voice = state.voice(record.ref.persona)
-        system = fill(
-            "analysis/read",
-            {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
-        )
-        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record, heard=False)}"
+            reply: Any = (one_of((_CANNOT_EXPLAIN if asks else "",)), ...)
+            answers: Any = (Literal[False] if asks else Literal[True], ...)
+            shape = create_model("SmallReading", reply=reply, answers=answers)
+            return _small_request(state, words), shape
+        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record, with_last=False)}"
         material += f"\n\n<their-words>\n{words}\n</their-words>"
-        reply: Any = (Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_200)], ...)
-        answers: Any = (bool, ...)
-        shape = create_model("WordsRead", __base__=_Shape, reply=reply, answers=answers)
-        return Request(system, (UserSaid(material),), READ_TOKENS, temperature=0.3), shape
+        return _request(fill(READ, _facts(state)), material, READ_TOKENS), ReadingGiven
 
     def assess(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
-        record = _current(state)
+        record = state.record
         step = self._step(record)
-        voice = state.voice(record.ref.persona)
         if small:
             answer = record.exchanges[-1][1]
             summary: Any = (one_of(sentences(answer)), ...)
-            request = _small_request(f"{state.title}. {step.title}.", answer)
-            return request, _shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
+            shape = _shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
+            return _small_request(state, answer), shape
         left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
-        rounds = "" if left > 0 else "Nothing more will be asked: leave it empty."
-        system = fill(
-            "analysis/assess",
-            {
-                "name": voice.name,
-                "role": voice.role,
-                "item": state.title,
-                "step": step.title,
-                "validation": step.validation,
-                "artifacts": step.artifacts,
-                "rounds": rounds,
-            },
-        )
+        facts = _facts(state) | {
+            "step": step.title,
+            "validation": step.validation,
+            "artifacts": step.artifacts,
+            "rounds": "" if left > 0 else "Nothing more will be asked: leave it empty.",
+        }
         material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record)}"
-        return (
-            _request(system, material),
-            _shape("StepNotes", record.ref.outputs, **_notes()),
-        )
+        shape = _shape("StepNotes", record.ref.outputs, **_notes())
+        return _request(fill(ASSESS, facts), material, NOTES_TOKENS), shape
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
-        record = _current(state)
-        voice = state.voice(record.ref.persona)
+        record = state.record
+        said, outputs = state.pending_feedback, record.ref.outputs
+        reply: Any = (_text(600), ...)
+        changes: Any = (bool, ...)
         if small:
-            said = state.pending_feedback
             asks = is_only_questions(said)
-            noted: Any = (one_of((_CANNOT_EXPLAIN if asks else "I have written that down.",)), ...)
-            changed: Any = (Literal[False] if asks else Literal[True], ...)
-            request = _small_request(f"{state.title}. {record.ref.title}.", said)
-            shape = _shape("Feedback", record.ref.outputs, words=said, reply=noted, changes=changed)
-            return request, shape
-        system = fill(
-            "analysis/feedback",
-            {"name": voice.name, "role": voice.role, "item": state.title, "step": record.ref.title},
-        )
+            reply = (one_of((_CANNOT_EXPLAIN if asks else "I have written that down.",)), ...)
+            changes = (Literal[False] if asks else Literal[True], ...)
+            shape = _shape("Feedback", outputs, words=said, reply=reply, changes=changes)
+            return _small_request(state, said), shape
         written = "\n\n".join(
             f'<file name="{name}">\n{text}\n</file>' for name, text in record.contents.items()
         )
-        material = f"{written}\n\n<feedback>\n{state.pending_feedback}\n</feedback>"
-        reply: Any = (_text(600), ...)
-        changes: Any = (bool, ...)
-        return (
-            _request(system, material),
-            _shape("Feedback", record.ref.outputs, optional=True, reply=reply, changes=changes),
-        )
+        material = f"{written}\n\n<feedback>\n{said}\n</feedback>"
+        shape = _shape("Feedback", outputs, optional=True, reply=reply, changes=changes)
+        return _request(fill(FEEDBACK, _facts(state)), material, NOTES_TOKENS), shape
 
 
-def _current(state: AnalysisState) -> StepRecord:
-    assert state.current is not None
-    return state.current
+def _facts(state: AnalysisState) -> dict[str, str]:
+    ref = state.record.ref
+    voice = state.voice(ref.persona)
+    return {"name": voice.name, "role": voice.role, "item": state.title, "step": ref.title}
 
 
-def _conversation(record: StepRecord, *, heard: bool = True) -> str:
-    """What was asked and answered, and what the person asked back. Not `heard`: the last words of theirs are
-    left out, because nobody knows yet what they are."""
+def _conversation(record: StepRecord, *, with_last: bool = True) -> str:
+    """What was asked and answered, and what the person asked back. Not `with_last`: their last words are left
+    out, because nobody knows yet what they are."""
     lines = []
     for number, (question, answer) in enumerate(record.exchanges):
         back = [one for one in record.asked_back if one.question == number]
@@ -158,19 +145,20 @@ def _conversation(record: StepRecord, *, heard: bool = True) -> str:
         for one in back:
             if one.text != answer:
                 lines.append(f"The person asked back: {one.text}\nThey were told: {one.reply}")
-        if heard or number < len(record.exchanges) - 1:
+        if with_last or number < len(record.exchanges) - 1:
             lines.append(f"Answered: {answer}")
         lines += [f"They were told: {one.reply}" for one in back if one.text == answer]
     return "<conversation>\n" + "\n\n".join(lines) + "\n</conversation>"
 
 
-def _request(system: str, material: str) -> Request:
-    return Request(system, (UserSaid(material),), NOTES_TOKENS, temperature=0.3)
+def _request(system: str, material: str, max_tokens: int) -> Request:
+    return Request(system, (UserSaid(material),), max_tokens, temperature=0.3)
 
 
-def _small_request(about: str, said: str) -> Request:
+def _small_request(state: AnalysisState, said: str) -> Request:
     """A very small model makes more of a sentence than of instructions, which would also take it minutes."""
-    return Request(f"You take notes. {about}", (UserSaid(said[:_SMALL_LIMIT]),), 400, temperature=0.3)
+    about = f"You take notes. {state.title}. {state.record.ref.title}."
+    return _request(about, said[:_SMALL_LIMIT], 400)
 
 
 def _known(state: AnalysisState) -> str:
@@ -178,7 +166,7 @@ def _known(state: AnalysisState) -> str:
     parts = [f"The item: {state.title}"]
     if state.description:
         parts.append(state.description)
-    at = _current(state).ref.phase
+    at = state.record.ref.phase
     if state.scan and at.startswith(("00", "01")):
         parts.append(f"Found in the workspace:\n{state.scan}")
     if state.impact and at >= "02":
@@ -200,6 +188,11 @@ class Story(_Shape):
     i_want: Annotated[str, StringConstraints(min_length=1, max_length=400)]
     so_that: Annotated[str, StringConstraints(min_length=1, max_length=400)]
     acceptance: Annotated[list[str], Field(max_length=12)]
+
+
+class ReadingGiven(BaseModel):
+    reply: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_200)]
+    answers: bool
 
 
 Priority = Literal["must", "should", "could", "won't"]
@@ -242,18 +235,14 @@ def _shape(
 
 def _content(file: str, words: str) -> Any:
     if file.endswith(".json"):
-        return (
-            sequence_of(_small_story(words))
-            if words
-            else Annotated[list[Story], Field(min_length=1, max_length=20)]
-        )
+        return sequence_of(_small_story(words)) if words else _some(Story, 20)
     if file.endswith(".csv"):
-        return (
-            sequence_of(_small_row(words))
-            if words
-            else Annotated[list[Row], Field(min_length=1, max_length=40)]
-        )
+        return sequence_of(_small_row(words)) if words else _some(Row, 40)
     return one_of((words[:_SMALL_LIMIT],)) if words else _text(12_000)
+
+
+def _some(entry: Any, most: int) -> Any:
+    return Annotated[list[entry], Field(min_length=1, max_length=most)]
 
 
 def _small_story(words: str) -> Any:

@@ -12,17 +12,14 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from moot.analysis.current_steps import current_steps
-from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ, steps_read
 from moot.analysis.events import AnalysisEvent, AnalysisOpened, StepRef
 from moot.analysis.flow import ANALYSIS
 from moot.analysis.item_meta import ItemMeta, is_same_title, slugs_of
 from moot.analysis.items import ItemFolder, ItemFolders
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import AnalysisState, Step
-from moot.analysis.tasks import Work, refs_here, voices_of
+from moot.analysis.tasks import Work, step_refs, voices_of
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts, on_account
 from moot.core.runner import Participants, Runner, open_session
@@ -30,7 +27,6 @@ from moot.errors import AlreadyThere, FileDamaged, InvalidInput, MootError, NotF
 from moot.files import lock
 from moot.files.paths import valid_id
 from moot.llm.names import Speaker, parse
-from moot.roundtable import prompts as roundtable_prompts
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -127,7 +123,7 @@ class Analyses:
     ) -> Analysis:
         """Begins, or takes up where the log ends."""
         item = self.item(named, description)
-        log = item.log(ANALYSIS.encode, decode)
+        log = item.log(ANALYSIS)
         logged = bool(await log.read())
         cut_off = log.cut_off
         unused = await self.open(item, log, description)
@@ -136,8 +132,10 @@ class Analyses:
             state = ANALYSIS.fold(await log.read())
         except UserMistake as error:
             raise FileDamaged(str(item.path / "session.jsonl"), f"cannot be read: {error}") from error
-        if state.step is Step.FINISHED and (changed := await asyncio.to_thread(work.read_steps, state)):
-            await log.append(steps_read(changed))
+        if state.step is Step.FINISHED:
+            read = await asyncio.to_thread(work.read_steps, state)
+            if read.steps is not None:
+                await log.append(read)
         name = parse(self._moot.model_wished or state.model)
         account = self._moot.account(f"analysis {item.slug}")
         speak = await self._moot.speaking(name, analysis_prompts(self._moot), account)
@@ -164,7 +162,7 @@ class Analyses:
         meta = item.meta()
         choice = await self._moot.gateway.choice(Speaker("analysis"))
         steps = current_steps(self._moot)
-        refs = await asyncio.to_thread(refs_here, self._moot, steps)
+        refs = await asyncio.to_thread(step_refs, self._moot, steps)
         return AnalysisOpened(
             slug=item.slug,
             title=meta.title,
@@ -179,29 +177,7 @@ class Analyses:
 
 
 def analysis_prompts(moot: Moot) -> Prompts:
-    own = AnalysisPrompts(lambda: current_steps(moot))
-    return Prompts(
-        speeches={
-            OPEN: own.open,
-            "roundtable/contribution": roundtable_prompts.contribution,
-            "roundtable/tradeoff": roundtable_prompts.tradeoff,
-            "roundtable/again": roundtable_prompts.again,
-        },
-        drafts={
-            READ: own.read,
-            ASSESS: own.assess,
-            FEEDBACK: own.feedback,
-            "roundtable/framing": roundtable_prompts.framing,
-            "roundtable/synthesis": roundtable_prompts.synthesis,
-        },
-    )
-
-
-def decode(body: bytes) -> AnalysisEvent:
-    try:
-        return ANALYSIS.decode(body)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from error
+    return AnalysisPrompts(lambda: current_steps(moot)).prompts()
 
 
 def greeting(state: AnalysisState, meta: ItemMeta) -> str:

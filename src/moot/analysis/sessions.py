@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from moot.analysis.events import AnalysisEvent
 from moot.analysis.flow import ANALYSIS
-from moot.analysis.service import Analyses, analysis_prompts, decode
+from moot.analysis.service import Analyses, analysis_prompts
 from moot.analysis.state import AnalysisState
 from moot.analysis.tasks import Work
 from moot.core.logs import WorkspaceLog
@@ -49,12 +49,12 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
     ) -> ActiveSession[AnalysisState, AnalysisEvent]:
         item = self._analyses.item(opening.item, opening.about)
         with self._analyses.claimed(item):
-            await self._analyses.open(item, item.log(ANALYSIS.encode, decode), opening.about)
+            await self._analyses.open(item, item.log(ANALYSIS), opening.about)
         return await hub.live(await self._session(hub.store, item), by.address)
 
     async def find(self, store: Store) -> None:
         for item in self._analyses.items.all():
-            if await item.log(ANALYSIS.encode, decode).is_begun():
+            if await item.log(ANALYSIS).is_begun():
                 await self._session(store, item)
 
     async def _session(self, store: Store, item: ItemFolder) -> Session:
@@ -75,7 +75,7 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
         raise NotFound("item", session.title)
 
     def log(self, store: Store, session: Session) -> WorkspaceLog[AnalysisEvent]:
-        file = self._item(session).log(ANALYSIS.encode, decode)
+        file = self._item(session).log(ANALYSIS)
         return WorkspaceLog(file, store, session.id)
 
     async def account(self, session: Session) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -114,6 +114,16 @@ class AnalysisState:
     def turns(self) -> int:
         return len(self.bills)
 
+    @property
+    def record(self) -> StepRecord:
+        assert self.current is not None, "no step is at hand"
+        return self.current
+
+    @property
+    def table(self) -> RoundtableState:
+        assert self.roundtable is not None, "no roundtable is held"
+        return self.roundtable
+
     def voice(self, persona: str) -> Voice:
         return next(voice for voice in self.voices if voice.id == persona)
 
@@ -204,3 +214,6 @@ class AnalysisState:
         at = self.current.ref.id if self.current else ""
         questions = [q for e in self.elaborations if e.step == at for q in e.open_questions]
         return tuple(q for q in dict.fromkeys(questions) if q not in self.answered_questions)
+
+    def pay(self, spoken: Usage | None) -> AnalysisState:
+        return replace(self, bills=(*self.bills, spoken)) if spoken else self

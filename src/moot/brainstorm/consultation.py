@@ -8,26 +8,31 @@ over. Refuses to know what their answers are for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import create_board, is_tiny, known, run_board
-from moot.core.flow import Outcome, RunTask, TaskDone, Usage
+from moot.core.flow import Outcome, Task, TaskDone, Usage
 from moot.core.logs import FileLog
-from moot.core.model_effects import Prompts
 from moot.core.runner import Participants, UserQuit, open_session
 from moot.errors import MootError, ReplyEmpty
 from moot.files.paths import Root
 from moot.llm.names import ModelName
-from moot.roundtable import insights, prompts
-from moot.roundtable.events import RoundtableEvent, RoundtableOpened
+from moot.roundtable import prompts
+from moot.roundtable.effects import InsertInsights, OpenRoundtable
+from moot.roundtable.events import (
+    RULES,
+    ArtifactsUpdated,
+    ElaborationRecorded,
+    RoundtableEvent,
+    RoundtableOpened,
+)
 from moot.roundtable.flow import ROUNDTABLE
-from moot.roundtable.panel import DEFAULT_TURNS, PANEL, as_speaker
+from moot.roundtable.lines import USUAL_TURNS
+from moot.roundtable.panel import PANEL, as_speaker
 from moot.roundtable.state import RoundtableState
 
 if TYPE_CHECKING:
@@ -113,22 +118,22 @@ class Consulting:
 
     async def roundtable(self, matter: Matter) -> Consultation:
         path = Root(self._moot.workspace.root).resolve(_LOG)
-        log: FileLog[RoundtableEvent] = FileLog(path, ROUNDTABLE.encode, _decoded)
+        log: FileLog[RoundtableEvent] = FileLog(path, ROUNDTABLE.encode, ROUNDTABLE.decode)
         if not _is_of(matter, await log.read()):
             path.unlink(missing_ok=True)
             await log.read()
 
-        async def work(effect: RunTask, _state: Any) -> Outcome:
-            match effect.what:
-                case "roundtable/open":
+        async def work(task: Task[Any], _state: Any) -> Outcome:
+            match task:
+                case OpenRoundtable():
                     return TaskDone(self._opening(matter))
-                case "roundtable/insert":
-                    return TaskDone({"announcements": []})
+                case InsertInsights():
+                    return TaskDone(ArtifactsUpdated(()))
                 case _:
-                    return TaskDone({})
+                    return TaskDone(ElaborationRecorded(saved=True))
 
         account = self._moot.account("workflow")
-        speak = await self._moot.speaking(self._model, _PROMPTS, account)
+        speak = await self._moot.speaking(self._model, prompts.PROMPTS, account)
         listener = self._company.at_table(lambda: runner.state)
         participants = Participants(speak, listener, self._company.person, work)
         runner = await open_session(ROUNDTABLE, log, participants, account)
@@ -138,58 +143,32 @@ class Consulting:
         path.unlink(missing_ok=True)
         return Consultation(minutes(table), _cost(table.bills))
 
-    def _opening(self, matter: Matter) -> Mapping[str, Any]:
+    def _opening(self, matter: Matter) -> RoundtableOpened:
         panel = self._moot.library.panel(PANEL)
         members = self._moot.library.members(panel)
         lead = dict(panel.leads).get(_PHASES.get(matter.step, ""), members[0].id)
-        return {
-            "step_id": matter.step,
-            "step_title": _TITLES.get(matter.step, matter.step),
-            "item": matter.idea,
-            "speakers": [as_speaker(persona) for persona in members],
-            "lead": lead,
-            "max_turns": DEFAULT_TURNS,
-            "at": matter.key,
-            "material": f"The person asks: {matter.question}\n\n{matter.material}"[:_MATERIAL_LIMIT],
-        }
-
-
-_PROMPTS = Prompts(
-    speeches={
-        "roundtable/contribution": prompts.contribution,
-        "roundtable/tradeoff": prompts.tradeoff,
-        "roundtable/again": prompts.again,
-    },
-    drafts={"roundtable/framing": prompts.framing, "roundtable/synthesis": prompts.synthesis},
-)
+        return RoundtableOpened(
+            step_id=matter.step,
+            step_title=_TITLES.get(matter.step, matter.step),
+            item=matter.idea,
+            speakers=tuple(map(as_speaker, members)),
+            lead=lead,
+            max_turns=USUAL_TURNS,
+            at=matter.key,
+            material=f"The person asks: {matter.question}\n\n{matter.material}"[:_MATERIAL_LIMIT],
+            rules=RULES,
+        )
 
 
 def minutes(table: RoundtableState) -> str:
     """What a roundtable has come to, as Markdown; of one that ended before it began, one line."""
     assert table.synthesis is not None
-    if table.turns <= 1:
-        return table.synthesis.one_line
-    assert table.exit_type is not None
-    return insights.render(
-        table.synthesis,
-        step_id=table.opened.step_id,
-        step_title=table.opened.step_title,
-        participants=[(one.shown, one.short_role) for one in table.opened.speakers],
-        turns=table.turns,
-        exit_type=table.exit_type,
-    )
+    return table.minutes() if table.turns > 1 else table.synthesis.one_line
 
 
 def _is_of(matter: Matter, events: list[RoundtableEvent]) -> bool:
     first = events[0] if events else None
     return isinstance(first, RoundtableOpened) and first.at == matter.key
-
-
-def _decoded(body: bytes) -> RoundtableEvent:
-    try:
-        return ROUNDTABLE.decode(body)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from error
 
 
 def _cost(bills: Iterable[Usage]) -> float | None:

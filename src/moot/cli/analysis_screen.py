@@ -29,7 +29,7 @@ from moot.cli.failures import NEXT_STEPS, sentence
 from moot.cli.plain import Wrapping, visible
 from moot.cli.terminal import Narrator, bill
 from moot.core.flow import AskPersona
-from moot.roundtable import insights
+from moot.roundtable.effects import FRAMING, SYNTHESIS
 from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
@@ -49,8 +49,8 @@ _AT_WORK = {
     READ: "thinks about that",
     ASSESS: "takes notes",
     FEEDBACK: "thinks about that",
-    "roundtable/framing": "frames the topic",
-    "roundtable/synthesis": "sums up",
+    FRAMING: "frames the topic",
+    SYNTHESIS: "sums up",
 }
 
 
@@ -170,8 +170,8 @@ class AnalysisNarrator(Narrator):
                     self._tell_said(table, said)
             self._told = len(table.transcript)
         match event:
-            case SynthesisDrafted(synthesis, corrections=corrections) if self._table is not None:
-                self._line(f"\n{_rendered(self._table, synthesis)}")
+            case SynthesisDrafted(corrections=corrections) if self._table is not None:
+                self._line(f"\n{self._table.minutes()}")
                 for correction in corrections:
                     screen.say(f"Put right in the synthesis: {correction}", "dim")
             case ArtifactsUpdated(announcements):
@@ -218,16 +218,3 @@ class AnalysisNarrator(Narrator):
             shown = wrapping.feed(shown) + wrapping.end()
             shown = shown.replace(visible(speaker), screen.styled(speaker, "bold", self._out), 1)
         self._write(f"{shown}\n")
-
-
-def _rendered(table: RoundtableState, synthesis: insights.Synthesis) -> str:
-    opened = table.opened
-    assert table.exit_type is not None
-    return insights.render(
-        synthesis,
-        step_id=opened.step_id,
-        step_title=opened.step_title,
-        participants=[(one.shown, one.short_role) for one in opened.speakers],
-        turns=table.turns,
-        exit_type=table.exit_type,
-    )

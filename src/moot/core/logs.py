@@ -15,6 +15,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
+
 from moot.core.runner import LogReplaced
 from moot.errors import FileDamaged, SessionMoved
 from moot.files import atomic
@@ -25,7 +27,8 @@ E = TypeVar("E")
 
 
 class FileLog(Generic[E]):
-    """`encode` gives JSON without line breaks; `decode` raises ValueError at what it does not know.
+    """`encode` gives JSON without line breaks; `decode` raises ValueError or DecodeError at what it does not
+    know.
 
     `read` comes first. An `append` that finds anything else than was read or appended here raises
     SessionMoved. The whole text is compared, and not the number of lines: a checkout of another branch can
@@ -100,7 +103,7 @@ class FileLog(Generic[E]):
     def _event(self, line: str, number: int) -> E:
         try:
             return self._decode(line.encode("utf-8"))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, msgspec.DecodeError) as error:
             problem = f"it is no whole event that this version knows: {error}"
             raise FileDamaged(str(self._path), problem, number) from None
 

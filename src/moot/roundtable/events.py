@@ -17,6 +17,8 @@ from moot.roundtable.insights import Synthesis
 MAX_INPUT = 5_000
 """Characters of what the person says at once."""
 FEWEST_SPEAKERS, MOST_SPEAKERS = 2, 6
+RULES = 2
+"""By which a roundtable that opens now is held."""
 
 
 class Speaker(msgspec.Struct, frozen=True):

@@ -128,7 +128,7 @@ def prefix(name: str, role: str) -> str:
     return f"{name} ({role}): "
 
 
-def without_own_prefix(text: str, name: str, role: str) -> str:
+def strip_own_prefix(text: str, name: str, role: str) -> str:
     """Removes the speaker's own name, however a model writes it before its words: full or first name, with
     or without a role, bold, in brackets, as a heading, more than once."""
     full = r"\s+".join(map(re.escape, name.split()))
@@ -148,7 +148,7 @@ def without_own_prefix(text: str, name: str, role: str) -> str:
     return text.strip()
 
 
-def before_other_voices(text: str, names: Iterable[str]) -> str:
+def cut_other_voices(text: str, names: Iterable[str]) -> str:
     """What stands before a line in which a model goes on as somebody else. `names` are the others' full
     names. A first name and a colon may address a colleague, so alone they are no change of voice."""
     others = "|".join(re.escape(name) for name in names)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.core.model_effects import Prompts
+from moot.llm.messages import ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
+from moot.roundtable.effects import AGAIN, CONTRIBUTION, FRAMING, SYNTHESIS, TRADEOFF
+from moot.roundtable.insights import Synthesis
+from moot.roundtable.replies import Framing
 from moot.roundtable.state import USER, RoundtableState
 
 
@@ -39,7 +44,6 @@ _ASKED_YOU = (
 
 def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
     table = _table(state)
-    others = _others(table, persona.id)
     if small:
         last = next((said.text for said in reversed(table.discussion)), "")
         return Request(
@@ -49,33 +53,15 @@ def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
             temperature=0.4,
             openers=persona.openers[:2],
         )
-    instructions = fill(
-        "roundtable/contribution",
-        {
-            "name": persona.name,
-            "others": others,
-            "focus": table.focus_question or table.opened.step_title,
-            "step": table.opened.step_title,
-            "redirect": _REDIRECT if persona.id == table.lead.id else "",
-        },
-    )
-    return _speech(persona, instructions, (UserSaid(_heard(table)),))
+    redirect = _REDIRECT if persona.id == table.lead.id else ""
+    return _speak(table, persona, fill(CONTRIBUTION, _facts(table, persona) | {"redirect": redirect}))
 
 
 def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     if small:
         return contribution(state, persona, small=True)
     table = _table(state)
-    instructions = fill(
-        "roundtable/tradeoff",
-        {
-            "name": persona.name,
-            "others": _others(table, persona.id),
-            "focus": table.focus_question or table.opened.step_title,
-            "step": table.opened.step_title,
-        },
-    )
-    return _speech(persona, instructions, (UserSaid(_heard(table)),))
+    return _speak(table, persona, fill(TRADEOFF, _facts(table, persona)))
 
 
 def again(state: Seated, persona: Persona, *, small: bool) -> Request:
@@ -85,23 +71,27 @@ def again(state: Seated, persona: Persona, *, small: bool) -> Request:
         return request
     returned = _table(state).returned
     assert returned is not None
-    wrong = _ASKED_YOU
-    if returned.words:
-        wrong = fill("roundtable/again", {"words": ", ".join(returned.words)})
-    silence = returned.text or "(silent)"
-    messages: tuple[Message, ...] = (*request.messages, ModelSaid(silence), UserSaid(wrong))
-    return Request(
-        system=request.system,
-        messages=messages,
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-    )
+    wrong = fill(AGAIN, {"words": ", ".join(returned.words)}) if returned.words else _ASKED_YOU
+    said = returned.text or "(silent)"
+    return replace(request, messages=(*request.messages, ModelSaid(said), UserSaid(wrong)))
 
 
-def _speech(persona: Persona, instructions: str, messages: tuple[Message, ...]) -> Request:
+def _facts(table: RoundtableState, persona: Persona) -> dict[str, str]:
+    return {
+        "name": persona.name,
+        "others": _others(table, persona.id),
+        "focus": table.focus_question or table.opened.step_title,
+        "step": table.opened.step_title,
+    }
+
+
+def _speak(table: RoundtableState, persona: Persona, instructions: str) -> Request:
+    names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
+    said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names)
+    asked = f"{_material(table)}\n\n<said>\n{said}\n</said>\n\nIt is your turn."
     return Request(
         system=f"{system_prompt(persona)}\n\n{instructions}",
-        messages=messages,
+        messages=(UserSaid(asked),),
         max_tokens=CONTRIBUTION_TOKENS,
         temperature=0.7,
     )
@@ -118,12 +108,8 @@ def _others(table: RoundtableState, persona: str) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _heard(table: RoundtableState) -> str:
-    names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
-    lines = [f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names]
-    said = "\n\n".join(lines)
-    material = table.opened.material[:_MATERIAL_LIMIT]
-    return f"<material>\n{material}\n</material>\n\n<said>\n{said}\n</said>\n\nIt is your turn."
+def _material(table: RoundtableState) -> str:
+    return f"<material>\n{table.opened.material[:_MATERIAL_LIMIT]}\n</material>"
 
 
 # -- typed replies -------------------------------------------------------------------------------
@@ -132,7 +118,7 @@ _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 _Loose = Annotated[str, StringConstraints(strip_whitespace=True, max_length=600)]
 
 
-class Framing(BaseModel):
+class FramingGiven(BaseModel):
     summary: _Line
     focus_question: _Line
 
@@ -180,7 +166,7 @@ class SynthesisGiven(BaseModel):
 
 def _small_synthesis(table: RoundtableState) -> type[BaseModel]:
     """One sentence of everybody who spoke, and a question if one was asked."""
-    names = table.first_names | {USER: "User"}
+    names = table.attributions
     said: dict[str, str] = {}
     for turn in table.discussion:
         if turn.kind != "framing":
@@ -215,7 +201,7 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
         about = f"You are {lead.name}, {lead.role}. You ask about {table.opened.step_title}."
         return Request(about, (UserSaid(said),), 400, temperature=0.4), _small_framing(table)
     system = fill(
-        "roundtable/framing",
+        FRAMING,
         {
             "lead": lead.name,
             "role": lead.role,
@@ -224,36 +210,30 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
             "item": table.opened.item,
         },
     )
-    material = table.opened.material[:_MATERIAL_LIMIT]
-    request = Request(
-        system=system,
-        messages=(UserSaid(f"<material>\n{material}\n</material>"),),
-        max_tokens=FRAMING_TOKENS,
-        temperature=0.4,
-    )
-    return request, Framing
+    return Request(system, (UserSaid(_material(table)),), FRAMING_TOKENS, temperature=0.4), FramingGiven
 
 
 def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     opened = table.opened
-    names = table.first_names | {USER: "User"}
+    names = table.attributions
     if small:
         said = "\n".join(s.text for s in table.discussion)[-500:]
         about = f"You sum up what was said about {opened.step_title}."
         return Request(about, (UserSaid(said),), 1000, temperature=0.2), _small_synthesis(table)
     facts = {"step": opened.step_title, "item": opened.item, "speakers": ", ".join(names.values())}
-    system = fill("roundtable/synthesis", facts)
+    system = fill(SYNTHESIS, facts)
     said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.discussion)
     asked = f"<transcript>\n{said}\n</transcript>"
     if table.returned_synthesis is not None:
         wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
         asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
-    request = Request(
-        system=system,
-        messages=(UserSaid(asked),),
-        max_tokens=SYNTHESIS_TOKENS,
-        temperature=0.2,
-        last=table.returned_synthesis is not None,
-    )
-    return request, SynthesisGiven
+    last = table.returned_synthesis is not None
+    return Request(system, (UserSaid(asked),), SYNTHESIS_TOKENS, temperature=0.2, last=last), SynthesisGiven
+
+
+PROMPTS = Prompts(
+    speeches={CONTRIBUTION: contribution, TRADEOFF: tradeoff, AGAIN: again},
+    drafts={FRAMING: framing, SYNTHESIS: synthesis},
+    replies={FRAMING: Framing, SYNTHESIS: Synthesis},
+)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from moot.core.flow import PersonaFailed, PersonAnswered, PersonaSpoke, Usage
 from moot.errors import InvalidInput
 from moot.roundtable import lines
@@ -37,37 +39,47 @@ _RECENT = 6
 _REDIRECT = re.compile(r"REDIRECT: ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]*[^|\s][^|\n]*)")
 
 
+class Framing(msgspec.Struct, frozen=True):
+    """The draft with which the lead opens. That of a synthesis is `insights.Synthesis`."""
+
+    summary: str
+    focus_question: str
+
+
 # -- personas ------------------------------------------------------------------------------------
 
 
-def heard(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> PersonaEvent:
+def read_reply(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> PersonaEvent:
     speaker, spoken = state.speakers[persona], outcome.spoken
-    own = lines.without_own_prefix(outcome.text, speaker.name, speaker.role)
-    text = lines.before_other_voices(own, (s.name for s in state.opened.speakers if s.id != persona))
+    own = lines.strip_own_prefix(outcome.text, speaker.name, speaker.role)
+    text = lines.cut_other_voices(own, (s.name for s in state.opened.speakers if s.id != persona))
     if lines.is_silence(text):
         # Whoever was turned to is asked once more.
         if persona in state.addressed and state.returned is None:
             return ContributionReturned(persona, text, (), spoken)
         return PersonaSilent(persona, spoken)
     if redirect := _REDIRECT.fullmatch(text.splitlines()[0].strip()):
-        return _redirected(state, persona, redirect, spoken)
+        return _read_redirect(state, persona, redirect, spoken)
     # Summing up says again what was said: that is its purpose.
     if not state.summing_up and echoes(text, [said.text for said in state.discussion[-_RECENT:]]):
         return PersonaSilent(persona, spoken, "echo", text)
-    used = words_used(speaker.forbidden_words, text, state.heard_by(persona))
+    used = words_used(speaker.forbidden_words, text, state.said_by_others(persona))
     if used and state.returned is None:
         return ContributionReturned(persona, text, used, spoken)
-    return PersonaContributed(persona, text, spoken, used, _disagreement(state, persona, text))
+    return PersonaContributed(persona, text, spoken, used, _find_contradicted(state, persona, text))
 
 
-def not_heard(state: RoundtableState, persona: str, failed: PersonaFailed) -> PersonaEvent:
+def read_failure(state: RoundtableState, persona: str, failed: PersonaFailed) -> PersonaEvent:
+    """Of words that were returned and could not be replaced, the first are taken."""
     if (before := state.returned) is not None and before.words:
-        disagreement = _disagreement(state, persona, before.text)
-        return PersonaContributed(persona, before.text, None, before.words, disagreement)
+        contradicted = _find_contradicted(state, persona, before.text)
+        return PersonaContributed(persona, before.text, None, before.words, contradicted)
     return ContributionFailed(persona, failed.kind, failed.message, failed.retry_after)
 
 
-def _redirected(state: RoundtableState, persona: str, redirect: re.Match[str], spoken: Usage) -> PersonaEvent:
+def _read_redirect(
+    state: RoundtableState, persona: str, redirect: re.Match[str], spoken: Usage
+) -> PersonaEvent:
     """Only the lead redirects, and only somebody else."""
     drifter = state.discussion[-1].speaker
     if persona != state.opened.lead or persona == drifter or state.summing_up:
@@ -86,7 +98,7 @@ _NO_DISAGREEMENT = re.compile(
 )
 
 
-def _disagreement(state: RoundtableState, persona: str, text: str) -> tuple[str, ...]:
+def _find_contradicted(state: RoundtableState, persona: str, text: str) -> tuple[str, ...]:
     """Whom a contribution contradicts: named in the sentence that says so, or in the one before."""
     before, contradicted = "", []
     for sentence in sentences(text):
@@ -96,11 +108,11 @@ def _disagreement(state: RoundtableState, persona: str, text: str) -> tuple[str,
     return tuple(
         other
         for other, name in state.first_names.items()
-        if other != persona and any(_names(name, part) for part in contradicted)
+        if other != persona and any(_is_named(name, part) for part in contradicted)
     )
 
 
-def _names(name: str, text: str) -> bool:
+def _is_named(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
@@ -118,23 +130,23 @@ _LEFT = "done"
 """What the log says of whoever leaves without words of their own."""
 
 
-def answered(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
+def read_answer(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
     match answer.choice:
         case "done":
             return PersonLeft(_LEFT)
         case "listen":
             return PersonSilent()
         case "stay":
-            return _stayed(state)
+            return _stay(state)
     text = answer.text.strip()
     if state.doubted is not None:
         match reply_to_doubt(text, state.first_names):
             case "exit":
                 return PersonLeft(text)
             case "stay":
-                return _stayed(state)
+                return _stay(state)
             case "new":
-                return PersonSpokeUp(text, _addressed(state, read_address(text, state.first_names)))
+                return PersonSpokeUp(text, _choose_addressed(state, read_address(text, state.first_names)))
     reading = read_input(text, state.first_names)
     match reading.kind:
         case "nothing":
@@ -144,10 +156,10 @@ def answered(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
         case "doubtful":
             return ExitDoubted(text)
         case _:
-            return PersonSpokeUp(text, _addressed(state, reading))
+            return PersonSpokeUp(text, _choose_addressed(state, reading))
 
 
-def interrupted(state: RoundtableState, answer: PersonAnswered) -> PersonLeft:
+def read_interruption(state: RoundtableState, answer: PersonAnswered) -> PersonLeft:
     """Only an exit cannot wait until the floor is the person's."""
     if answer.choice == "done":
         return PersonLeft(_LEFT)
@@ -157,11 +169,11 @@ def interrupted(state: RoundtableState, answer: PersonAnswered) -> PersonLeft:
     return PersonLeft(text)
 
 
-def _stayed(state: RoundtableState) -> PersonStayed:
+def _stay(state: RoundtableState) -> PersonStayed:
     assert state.doubted is not None
-    return PersonStayed(_addressed(state, read_address(state.doubted, state.first_names)))
+    return PersonStayed(_choose_addressed(state, read_address(state.doubted, state.first_names)))
 
 
-def _addressed(state: RoundtableState, reading: Reading) -> tuple[str, ...]:
+def _choose_addressed(state: RoundtableState, reading: Reading) -> tuple[str, ...]:
     """Who speaks to the group speaks to each: nobody at the table may keep silent then."""
     return state.round_of() if reading.kind == "group" else reading.addressed

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from moot.core.flow import Usage
-from moot.roundtable import lines
+from moot.roundtable import insights, lines
 from moot.roundtable.events import (
     ContributionReturned,
     ElaborationRecorded,
@@ -33,7 +33,11 @@ class Step(StrEnum):
     ENTRY = "entry"
     TOPIC_FRAMING = "topic-framing"
     DISCUSSION_LOOP = "discussion-loop"
+    PERSONS_TURN = "persons-turn"
+    EXIT_DOUBTED = "exit-doubted"
     SYNTHESIS = "synthesis"
+    SYNTHESIS_FAILED = "synthesis-failed"
+    ARTIFACT_UPDATE = "artifact-update"
     STATE_PERSIST = "state-persist"
     CLOSED = "closed"
 
@@ -107,10 +111,12 @@ class RoundtableState:
         if self.focus_question is None:
             return Step.TOPIC_FRAMING
         if self.exit_type is None:
-            return Step.DISCUSSION_LOOP
-        if self.synthesis is None or self.announcements is None:
-            return Step.SYNTHESIS
-        return Step.STATE_PERSIST
+            if self.speaking is not None:
+                return Step.DISCUSSION_LOOP
+            return Step.PERSONS_TURN if self.doubted is None else Step.EXIT_DOUBTED
+        if self.synthesis is None:
+            return Step.SYNTHESIS if self.synthesis_failure is None else Step.SYNTHESIS_FAILED
+        return Step.ARTIFACT_UPDATE if self.announcements is None else Step.STATE_PERSIST
 
     # -- who ----------------------------------------------------------------------------------------
 
@@ -134,6 +140,11 @@ class RoundtableState:
     @property
     def first_names(self) -> dict[str, str]:
         return {speaker.id: speaker.first_name for speaker in self.opened.speakers}
+
+    @property
+    def attributions(self) -> dict[str, str]:
+        """How each is named for what they said."""
+        return self.first_names | {USER: "User"}
 
     def round_of(self, first: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Everyone once: whoever comes `first`, then the lead, then the others."""
@@ -183,51 +194,52 @@ class RoundtableState:
         speaker = self.speakers[said.speaker]
         return lines.prefix(speaker.shown, speaker.role) + said.text
 
-    def heard_by(self, persona: str) -> str:
+    def said_by_others(self, persona: str) -> str:
         """Everything that somebody else brought up, the topic included."""
         others = (said.text for said in self.discussion if said.speaker != persona)
         return "\n".join((self.opened.step_title, self.opened.item, *others))
 
-    def elaboration(self) -> dict[str, Any]:
-        """The record of this roundtable for meta.json; when it is written, whoever writes it knows."""
+    def minutes(self) -> str:
+        """What it has come to, as Markdown."""
         assert self.synthesis is not None
-        return {
-            "step_id": self.opened.step_id,
-            "turn_count": self.turns,
-            "personas_active": [speaker.id for speaker in self.opened.speakers],
-            "opened_at": self.opened.at,
-            "synthesis_summary": self.synthesis.one_line,
-        }
+        assert self.exit_type is not None
+        return insights.render(
+            self.synthesis,
+            step_id=self.opened.step_id,
+            step_title=self.opened.step_title,
+            participants=[(one.shown, one.short_role) for one in self.opened.speakers],
+            turns=self.turns,
+            exit_type=self.exit_type,
+        )
 
     # -- how it changes -----------------------------------------------------------------------------
 
-    def saying(self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()) -> RoundtableState:
+    def say(self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()) -> RoundtableState:
         return replace(self, transcript=(*self.transcript, Said(speaker, kind, text, marks)))
 
-    def taking_turn(
-        self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()
-    ) -> RoundtableState:
+    def take_turn(self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()) -> RoundtableState:
         """Says it and counts it; the lead warns of the limit, and ends the discussion when it is reached."""
-        state = replace(self.saying(speaker, kind, text, marks), turns=self.turns + 1)
+        state = replace(self.say(speaker, kind, text, marks), turns=self.turns + 1)
         if state.turns_left == 2:
-            state = state.saying(state.lead.id, "warning", lines.WARNING)
+            state = state.say(state.lead.id, "warning", lines.WARNING)
         if state.opened.rules > 1 and speaker != USER and kind != "framing" and state.turns_left <= 2:
-            # The end is near: the floor is the person's, whoever else is due.
+            # The end is near: it is the person's turn, whoever else is due.
             state = replace(state, due=(), disagreement=False)
-        return state.at_limit() if state.turns == state.opened.max_turns else state
+        return state.reach_limit() if state.turns == state.opened.max_turns else state
 
-    def at_limit(self) -> RoundtableState:
-        return self.saying(self.lead.id, "limit", lines.LIMIT).leaving("turn-limit")
+    def reach_limit(self) -> RoundtableState:
+        return self.say(self.lead.id, "limit", lines.LIMIT).leave("turn-limit")
 
-    def leaving(self, exit_type: ExitType) -> RoundtableState:
+    def leave(self, exit_type: ExitType) -> RoundtableState:
         state = replace(self, exit_type=exit_type, due=(), disagreement=False, returned=None, doubted=None)
         if state.turns > 1:
             return state
-        return state.without_synthesis(f"The discussion of {state.opened.step_title} ended before it began.")
+        one_line = f"The discussion of {state.opened.step_title} ended before it began."
+        return state.go_without_synthesis(one_line)
 
-    def without_synthesis(self, one_line: str) -> RoundtableState:
+    def go_without_synthesis(self, one_line: str) -> RoundtableState:
         """Nothing to put into an artifact, but something for the record."""
         return replace(self, synthesis=Synthesis((), (), (), (), one_line), announcements=())
 
-    def billed(self, spoken: Usage | None) -> RoundtableState:
+    def pay(self, spoken: Usage | None) -> RoundtableState:
         return replace(self, bills=(*self.bills, spoken)) if spoken else self

@@ -13,9 +13,9 @@ import msgspec
 
 from moot.roundtable.insights import Decision, Insight, Synthesis
 from moot.roundtable.replies import sentences
-from moot.roundtable.state import USER, RoundtableState
+from moot.roundtable.state import RoundtableState
 
-THE_USER, ALL = "User", "All"
+ALL = "All"
 
 _STATED = re.compile(
     r"\b(?:let['’]?s go with|let us go with|decided|we agree to)\b|\bdecision:", re.IGNORECASE
@@ -39,108 +39,97 @@ _UNIMPORTANT = frozenset(
 )
 
 
-def stated_decisions(state: RoundtableState) -> tuple[Decision, ...]:
+def find_stated_decisions(state: RoundtableState) -> tuple[Decision, ...]:
     """The sentences in which somebody said that something is decided, word for word."""
     return tuple(
-        Decision(sentence, _RATIONALE, _attribution(state, said.speaker))
+        Decision(sentence, _RATIONALE, state.attributions[said.speaker])
         for said in state.discussion
         for sentence in sentences(said.text)
         if _STATED.search(sentence) and not _NOT_STATED.search(sentence) and not sentence.endswith("?")
     )
 
 
-def faults(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
+def find_faults(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
     """Empty if the synthesis may stand as it is."""
-    return (*_attribution_faults(state, synthesis), *_decision_faults(state, synthesis))
+    missing = (
+        f"A decision of the discussion is missing: {decision.decision}"
+        for decision in _find_unmentioned(state, synthesis)
+    )
+    return (*_find_misattributions(state, synthesis), *missing)
 
 
-def _attribution_faults(state: RoundtableState, synthesis: Synthesis) -> Iterator[str]:
+def _find_misattributions(state: RoundtableState, synthesis: Synthesis) -> Iterator[str]:
     for number, insight in enumerate(synthesis.insights, start=1):
         if not insight.by:
             yield f"Insight {number} is attributed to nobody."
         for name in insight.by:
-            if _known(state, name) is None:
+            if _spell_name(state, name) is None:
                 yield f"Insight {number} is attributed to {name[:80]!r}, who has not spoken."
     for number, decision in enumerate(synthesis.decisions, start=1):
-        for name in _parts(decision.stated_by):
-            if _known(state, name) is None:
+        for name in _split_names(decision.stated_by):
+            if _spell_name(state, name) is None:
                 yield f"Decision {number} is attributed to {name[:80]!r}, who has not spoken."
 
 
-def _decision_faults(state: RoundtableState, synthesis: Synthesis) -> Iterator[str]:
-    for decision in _missing(state, synthesis):
-        yield f"A decision of the discussion is missing: {decision.decision}"
-
-
-def left_out(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
-    """What `corrected` cannot keep: an insight that nobody who spoke has brought is nobody's, least of all
+def find_left_out(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
+    """What `correct` cannot keep: an insight that nobody who spoke has brought is nobody's, least of all
     everybody's."""
     return tuple(
         f"Insight {number} is left out, because nobody who spoke is named for it: {insight.text}"
         for number, insight in enumerate(synthesis.insights, start=1)
-        if not _names(state, insight.by)
+        if not _spell_names(state, insight.by)
     )
 
 
-def corrected(state: RoundtableState, synthesis: Synthesis) -> Synthesis:
+def correct(state: RoundtableState, synthesis: Synthesis) -> Synthesis:
     """Names in one spelling, those who did not speak left out, and every decision that was stated."""
+    insights = [Insight(_spell_names(state, insight.by), insight.text) for insight in synthesis.insights]
+    decisions = [
+        msgspec.structs.replace(
+            decision, stated_by="/".join(_spell_names(state, _split_names(decision.stated_by)))
+        )
+        for decision in synthesis.decisions
+    ]
     return msgspec.structs.replace(
         synthesis,
-        insights=tuple(
-            Insight(names, insight.text)
-            for insight in synthesis.insights
-            if (names := _names(state, insight.by))
-        ),
-        decisions=(
-            *(
-                msgspec.structs.replace(
-                    decision, stated_by="/".join(_names(state, _parts(decision.stated_by)))
-                )
-                for decision in synthesis.decisions
-            ),
-            *_missing(state, synthesis),
-        ),
+        insights=tuple(insight for insight in insights if insight.by),
+        decisions=(*decisions, *_find_unmentioned(state, synthesis)),
     )
 
 
-def _names(state: RoundtableState, given: tuple[str, ...]) -> tuple[str, ...]:
-    known = tuple(dict.fromkeys(name for each in given if (name := _known(state, each))))
+def _spell_names(state: RoundtableState, given: tuple[str, ...]) -> tuple[str, ...]:
+    known = tuple(dict.fromkeys(name for each in given if (name := _spell_name(state, each))))
     return (ALL,) if ALL in known else known
 
 
-def _known(state: RoundtableState, name: str) -> str | None:
+def _spell_name(state: RoundtableState, name: str) -> str | None:
     """The name as an attribution spells it, if it is that of somebody who spoke."""
     spellings = {"all": ALL, "everyone": ALL}
     for speaker in state.spoke:
-        if speaker == USER:
-            spellings |= {"user": THE_USER, "the user": THE_USER}
-        else:
-            persona = state.speakers[speaker]
+        forms: tuple[str, ...] = ("user", "the user")
+        if persona := state.speakers.get(speaker):
             forms = (persona.first_name, persona.name, persona.id, f"{persona.name} ({persona.role})")
-            spellings |= {form.casefold(): persona.first_name for form in forms}
+        spellings |= {form.casefold(): state.attributions[speaker] for form in forms}
     return spellings.get(name.strip(" []").casefold())
 
 
-def _parts(names: str) -> tuple[str, ...]:
+def _split_names(names: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r"[/,&]|\band\b", names) if part.strip())
 
 
-def _attribution(state: RoundtableState, speaker: str) -> str:
-    return THE_USER if speaker == USER else state.first_names[speaker]
-
-
-def _missing(state: RoundtableState, synthesis: Synthesis) -> tuple[Decision, ...]:
+def _find_unmentioned(state: RoundtableState, synthesis: Synthesis) -> tuple[Decision, ...]:
+    """What was decided, and is not in the synthesis."""
     present = [_stems(f"{decision.decision} {decision.rationale}") for decision in synthesis.decisions]
     missing: list[Decision] = []
-    for decision in stated_decisions(state):
+    for decision in find_stated_decisions(state):
         stems = _stems(decision.decision)
-        if not any(_alike(stems, other) for other in present):
+        if not any(_are_alike(stems, other) for other in present):
             missing.append(decision)
             present.append(stems)
     return tuple(missing)
 
 
-def _alike(stated: frozenset[str], written: frozenset[str]) -> bool:
+def _are_alike(stated: frozenset[str], written: frozenset[str]) -> bool:
     fewer = min(len(stated), len(written))
     return fewer > 0 and len(stated & written) / fewer >= _ALIKE
 
