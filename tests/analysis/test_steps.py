@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,14 @@ def changed(**changes: str) -> str:
     return text
 
 
+def phases(steps: Steps) -> tuple[str, ...]:
+    return tuple(phase for phase, _ in groupby(steps.steps, key=lambda step: step.phase))
+
+
+def of_phase(steps: Steps, phase: str) -> list[str]:
+    return [step.id for step in steps.steps if step.phase == phase]
+
+
 def save(folder: Path, step_id: str, **changes: str) -> Path:
     """The good step under another id."""
     file = folder / f"{step_id}.md"
@@ -142,7 +151,7 @@ def test_all_shipped_files_are_steps_in_order(shipped: Steps) -> None:
     assert shipped.warnings == ()
     assert [step.id for step in shipped.steps] == list(TABLE)
     assert {file.stem for file in SHIPPED.glob("*")} == set(TABLE)
-    assert shipped.phases == PHASES
+    assert phases(shipped) == PHASES
 
 
 @pytest.mark.parametrize("step_id", TABLE)
@@ -352,9 +361,9 @@ def test_users_steps_and_phases_are_added_in_the_order_of_their_ids(tmp_path: Pa
     save(tmp_path, "01-03b", **{"[04-05]": "[01-03]"})
     steps = load_steps(tmp_path)
     assert steps.warnings == ()
-    assert steps.phases == (*PHASES, "05-operations", "06-operations")
-    assert [step.id for step in steps.of_phase("05-operations")] == ["05-01", "05-02"]
-    assert [step.id for step in steps.of_phase("01-requirements")][2:5] == ["01-03", "01-03b", "01-04"]
+    assert phases(steps) == (*PHASES, "05-operations", "06-operations")
+    assert of_phase(steps, "05-operations") == ["05-01", "05-02"]
+    assert of_phase(steps, "01-requirements")[2:5] == ["01-03", "01-03b", "01-04"]
 
 
 def test_the_last_folder_has_the_last_word(tmp_path: Path) -> None:
@@ -427,7 +436,7 @@ def test_a_phase_has_one_name(tmp_path: Path) -> None:
     save(tmp_path, "05-01")
     save(tmp_path, "05-02", **{"05-operations": "05-launch"})
     steps = load_steps(tmp_path)
-    assert [step.id for step in steps.of_phase("05-operations")] == ["05-01"]
+    assert of_phase(steps, "05-operations") == ["05-01"]
     assert "05-02.md, line 4: phase: is '05-launch'" in steps.warnings[0]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.roundtable.addressing import Kind, Reading, read_address, read_input, reply_to_doubt
+from moot.roundtable.addressing import Kind, Reading, read_address, read_input, read_reply_to_doubt
 
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 NAMES = {MAYA: "Maya", ALEX: "Alex", JORDAN: "Jordan"}
@@ -223,7 +223,7 @@ def test_an_address_is_read_from_a_message_that_speaks_of_ending() -> None:
     ],
 )
 def test_an_answer_to_the_doubtful_question_is_understood(text: str, meaning: str) -> None:
-    assert reply_to_doubt(text, NAMES) == meaning
+    assert read_reply_to_doubt(text, NAMES) == meaning
 
 
 WORDS = st.sampled_from(

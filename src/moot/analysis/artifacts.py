@@ -31,10 +31,10 @@ def with_section(text: str | None, *, title: str, heading: str, marker: str, bod
     old = f"# {title}\n" if text is None else text
     if marker in old:
         return old
-    return markdown.append_under(old, f"## {heading}", f"{marker}\n\n{nested(body)}")
+    return markdown.append_under(old, f"## {heading}", f"{marker}\n\n{nest(body)}")
 
 
-def nested(body: str) -> str:
+def nest(body: str) -> str:
     """Headings of the first two levels go down to the third, and no comment can look like a marker."""
     code = markdown.code_lines(body)
     lines = []
@@ -52,8 +52,8 @@ def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id
         raise InvalidInput("user stories", f"the file is no JSON: {error}") from error
     if not isinstance(known, list):
         raise InvalidInput("user stories", "the file is no list")
-    before = [_told(story) for story in known if isinstance(story, dict)]
-    added = [story for story in stories if _told(story) not in before]
+    before = [_identity(story) for story in known if isinstance(story, dict)]
+    added = [story for story in stories if _identity(story) not in before]
     numbered = [
         {"id": f"US-{number:03d}", **story, "step": step_id}
         for number, story in enumerate(added, start=len(known) + 1)
@@ -63,7 +63,7 @@ def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id
     return json.dumps([*known, *numbered], ensure_ascii=False, indent=2) + "\n"
 
 
-def _told(story: Mapping[str, Any]) -> tuple[str, ...]:
+def _identity(story: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(story.get(part, "")) for part in ("as_a", "i_want", "so_that"))
 
 
@@ -78,14 +78,14 @@ def with_rows(text: str | None, rows: Sequence[Mapping[str, Any]]) -> str:
         writer.writeheader()
     seen = [tuple(str(row.get(column) or "") for column in columns) for row in known]
     for row in rows:
-        safe = {column: _cell(str(row.get(column, ""))) for column in columns}
+        safe = {column: _defuse(str(row.get(column, ""))) for column in columns}
         if tuple(safe.values()) not in seen:
             writer.writerow(safe)
     gap = "\n" if old and not old.endswith("\n") else ""
     return old + gap + out.getvalue()
 
 
-def _cell(value: str) -> str:
+def _defuse(value: str) -> str:
     """A spreadsheet would run what begins like a formula."""
     tidy = " ".join(value.split())
     return f"'{tidy}" if tidy[:1] in {"=", "+", "-", "@"} else tidy

@@ -1,7 +1,7 @@
 """Whether somebody who was asked something may be asking back instead.
 
-Knows question marks, and how English sentences ask without one. Refuses to say what is meant: a look too many
-costs a short reply, a question that is taken for an answer ends up in a document.
+Knows question marks, and how English sentences ask without one. Refuses to say what is meant: looking once
+too often costs a short reply, but a question that is taken for an answer ends up in a document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ASKS = re.compile(
 
 def may_ask(text: str) -> bool:
     """Whether it is worth looking whether there is a question in it."""
-    return any(sentence[-1] in _MARKS or _ASKS.match(_plain(sentence)) for sentence in _sentences(text))
+    return any(sentence[-1] in _MARKS or _ASKS.match(_normalize(sentence)) for sentence in _sentences(text))
 
 
 def is_only_questions(text: str) -> bool:
@@ -35,5 +35,5 @@ def _sentences(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _plain(sentence: str) -> str:
+def _normalize(sentence: str) -> str:
     return " ".join(sentence.casefold().replace("’", "'").split())

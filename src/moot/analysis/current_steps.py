@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from moot.app import Moot
     from moot.personas.library import Library
 
-_read: WeakKeyDictionary[Moot, tuple[Library, object, Steps]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[Moot, tuple[Library, object, Steps]] = WeakKeyDictionary()
 
 
 def current_steps(moot: Moot) -> Steps:
     folder, library = moot.workspace.steps, moot.library
     seen = stamps(folder)
-    known = _read.get(moot)
+    known = _cache.get(moot)
     if known is None or known[0] is not library or known[1] != seen:
         personas = [persona.id for persona in library.personas]
-        known = _read[moot] = (library, seen, steps.load_steps(folder, personas=personas))
+        known = _cache[moot] = (library, seen, steps.load_steps(folder, personas=personas))
     return known[2]

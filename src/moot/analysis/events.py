@@ -97,8 +97,8 @@ class AnswerGiven(StepEvent, frozen=True):
 
 
 class AnswerRead(StepEvent, frozen=True):
-    """`reply` is what the person is told who asked something; empty if they did not. Unless what they said
-    `answers` as well, the step's own question is still open."""
+    """`reply` is to what the person has asked; empty if they asked nothing. Unless their words are an answer
+    as well (`answers`), the step's own question stays open."""
 
     reply: str
     answers: bool
@@ -151,7 +151,7 @@ class FeedbackWritten(Event, frozen=True):
 
 
 class QuestionPut(Event, frozen=True):
-    """An open question of a roundtable, for the Board. Without one, the person has thought better of it."""
+    """An open question of a roundtable, for the Board; empty if the person would rather not ask."""
 
     question: str = ""
 
@@ -173,7 +173,7 @@ class BoardAnswered(Event, frozen=True):
 
 
 class ModelFailed(Event, frozen=True):
-    """Nothing could be had for what was due. `raw` is what the model wrote instead."""
+    """A model, or the Board, gave nothing that can be used. `raw` is what the model wrote instead."""
 
     kind: str
     message: str
@@ -189,7 +189,7 @@ class Withdrawn(Event, frozen=True):
 
 
 class SkippedTakenUp(Event, frozen=True):
-    """At the end, the person wants the steps that were skipped after all."""
+    """At the end, the person wants to do the skipped steps after all."""
 
 
 AnalysisEvent = (

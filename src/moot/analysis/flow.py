@@ -161,7 +161,7 @@ def _open(event: AnalysisOpened) -> AnalysisState:
 
 
 def _take_steps(state: AnalysisState, event: StepsRead) -> AnalysisState:
-    """What is there now is gone by; what was completed stays so, whether or not its file is still there."""
+    """The files count as they are now. What was completed stays so, even if its file is no longer there."""
     if state.steps_read:
         raise IllegalMove(type(event).__name__, state.step)
     if event.steps is None:
@@ -223,7 +223,7 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
 
 
 def _answer(state: AnalysisState, reply: str, *, is_answer: bool) -> AnalysisState:
-    """A question is answered. If it was nothing else, it is no answer, and what was asked is asked still."""
+    """A question is answered. If the person only asked, what they were asked stays open."""
     if not reply.strip():
         return replace(state, step=Step.ASSESSING)
     record = state.record

@@ -45,11 +45,11 @@ class ItemFolder:
     # -- artifacts -------------------------------------------------------------------------------
 
     def read_artifact(self, name: str) -> str | None:
-        return self._files.read(_artifact(name))
+        return self._files.read(_check_artifact(name))
 
     def write_artifact(self, name: str, change: Callable[[str | None], str]) -> str:
         """Rewrites the artifact as `change` of its text (None: there is none yet) and returns the new one."""
-        return self._files.update(_artifact(name), change)
+        return self._files.update(_check_artifact(name), change)
 
     # -- the session -----------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ class ItemFolder:
         text = self._files.read(META)
         if text is None:
             return item_meta.read({}, self.slug)
-        return self._understood(JsonDocument.read(text, self.path / META), text)
+        return self._read_meta(JsonDocument.read(text, self.path / META), text)
 
     def update_meta(self, change: Callable[[Data], None]) -> ItemMeta:
         """Changes meta.json under its lock. What cannot be understood, before or after, is not written."""
@@ -73,7 +73,7 @@ class ItemFolder:
             if text is None:
                 item_meta.begin(data, self.slug, timestamps.now())
             else:
-                self._understood(data, text)
+                self._read_meta(data, text)
             try:
                 change(data)
                 item_meta.read(data, self.slug)
@@ -96,7 +96,7 @@ class ItemFolder:
         """Of the same step and time there is one record, the first."""
         return self.update_meta(lambda data: item_meta.note_elaboration(data, record))
 
-    def _understood(self, data: Mapping[str, Any], text: str) -> ItemMeta:
+    def _read_meta(self, data: Mapping[str, Any], text: str) -> ItemMeta:
         try:
             return item_meta.read(data, self.slug)
         except InvalidField as error:
@@ -163,7 +163,7 @@ def _has_signs(path: Path) -> bool:
     return any((path / name).is_symlink() or (path / name).exists() for name in (META, LOG))
 
 
-def _artifact(name: str) -> str:
+def _check_artifact(name: str) -> str:
     if not _ARTIFACT.fullmatch(name) or name.lower() in {META, LOG}:
         raise InvalidInput("artifact", f"{name[:80]!r} is no name of an artifact")
     return name

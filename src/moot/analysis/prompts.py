@@ -27,8 +27,7 @@ _CANNOT_EXPLAIN = "I am too small a model to explain that. Say what you know, or
 
 
 class AnalysisPrompts:
-    """Needs the step files, which the log does not have: they may have been improved since, even a moment
-    ago."""
+    """Reads the step files, which are not in the log: somebody may have improved them a moment ago."""
 
     def __init__(self, steps: Callable[[], Steps]) -> None:
         self._steps = steps
@@ -81,7 +80,7 @@ class AnalysisPrompts:
         record = state.record
         words = record.exchanges[-1][1]
         if small:
-            # Telling is beyond it, and so is explaining: nothing but question marks can be gone by.
+            # It can neither tell questions from answers nor explain anything: question marks have to do.
             asks = is_only_questions(words)
             reply: Any = (one_of((_CANNOT_EXPLAIN if asks else "",)), ...)
             answers: Any = (Literal[False] if asks else Literal[True], ...)
@@ -221,8 +220,8 @@ def _notes() -> dict[str, Any]:
 def _shape(
     name: str, outputs: tuple[str, ...], *, words: str = "", optional: bool = False, **fields: Any
 ) -> type[BaseModel]:
-    """With a part for each file of the step, in the form that the file has. With `words`, of which every text
-    is made: those of the person."""
+    """With a part for each file of the step, in the form that the file has. Given the person's `words`, every
+    text is made of them."""
     parts: dict[str, Any] = {}
     for number, file in enumerate(outputs):
         kind = _content(file, words)

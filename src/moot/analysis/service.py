@@ -59,7 +59,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class ItemStanding:
-    """An item and where it stands. `problem` says why that cannot be told."""
+    """An item and where it stands. `problem` says why that is not known."""
 
     slug: str
     title: str = ""

@@ -38,7 +38,7 @@ class Step(StrEnum):
 
 
 WITHDRAWABLE = (Step.FEEDBACK, Step.CALLING, Step.BOARD)
-"""Where somebody can do without what a model failed to give: the step itself is complete."""
+"""Where the person can go back to the menu without what failed: the step itself is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Elaboration:
 
 @dataclass(frozen=True, slots=True)
 class AskedBack:
-    """What the person wanted to know, and what they were told. `question` is the number of the exchange in
+    """What the person wanted to know, and the reply. `question` is the number of the exchange in
     which that was; if its answer has the same words, they asked and answered at once."""
 
     question: int
@@ -108,7 +108,7 @@ class AnalysisState:
     warnings: tuple[str, ...] = ()
     bills: tuple[Usage, ...] = ()
     happened: int = 0
-    """How many events there were: it tells two askings of the same thing apart."""
+    """How many events there were: a key for what is asked next."""
 
     @property
     def turns(self) -> int:
@@ -132,23 +132,22 @@ class AnalysisState:
         """In order, each once."""
         return tuple(dict.fromkeys(ref.phase for ref in self.steps))
 
-    def not_applying(self, ref: StepRef) -> str:
-        """Why a step is passed over; nothing if it is not."""
+    def does_not_apply(self, ref: StepRef) -> str:
+        """Why a step is passed over; empty if it is not."""
         depth = self.depth_of(ref)
         return ref.does_not_apply or (f"the analysis is {depth}" if depth in ref.skip_at else "")
 
+    def is_settled(self, ref: StepRef) -> bool:
+        """Whether nothing waits for it: it is completed, or does not apply."""
+        return ref.id in self.completed or bool(self.does_not_apply(ref))
+
     def missing(self, ref: StepRef) -> tuple[str, ...]:
-        """What has to be done first. What does not apply is not waited for."""
-        settled = {other.id for other in self.steps if other.id in self.completed or self.not_applying(other)}
+        """What has to be done first."""
+        settled = {other.id for other in self.steps if self.is_settled(other)}
         return tuple(other for other in ref.depends_on if other not in settled)
 
     def is_due(self, ref: StepRef) -> bool:
-        return (
-            ref.id not in self.completed
-            and ref.phase not in self.skipped_phases
-            and not self.not_applying(ref)
-            and not self.missing(ref)
-        )
+        return ref.phase not in self.skipped_phases and not self.is_settled(ref) and not self.missing(ref)
 
     @property
     def next_due(self) -> StepRef | None:
@@ -157,13 +156,8 @@ class AnalysisState:
     @property
     def skipped_steps(self) -> tuple[StepRef, ...]:
         """What would be due, now or after others, had the person not skipped the rest of its phase."""
-        return tuple(
-            ref
-            for ref in self.steps
-            if ref.phase in self.skipped_phases
-            and ref.id not in self.completed
-            and not self.not_applying(ref)
-        )
+        skipped = (ref for ref in self.steps if ref.phase in self.skipped_phases)
+        return tuple(ref for ref in skipped if not self.is_settled(ref))
 
     @property
     def left_out(self) -> tuple[tuple[StepRef, str], ...]:
@@ -173,8 +167,8 @@ class AnalysisState:
         for ref in self.steps:
             if ref.id in self.completed:
                 continue
-            if self.not_applying(ref):
-                found.append((ref, self.not_applying(ref)))
+            if why := self.does_not_apply(ref):
+                found.append((ref, why))
             elif ref.phase in self.skipped_phases:
                 found.append((ref, "the rest of its phase was skipped"))
             elif self.missing(ref) and (following is None or following.id > ref.id):
@@ -189,14 +183,9 @@ class AnalysisState:
 
     @property
     def phases_completed(self) -> tuple[str, ...]:
-        """A step that does not apply holds nothing up; one that was skipped does."""
-        return tuple(
-            phase
-            for phase in self.phases
-            if all(
-                ref.id in self.completed or self.not_applying(ref) for ref in self.steps if ref.phase == phase
-            )
-        )
+        """A step that was skipped holds its phase up."""
+        open_phases = {ref.phase for ref in self.steps if not self.is_settled(ref)}
+        return tuple(phase for phase in self.phases if phase not in open_phases)
 
     @property
     def status(self) -> Literal["raw", "partial", "analyzed"]:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import groupby
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Annotated
@@ -98,10 +97,6 @@ class Steps:
     warnings: tuple[str, ...] = ()
     faults: Mapping[str, DefinitionInvalid] = field(default_factory=dict)
 
-    @property
-    def phases(self) -> tuple[str, ...]:
-        return tuple(phase for phase, _ in groupby(self.steps, key=lambda step: step.phase))
-
     def step(self, id: str) -> Step:  # noqa: A002
         for step in self.steps:
             if step.id == id:
@@ -109,9 +104,6 @@ class Steps:
         if fault := self.faults.get(id):
             raise fault.with_traceback(None)
         raise NotFound("step", id, known=tuple(step.id for step in self.steps))
-
-    def of_phase(self, phase: str) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.phase == phase)
 
 
 def conditions_met(files: Iterable[str], depth: Depth | None = None) -> frozenset[Condition]:
@@ -133,19 +125,19 @@ def conditions_met(files: Iterable[str], depth: Depth | None = None) -> frozense
 # -- files ---------------------------------------------------------------------------------------
 
 
-def _step_id(written: str) -> str:
+def _check_step_id(written: str) -> str:
     if not _STEP_ID.fullmatch(written):
         raise ValueError(f"{written[:80]!r} is not a step: write phase and number, such as 05-01 or 01-03b")
     return written
 
 
-def _phase(written: str) -> str:
+def _check_phase(written: str) -> str:
     if not _PHASE.fullmatch(written):
         raise ValueError(f"{written[:80]!r} is not a phase: write number and name, such as 05-operations")
     return written
 
 
-def _output(written: str) -> str:
+def _check_output(written: str) -> str:
     if not _OUTPUT.fullmatch(written) or written in _NOT_AN_OUTPUT:
         raise ValueError(
             f"{written[:80]!r} cannot be written: name a .md, .json or .csv file, without folders"
@@ -154,22 +146,22 @@ def _output(written: str) -> str:
 
 
 class _StepFields(Fields):
-    step_id: Annotated[str, AfterValidator(_step_id)]
+    step_id: Annotated[str, AfterValidator(_check_step_id)]
     title: Text
-    phase: Annotated[str, AfterValidator(_phase)] | None = None
+    phase: Annotated[str, AfterValidator(_check_phase)] | None = None
     persona: Id
     depth: Depth
-    outputs: list[Annotated[str, AfterValidator(_output)]] = Field(min_length=1)
-    depends_on: list[Annotated[str, AfterValidator(_step_id)]] = Field(default_factory=list)
+    outputs: list[Annotated[str, AfterValidator(_check_output)]] = Field(min_length=1)
+    depends_on: list[Annotated[str, AfterValidator(_check_step_id)]] = Field(default_factory=list)
     skip_if: list[Annotated[Condition, Field(strict=False)]] = Field(default_factory=list)
 
 
 def parse_step(text: str, source: Path) -> Step:
     """The name of `source` has to be the id; the file itself is not opened."""
-    return _parsed(PersonaFile(text, source))
+    return _parse(PersonaFile(text, source))
 
 
-def _parsed(file: PersonaFile) -> Step:
+def _parse(file: PersonaFile) -> Step:
     fields = file.fields(_StepFields)
     step_id = file.identified(fields.step_id, "step_id")
     for index, output in enumerate(fields.outputs):
@@ -181,7 +173,7 @@ def _parsed(file: PersonaFile) -> Step:
     return Step(
         id=step_id,
         title=fields.title,
-        phase=_phase_of(file, step_id, fields.phase),
+        phase=_choose_phase(file, step_id, fields.phase),
         persona=fields.persona,
         depth=fields.depth,
         outputs=tuple(fields.outputs),
@@ -194,7 +186,7 @@ def _parsed(file: PersonaFile) -> Step:
     )
 
 
-def _phase_of(file: PersonaFile, step_id: str, given: str | None) -> str:
+def _choose_phase(file: PersonaFile, step_id: str, given: str | None) -> str:
     number = step_id[:2]
     own = next((phase for phase in PHASES if phase.startswith(number)), None)
     if own is None and given is None:
@@ -240,7 +232,7 @@ def _read(folder: Path, faults: list[tuple[str, DefinitionInvalid]]) -> Iterator
             continue
         try:
             file = PersonaFile(read_text(path), path)
-            step = _parsed(file)
+            step = _parse(file)
         except DefinitionInvalid as fault:
             faults.append((path.stem, fault))
         else:

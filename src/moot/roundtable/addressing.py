@@ -26,24 +26,24 @@ class Reading:
 
 def read_input(text: str, first_names: Mapping[str, str]) -> Reading:
     """`first_names` is persona id → first name."""
-    plain = _plain(text)
+    plain = _normalize(text)
     if not plain:
         return Reading("nothing")
-    ending = _ending(plain, [_plain(name) for name in first_names.values()])
+    ending = _read_ending(plain, [_normalize(name) for name in first_names.values()])
     return Reading(ending) if ending else read_address(text, first_names)
 
 
 def read_address(text: str, first_names: Mapping[str, str]) -> Reading:
     """To whom a message turns that is known not to end the discussion."""
-    plain = _plain(text)
-    if addressed := tuple(dict.fromkeys(_addressed(plain, first_names))):
+    plain = _normalize(text)
+    if addressed := tuple(dict.fromkeys(_find_addressed(plain, first_names))):
         return Reading("direct", addressed)
     return Reading("group" if _GROUP.search(plain) else "default")
 
 
-def reply_to_doubt(text: str, first_names: Mapping[str, str]) -> Literal["exit", "stay", "new"]:
+def read_reply_to_doubt(text: str, first_names: Mapping[str, str]) -> Literal["exit", "stay", "new"]:
     """What an answer to "end the discussion, or continue?" means; a `new` one is a message of its own."""
-    plain = _plain(text)
+    plain = _normalize(text)
     if not plain or (len(plain.split()) <= _SHORT and _STAY.search(plain)):
         return "stay"
     if len(plain.split()) <= _SHORT and _END.search(plain) and not _NEGATED.search(plain):
@@ -60,7 +60,7 @@ _STAY = re.compile(
 _END = re.compile(r"\b(?:end|stop|finish|quit)\b|^(?:yes|yeah|yep|yup|sure|please|ok|okay)\b")
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """In one case and one spelling of apostrophes and spaces."""
     text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold()
     shown = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
@@ -74,8 +74,8 @@ _APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
 _GROUP = re.compile(r"(?<!\w)(?:you all|everyone|all of you|team|what do you think)(?!\w|'s\b)")
 
 
-def _addressed(plain: str, first_names: Mapping[str, str]) -> Iterator[str]:
-    names = {persona: re.escape(_plain(name)) for persona, name in first_names.items()}
+def _find_addressed(plain: str, first_names: Mapping[str, str]) -> Iterator[str]:
+    names = {persona: re.escape(_normalize(name)) for persona, name in first_names.items()}
     for persona, name in names.items():
         if re.match(rf"\W*{name}(?:[,: ]|$)", plain):
             yield persona
@@ -123,6 +123,9 @@ _UNSURE = re.compile(
     rf"|^{_WRAP}\b"
 )
 
+_ELSEWHERE = re.compile(r"\bback (?:to|and|into|on|over|up|button|in|end)\b")
+"""A place to go back to, such as the API, is no wish to leave."""
+
 _FILLER = (
     r"ok|okay|well|so|alright|all right|right|yes|yeah|yep|no|great|good|nice|thanks(?: \w+)?(?: for .+)?"
     r"|thank you(?: \w+)?(?: for .+)?|please|now|then|cool|fine|perfect|and|oh|um|hm+|hey|hi|everyone"
@@ -136,30 +139,31 @@ _HEDGED = re.compile(
 _OTHERWISE = re.compile(r"\b(?:not|never|n't|\w+n't|before|until|till|when|whenever|once|after|if|while)\b")
 
 
-def _ending(plain: str, names: list[str]) -> Literal["exit", "doubtful"] | None:
+def _read_ending(plain: str, names: list[str]) -> Literal["exit", "doubtful"] | None:
     if not _WORD.search(plain):
         return None
     filler = re.compile("|".join([_FILLER, *map(re.escape, names)]))
-    clauses = [(clause, asked) for raw, asked in _clauses(plain) if (clause := _core(raw, filler))]
+    bare = ((_strip_filler(clause, filler), asked) for clause, asked in _split_clauses(plain))
+    clauses = [(clause, asked) for clause, asked in bare if clause]
     if not clauses:
         return None
-    weights = [_weight(clause, asked) for clause, asked in clauses]
+    weights = [_weigh(clause, asked) for clause, asked in clauses]
     if len(clauses) == 1:
         return weights[0]
     asks = any(asked for _, asked in clauses)
     # The last thing said is what is wanted, as long as it is said in so many words and nothing is asked.
-    if weights[-1] == "exit" and not asks and not _is_one_word(clauses[-1][0]):
+    if weights[-1] == "exit" and not asks and " " in clauses[-1][0]:
         return "exit"
     return "doubtful" if any(weights) else None
 
 
-def _clauses(plain: str) -> Iterator[tuple[str, bool]]:
+def _split_clauses(plain: str) -> Iterator[tuple[str, bool]]:
     """Each with whether it is a question."""
     for found in re.finditer(r"([^,.;:!?…—–]+)([,.;:!?…—–]*)", re.sub(r"\s-+\s", ", ", plain)):
         yield re.sub(r"^[\W_]+|[\W_]+$", "", found[1]), "?" in found[2]
 
 
-def _core(clause: str, filler: re.Pattern[str]) -> str:
+def _strip_filler(clause: str, filler: re.Pattern[str]) -> str:
     """Without what is only said around it."""
     while clause:
         if filler.fullmatch(clause):
@@ -177,19 +181,10 @@ def _core(clause: str, filler: re.Pattern[str]) -> str:
     return clause
 
 
-def _weight(clause: str, asked: bool) -> Literal["exit", "doubtful"] | None:
+def _weigh(clause: str, asked: bool) -> Literal["exit", "doubtful"] | None:
     word = _WORD.search(clause)
     if not word or _OTHERWISE.search(clause[: word.start()]):
         return None
     if _BARE.fullmatch(clause) or _CLEAR.fullmatch(clause):
         return "doubtful" if asked or _HEDGED.search(clause) else "exit"
-    return "doubtful" if _UNSURE.search(clause) and not _goes_elsewhere(clause) else None
-
-
-def _goes_elsewhere(clause: str) -> bool:
-    """ "Go back to the API" names where to; it is no wish to leave."""
-    return re.search(r"\bback (?:to|and|into|on|over|up|button|in|end)\b", clause) is not None
-
-
-def _is_one_word(clause: str) -> bool:
-    return " " not in clause
+    return "doubtful" if _UNSURE.search(clause) and not _ELSEWHERE.search(clause) else None

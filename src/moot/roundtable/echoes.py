@@ -57,13 +57,13 @@ def echoes(text: str, recent: Sequence[str]) -> bool:
 
 def _only_agrees(text: str) -> bool:
     words = _WORD.findall(text)
-    agrees = any(_plain(word) in _AGREEMENT for word in words) or _AGREEMENT_PHRASE.search(text) is not None
-    return agrees and "?" not in text and all(map(_adds_nothing, words))
+    agrees = not _AGREEMENT.isdisjoint(map(_normalize, words)) or _AGREEMENT_PHRASE.search(text)
+    return bool(agrees) and "?" not in text and all(map(_adds_nothing, words))
 
 
 def _adds_nothing(word: str) -> bool:
     """A word with a capital is a colleague's name, as far as anyone can tell."""
-    plain = _plain(word)
+    plain = _normalize(word)
     return plain in _SAID_IN_AGREEMENT or (word[0].isupper() and not _objects(plain))
 
 
@@ -83,10 +83,10 @@ def _objects(word: str) -> bool:
 
 
 def _telling_words(text: str) -> list[str]:
-    words = map(_plain, _WORD.findall(_PERSON_MENTIONED.sub(r"\1", text)))
+    words = map(_normalize, _WORD.findall(_PERSON_MENTIONED.sub(r"\1", text)))
     return [word for word in words if word not in _SAYS_NOTHING]
 
 
-def _plain(word: str) -> str:
+def _normalize(word: str) -> str:
     """Without its 's: what is left of "Alex's" is a name, and of "it's" as little as before."""
     return word.casefold().replace("’", "'").removesuffix("'s")

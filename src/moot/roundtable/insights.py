@@ -83,49 +83,49 @@ def render(
     exit_type: Literal["user-initiated", "turn-limit"],
 ) -> str:
     """`participants` are names with short roles. Lines end in "\\n", the last one has no end."""
-    people = ", ".join(f"{_line(name)} ({_line(short_role)})" for name, short_role in participants)
+    people = ", ".join(f"{_flatten(name)} ({_flatten(short_role)})" for name, short_role in participants)
     lines = [
-        f"### {_TITLE}{_line(step_id)}: {_line(step_title)})",
+        f"### {_TITLE}{_flatten(step_id)}: {_flatten(step_title)})",
         "",
         f"**Participants**: {people}",
         f"**Turns**: {turns} | **Exit**: {exit_type}",
     ]
-    lines += _listed("Key Insights", map(_insight, synthesis.insights))
-    lines += _listed("Decisions Made", (_pair(made.decision, made.rationale) for made in synthesis.decisions))
-    lines += _listed(
+    lines += _list("Key Insights", map(_insight, synthesis.insights))
+    lines += _list("Decisions Made", (_pair(made.decision, made.rationale) for made in synthesis.decisions))
+    lines += _list(
         "Open Questions", (_pair(left.question, left.context) for left in synthesis.open_questions)
     )
     if synthesis.action_items:
-        lines += _listed("Action Items", (_pair(item.action, item.owner) for item in synthesis.action_items))
+        lines += _list("Action Items", (_pair(item.action, item.owner) for item in synthesis.action_items))
     return "\n".join(lines)
 
 
 def attribution(by: Iterable[str]) -> str:
     """`Maya`, `Maya/Alex`, `User`, `All` (AC-008-05); nobody in particular is all."""
-    names = (_line(_NOT_IN_A_NAME.sub(" ", name)) for name in by)
+    names = (_flatten(_NOT_IN_A_NAME.sub(" ", name)) for name in by)
     return "/".join(dict.fromkeys(name for name in names if name)) or "All"
 
 
 def _insight(insight: Insight) -> str:
-    text = _line(insight.text)
+    text = _flatten(insight.text)
     return f"[{attribution(insight.by)}] {text}" if text else ""
 
 
 def _pair(said: str, why: str) -> str:
-    said, why = _line(said), _line(why)
+    said, why = _flatten(said), _flatten(why)
     return f"{said.rstrip('.:')}: {why}" if said and why else said or why
 
 
-def _listed(heading: str, items: Iterable[str]) -> list[str]:
-    written = [f"- {_BLOCK_BEGINS.sub(_escaped, item)}" for item in items if item]
+def _list(heading: str, items: Iterable[str]) -> list[str]:
+    written = [f"- {_BLOCK_BEGINS.sub(_escape, item)}" for item in items if item]
     return ["", f"#### {heading}", *(written or ["- None."])]
 
 
-def _escaped(begun: re.Match[str]) -> str:
+def _escape(begun: re.Match[str]) -> str:
     return f"{begun[1] or ''}\\"
 
 
-def _line(field: str) -> str:
+def _flatten(field: str) -> str:
     signs = (" " if unicodedata.category(sign) in _UNWRITABLE else sign for sign in field)
     return _COMMENT.sub(r"<\\", " ".join("".join(signs).split()))
 
@@ -144,33 +144,33 @@ class Inserted:
 
 def marker(step_id: str, timestamp: str) -> str:
     """The comment by which an elaboration is known again."""
-    step, at = (re.sub(r"[<>]|-(?=-)", "", _line(field)) for field in (step_id, timestamp))
+    step, at = (re.sub(r"[<>]|-(?=-)", "", _flatten(field)) for field in (step_id, timestamp))
     return f"<!-- Elaboration: step {step}, {at} -->"
 
 
 def insert(artifact_text: str, rendered: str, marker: str, topic: str) -> Inserted:
     """At the end of the section for the topic, or at the end of the text. The marker stands on top of the
     insights' heading, and wherever it stands already, nothing is inserted."""
-    section = _section_for(artifact_text, topic)
+    section = _find_section(artifact_text, topic)
     heading = section.heading.title if section else ADDITIONAL
     if marker in artifact_text:
         return Inserted(artifact_text, heading, already=True)
     addition = f"{marker}\n{rendered}"
     if section is None:
-        section = _section_titled(artifact_text, ADDITIONAL)
+        section = _find_titled(artifact_text, ADDITIONAL)
     if section is None:
         text = markdown.append_under(artifact_text, f"{'#' * _LEVEL} {ADDITIONAL}", addition)
     else:
         text = markdown.insert_at_section_end(
-            artifact_text, _with_its_insights(artifact_text, section), addition
+            artifact_text, _extend_over_insights(artifact_text, section), addition
         )
     return Inserted(text, heading, already=False)
 
 
-def _section_for(text: str, topic: str) -> Section | None:
+def _find_section(text: str, topic: str) -> Section | None:
     """Never one within earlier insights, whose headings repeat topics. From a section deeper than the
     insights' own heading, the one around it: what follows the deeper one would become part of them."""
-    found = markdown.find_section(_without_insights(text), topic)
+    found = markdown.find_section(_blank_insights(text), topic)
     if found is None:
         return None
     around = [
@@ -181,12 +181,12 @@ def _section_for(text: str, topic: str) -> Section | None:
     return max(around, key=lambda section: section.start, default=None)
 
 
-def _section_titled(text: str, title: str) -> Section | None:
+def _find_titled(text: str, title: str) -> Section | None:
     sections = (section for section in markdown.sections(text) if section.heading.level == _LEVEL)
     return next((section for section in sections if section.heading.title == title), None)
 
 
-def _with_its_insights(text: str, section: Section) -> Section:
+def _extend_over_insights(text: str, section: Section) -> Section:
     """The last of the insights that follow a section of their own level, so that they stay in order."""
     last = section
     for later in markdown.sections(text):
@@ -198,7 +198,7 @@ def _with_its_insights(text: str, section: Section) -> Section:
     return last
 
 
-def _without_insights(text: str) -> str:
+def _blank_insights(text: str) -> str:
     """Blanks in their place, so that offsets stay what they are."""
     for section in markdown.sections(text):
         if _are_insights(section):

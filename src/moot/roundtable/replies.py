@@ -14,7 +14,7 @@ import msgspec
 from moot.core.flow import PersonaFailed, PersonAnswered, PersonaSpoke, Usage
 from moot.errors import InvalidInput
 from moot.roundtable import lines
-from moot.roundtable.addressing import Reading, read_address, read_input, reply_to_doubt
+from moot.roundtable.addressing import Reading, read_address, read_input, read_reply_to_doubt
 from moot.roundtable.echoes import echoes
 from moot.roundtable.events import (
     ContributionFailed,
@@ -140,7 +140,7 @@ def read_answer(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
             return _stay(state)
     text = answer.text.strip()
     if state.doubted is not None:
-        match reply_to_doubt(text, state.first_names):
+        match read_reply_to_doubt(text, state.first_names):
             case "exit":
                 return PersonLeft(text)
             case "stay":
@@ -160,7 +160,7 @@ def read_answer(state: RoundtableState, answer: PersonAnswered) -> PersonEvent:
 
 
 def read_interruption(state: RoundtableState, answer: PersonAnswered) -> PersonLeft:
-    """Only an exit cannot wait until the floor is the person's."""
+    """Only an exit cannot wait for the person's turn."""
     if answer.choice == "done":
         return PersonLeft(_LEFT)
     text = answer.text.strip()

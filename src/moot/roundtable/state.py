@@ -25,7 +25,7 @@ from moot.roundtable.insights import Synthesis
 
 USER, PROGRAM = "user", "program"
 PATIENCE = 3
-"""After so many rounds without a word of the person the lead asks; after one more, it is over."""
+"""Rounds without a word from the person until the lead asks; one round later, the discussion ends."""
 ExitType = Literal["user-initiated", "turn-limit"]
 
 
