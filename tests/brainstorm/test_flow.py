@@ -128,7 +128,7 @@ def test_the_person_can_override_the_level_either_way() -> None:
 def test_skipping_to_planning_needs_nothing_more() -> None:
     play = at(Step.TRIAGE).choose("skip")
     assert play.talk.finished
-    assert play.done[3:5] == ["workflow/design", "workflow/plan"]
+    assert play.done[3:5] == ["WriteDesign", "PlanBatch"]
 
 
 # -- questions -----------------------------------------------------------------------------------
@@ -481,9 +481,9 @@ def test_a_comment_without_usable_text_is_refused(text: str) -> None:
 
 
 def test_a_scout_reports_at_most_so_many_words() -> None:
-    Play({"workflow/scout": {"output": "word " * SCOUT_WORDS}}).open()
+    Play({"ScoutWorkspace": ScoutReported("word " * SCOUT_WORDS)}).open()
     with pytest.raises(InvalidInput, match="scout: has 501 words; at most 500"):
-        Play({"workflow/scout": {"output": "word " * (SCOUT_WORDS + 1)}}).open()
+        Play({"ScoutWorkspace": ScoutReported("word " * (SCOUT_WORDS + 1))}).open()
 
 
 REFUSED: list[tuple[BrainstormState, BrainstormEvent, str]] = [

@@ -47,6 +47,7 @@ from moot.roundtable.events import (
     TopicFramed,
 )
 from moot.roundtable.flow import ROUNDTABLE
+from moot.workflow.events import BatchBuilt, BatchReviewed, WorkflowFinalized, WorkspaceChecked
 from tests.analysis.test_flow import Play
 from tests.support.workflow import BATCHES, at, triage
 from tests.support.workflow import Play as Workflow
@@ -369,7 +370,7 @@ def workflow(**replies: Any) -> Workflow:
     return Workflow({"brainstorm/triage": triage(batches=BATCHES), **replies}).open()
 
 
-UNCOMMITTED = workflow(**{"workflow/check": {"files": ["half.py"], "tree": "2"}}).asked
+UNCOMMITTED = workflow(CheckWorkspace=WorkspaceChecked(("half.py",), "2")).asked
 REASSESS = (
     workflow(
         **{"workflow/reassess": {"assessment": "Less.", "batches": [{"title": "Docs", "description": "-"}]}}
@@ -377,10 +378,10 @@ REASSESS = (
     .choose("skip")
     .asked
 )
-FAILED_TASK = {"complete": False, "message": "no", "failed_task": 1, "before_task": "abc"}
-OPEN_TASKS = workflow(**{"workflow/execute": FAILED_TASK}).choose("skip").asked
-VERDICT = workflow(**{"workflow/review": {"verdict": "REJECTED"}}).choose("skip").asked
-NEXT = Workflow({"workflow/finalize": {"waiting": ["Docs"]}}).open().choose("skip").asked
+FAILED_TASK = BatchBuilt(complete=False, message="no", failed_task=1, before_task="abc")
+OPEN_TASKS = workflow(BuildBatch=FAILED_TASK).choose("skip").asked
+VERDICT = workflow(ReviewPlan=BatchReviewed("REJECTED")).choose("skip").asked
+NEXT = Workflow({"FinalizeWorkflow": WorkflowFinalized(("Docs",))}).open().choose("skip").asked
 FAILED_ROUND = at(Step.QUESTIONS).put(RequestMade("discuss", "hm")).fail().asked
 
 

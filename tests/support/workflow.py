@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from moot.brainstorm.events import Consulted, ScoutReported
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import (
     AskPerson,
@@ -16,13 +17,31 @@ from moot.core.flow import (
     DraftFailed,
     DraftReply,
     Effect,
+    Event,
     PersonAnswered,
-    RunTask,
+    Task,
     TaskDone,
     TaskFailed,
     Usage,
 )
-from moot.workflow.events import WorkflowEvent, WorkflowOpened
+from moot.workflow.events import (
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BranchCreated,
+    DesignWritten,
+    QueueFoundEmpty,
+    QueueLeft,
+    RestQueued,
+    TaskRolledBack,
+    WorkflowEvent,
+    WorkflowFinalized,
+    WorkflowOpened,
+    WorkspaceChecked,
+    WorkspaceScouted,
+    WorkStashed,
+)
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.state import WorkflowState
 
@@ -39,8 +58,9 @@ SPLITS = (
 )
 
 Value = Mapping[str, Any]
-Replies = dict[str, Value | Callable[[WorkflowState], Value]]
-"""By the name of a prompt or of a piece of work."""
+Reply = Value | Event
+Replies = dict[str, Reply | Callable[[WorkflowState], Reply]]
+"""What a model replies, by the name of the prompt; what a task leads to, by the name of its class."""
 
 
 def triage(level: str = "exploration", /, **scope: Any) -> Value:
@@ -83,10 +103,11 @@ def _changed(state: WorkflowState) -> Value:
 
 
 REPLIES: Replies = {
-    "workflow/check": {"files": [], "tree": "1111"},
-    "workflow/stash": {"name": "moot: before 'x' (1234)", "files": ["half.py"]},
-    "workflow/branch": {"name": "moot-x-1234", "before": "main"},
-    "workflow/scout": lambda state: {"output": f"Looked {state.happened} times.", "read": ["README.md"]},
+    "CheckWorkspace": WorkspaceChecked((), "1111"),
+    "StashChanges": WorkStashed("moot: before 'x' (1234)", ("half.py",)),
+    "CreateBranch": BranchCreated("moot-x-1234", "main"),
+    "ScoutWorkspace": lambda state: ScoutReported(f"Looked {state.happened} times.", ("README.md",)),
+    "ScoutAgain": lambda state: WorkspaceScouted(f"Looked {state.happened} times.", ("README.md",)),
     "brainstorm/triage": triage(),
     "brainstorm/questions": _questions,
     "brainstorm/approaches": _approaches,
@@ -108,18 +129,18 @@ REPLIES: Replies = {
     },
     "brainstorm/discuss-design": {"reply": "Which of the two?", "sections": []},
     "brainstorm/revise": _changed,
-    "brainstorm/board": {"text": "The Board says: wait.", "cost_usd": 0.5},
-    "brainstorm/roundtable": {"text": "They agreed on little."},
-    "workflow/queue": {},
-    "workflow/leave-queue": {},
-    "workflow/design": {"path": "moot/designs/2026-11-15-strip.md"},
-    "workflow/plan": lambda state: {"change_id": f"change-{state.current_batch}", "cost_usd": 1.0},
-    "workflow/review": {"verdict": "APPROVED", "summary": "Sound.", "cost_usd": 2.0},
-    "workflow/revise": {},
-    "workflow/execute": {"complete": True, "tasks_done": 2, "tasks": 2},
-    "workflow/roll-back": {"files": ["app.py"]},
-    "workflow/finalize": {"waiting": []},
-    "workflow/next": {},
+    "ConveneBoard": Consulted("board", "The Board says: wait.", 0.5),
+    "HoldRoundtable": Consulted("roundtable", "They agreed on little."),
+    "QueueRest": lambda state: RestQueued(tuple(state.rest)),
+    "LeaveQueue": QueueLeft(),
+    "WriteDesign": DesignWritten("moot/designs/2026-11-15-strip.md"),
+    "PlanBatch": lambda state: BatchPlanned(f"change-{state.current_batch}", 1.0),
+    "ReviewPlan": BatchReviewed("APPROVED", "Sound.", cost_usd=2.0),
+    "RevisePlan": BatchRevised(),
+    "BuildBatch": BatchBuilt(complete=True, tasks_done=2, tasks=2),
+    "RollBackTask": TaskRolledBack(("app.py",)),
+    "FinalizeWorkflow": WorkflowFinalized(),
+    "TakeNext": QueueFoundEmpty(),
     "workflow/reassess": lambda state: {
         "assessment": "As planned.",
         "batches": [{"title": each.title, "description": each.description} for each in state.left_over],
@@ -133,7 +154,7 @@ class Play:
     state: WorkflowState = WORKFLOW.initial
     events: list[WorkflowEvent] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
-    """Prompts and pieces of work, as they were asked for."""
+    """Prompts and tasks, as they were asked for."""
 
     def put(self, event: WorkflowEvent) -> Play:
         self.state = WORKFLOW.advance(self.state, event)
@@ -189,8 +210,8 @@ class Play:
 
     def perform(self) -> Play:
         (effect,) = self.effects
-        assert isinstance(effect, DraftReply | RunTask)
-        name = effect.prompt if isinstance(effect, DraftReply) else effect.what
+        assert isinstance(effect, DraftReply | Task)
+        name = effect.prompt if isinstance(effect, DraftReply) else type(effect).__name__
         self.done.append(name)
         reply = self.replies.get(name, REPLIES[name])
         value = reply(self.state) if callable(reply) else reply

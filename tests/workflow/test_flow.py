@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from moot.brainstorm.events import BrainstormEvent, LevelConfirmed, Part
 from moot.brainstorm.state import Step
 from moot.cli.menu_lines import read_line, shown
-from moot.core.flow import AskPerson, Choice, DraftFailed, PersonAnswered, RunTask, Takes, TaskDone
+from moot.core.flow import AskPerson, Choice, DraftFailed, PersonAnswered, Takes, TaskDone
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow import menu
 from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
+from moot.workflow.effects import BuildBatch, QueueRest
 from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -69,8 +70,12 @@ from moot.workflow.snapshot import brings, queue_change, restored, snapshot
 from moot.workflow.state import Phase, Stage, WorkflowState
 from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, triage
 
-NEEDS_REVISION = {"verdict": "NEEDS_REVISION", "summary": "A High issue.", "high": 1}
-REJECTED = {"verdict": "REJECTED", "summary": "Fundamental problems."}
+APPROVED = BatchReviewed("APPROVED")
+NEEDS_REVISION = BatchReviewed("NEEDS_REVISION", "A High issue.", high=1)
+REJECTED = BatchReviewed("REJECTED", "Fundamental problems.")
+
+
+HELP_WAITS = WorkflowFinalized(("Help texts",))
 
 
 def planned(**replies: Any) -> Play:
@@ -83,9 +88,8 @@ def in_batches(**replies: Any) -> Play:
 
 
 def work(play: Play) -> list[str]:
-    """Without the looks at what is not committed."""
-    names = [name.removeprefix("workflow/") for name in play.done if name.startswith("workflow/")]
-    return [name for name in names if name != "check"]
+    """What was done after the brainstorm, without the looks at what is not committed."""
+    return [name for name in play.done if not name.startswith("brainstorm/") and name != "CheckWorkspace"]
 
 
 # -- batches -------------------------------------------------------------------------------------
@@ -93,7 +97,9 @@ def work(play: Play) -> list[str]:
 
 def test_a_workflow_without_batches_is_one_batch() -> None:
     play = planned()
-    assert work(play) == ["scout", "design", "plan", "review", "execute", "finalize"]
+    assert work(play) == [
+        "ScoutWorkspace", "WriteDesign", "PlanBatch", "ReviewPlan", "BuildBatch", "FinalizeWorkflow",
+    ]  # fmt: skip
     assert play.state.batches == (Batch(IDEA, IDEA, "complete", "change-0"),)
     assert (play.state.phase, play.effects) == (Phase.DONE, ())
 
@@ -105,8 +111,8 @@ def test_every_batch_is_planned_reviewed_built_and_reassessed() -> None:
     play.choose("next-batch")
     assert (play.state.current_batch, play.asked.step) == (1, "reassess")
     play.choose("next-batch")
-    cycle = ["plan", "review", "execute", "scout", "reassess"]
-    assert work(play) == ["scout", "design", *cycle, *cycle, "finalize"]
+    cycle = ["PlanBatch", "ReviewPlan", "BuildBatch", "ScoutAgain", "workflow/reassess"]
+    assert work(play) == ["ScoutWorkspace", "WriteDesign", *cycle, *cycle, "FinalizeWorkflow"]
     assert [batch.status for batch in play.state.batches] == ["complete", "complete"]
     assert [batch.change_id for batch in play.state.batches] == ["change-0", "change-1"]
 
@@ -116,7 +122,7 @@ def test_reviews_run_on_every_batch_whatever_the_level(level: str) -> None:
     play = Play({"brainstorm/triage": triage(level, batches=BATCHES)}).open().choose("agree")
     while not play.state.finished:
         play.choose(next(way for way in ("skip", "finish", "approve", "next-batch") if way in play.ids))
-    assert work(play).count("review") == work(play).count("execute") == 2
+    assert work(play).count("ReviewPlan") == work(play).count("BuildBatch") == 2
 
 
 def test_the_pause_after_a_batch_offers_to_go_on_to_adjust_and_to_stop() -> None:
@@ -193,36 +199,38 @@ def test_a_reassessment_that_cannot_be_had_can_be_done_without() -> None:
 def test_adjusting_can_be_thought_better_of() -> None:
     play = in_batches()
     assert play.choose("adjust", "back").asked.step == "reassess"
-    assert work(play).count("reassess") == 1
+    assert work(play).count("workflow/reassess") == 1
 
 
 # -- reviews -------------------------------------------------------------------------------------
 
 
 def test_a_plan_is_revised_by_itself_and_then_the_person_decides() -> None:
-    play = planned(**{"workflow/review": NEEDS_REVISION})
-    assert work(play)[2:] == ["plan", "review", "revise", "review", "revise", "review"]
+    play = planned(ReviewPlan=NEEDS_REVISION)
+    assert work(play)[2:] == [
+        "PlanBatch", "ReviewPlan", "RevisePlan", "ReviewPlan", "RevisePlan", "ReviewPlan",
+    ]  # fmt: skip
     assert (play.asked.step, play.ids) == ("verdict", ("revise", "stop"))
     play.choose("revise: keep it smaller")
-    assert work(play)[-2:] == ["revise", "review"]
+    assert work(play)[-2:] == ["RevisePlan", "ReviewPlan"]
     assert play.asked.step == "verdict"
 
 
 def test_how_often_a_plan_is_revised_by_itself_can_be_configured() -> None:
-    play = Play({"brainstorm/triage": triage(), "workflow/review": NEEDS_REVISION})
+    play = Play({"brainstorm/triage": triage(), "ReviewPlan": NEEDS_REVISION})
     play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).choose("skip")
-    assert work(play)[2:] == ["plan", "review"]
+    assert work(play)[2:] == ["PlanBatch", "ReviewPlan"]
 
 
 def test_a_rejected_plan_waits_for_the_person() -> None:
-    play = planned(**{"workflow/review": REJECTED})
-    assert (work(play)[-1], play.asked.step) == ("review", "verdict")
-    play.replies["workflow/review"] = {"verdict": "APPROVED"}
+    play = planned(ReviewPlan=REJECTED)
+    assert (work(play)[-1], play.asked.step) == ("ReviewPlan", "verdict")
+    play.replies["ReviewPlan"] = APPROVED
     assert play.choose("revise: with these changes").state.finished
 
 
 def test_the_persons_wishes_reach_the_revision() -> None:
-    play = planned(**{"workflow/review": REJECTED})
+    play = planned(ReviewPlan=REJECTED)
     play.put(RevisionWanted("smaller"))
     assert (play.state.stage, play.state.wishes) == (Stage.REVISING, "smaller")
     assert play.settle().state.wishes == ""
@@ -234,23 +242,23 @@ def test_an_earlier_approval_does_not_count_for_the_next_batch() -> None:
 
 
 def test_open_tasks_wait_for_the_person() -> None:
-    play = planned(**{"workflow/execute": {"complete": False, "message": "No coding agent was found"}})
+    play = planned(BuildBatch=BatchBuilt(complete=False, message="No coding agent was found"))
     assert (play.asked.step, play.asked.expects) == ("open-tasks", "No coding agent was found. What now?")
-    play.replies["workflow/execute"] = {"complete": True}
+    play.replies["BuildBatch"] = BatchBuilt(complete=True)
     assert play.choose("try-again").state.finished
 
 
-FAILED_TASK = {
-    "complete": False,
-    "message": "`make test` ended with 2:\n1 failed: test_codes",
-    "tasks": 2,
-    "failed_task": 1,
-    "before_task": "abc",
-}
+FAILED_TASK = BatchBuilt(
+    complete=False,
+    message="`make test` ended with 2:\n1 failed: test_codes",
+    tasks=2,
+    failed_task=1,
+    before_task="abc",
+)
 
 
 def at_failed_task(**replies: Any) -> Play:
-    return planned(**{"workflow/execute": FAILED_TASK, **replies})
+    return planned(BuildBatch=FAILED_TASK, **replies)
 
 
 def test_after_a_failed_task_the_person_retries_skips_rolls_back_comments_or_stops() -> None:
@@ -268,10 +276,10 @@ def test_after_a_failed_task_the_person_retries_skips_rolls_back_comments_or_sto
 def test_a_retry_knows_what_failed_and_what_the_person_says_to_it() -> None:
     play = at_failed_task()
     play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="try-again")))
-    assert play.state.failed_with == FAILED_TASK["message"]
+    assert play.state.failed_with == FAILED_TASK.message
     play = at_failed_task()
     play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered("keep the codes", "comment")))
-    assert play.state.failed_with.startswith(str(FAILED_TASK["message"]))
+    assert play.state.failed_with.startswith(FAILED_TASK.message)
     assert play.state.failed_with.endswith("keep the codes")
     play = at_failed_task().choose("comment")
     assert play.asked.step == "comment"
@@ -280,17 +288,17 @@ def test_a_retry_knows_what_failed_and_what_the_person_says_to_it() -> None:
 
 def test_a_skipped_task_is_left_out_of_what_follows() -> None:
     play = at_failed_task()
-    play.replies["workflow/execute"] = {"complete": True, "tasks_done": 1, "tasks": 2}
+    play.replies["BuildBatch"] = BatchBuilt(complete=True, tasks_done=1, tasks=2)
     assert play.choose("skip").state.skipped == (1,)
     assert play.state.finished
 
 
 def test_rolling_back_goes_to_before_the_first_attempt_at_the_task_and_asks_again() -> None:
     play = at_failed_task()
-    play.replies["workflow/execute"] = {**FAILED_TASK, "before_task": "later"}
+    play.replies["BuildBatch"] = msgspec.structs.replace(FAILED_TASK, before_task="later")
     assert play.choose("try-again").state.before_task == "abc"
     play.choose("roll-back")
-    assert play.done[-1] == "workflow/roll-back"
+    assert play.done[-1] == "RollBackTask"
     assert play.asked.step == "open-tasks"
     assert "roll-back" not in play.ids, "there is nothing left to roll back"
     assert "rolled back" in play.state.open_tasks
@@ -300,8 +308,8 @@ def test_rolling_back_goes_to_before_the_first_attempt_at_the_task_and_asks_agai
 
 # -- uncommitted work ----------------------------------------------------------------------------
 
-DIRTY = {"files": ["half.py", "notes.md"], "tree": "2222"}
-CLEAN = {"files": [], "tree": "1111"}
+DIRTY = WorkspaceChecked(("half.py", "notes.md"), "2222")
+CLEAN = WorkspaceChecked((), "1111")
 
 
 def dirty(**replies: Any) -> Play:
@@ -310,12 +318,12 @@ def dirty(**replies: Any) -> Play:
     def check(state: WorkflowState) -> Any:
         return CLEAN if state.stashes or state.known_tree else DIRTY
 
-    return Play({"workflow/check": check, **replies}).open()
+    return Play({"CheckWorkspace": check, **replies}).open()
 
 
 def test_uncommitted_work_is_the_first_thing_that_is_asked_about() -> None:
     play = dirty()
-    assert play.done == ["workflow/check"]
+    assert play.done == ["CheckWorkspace"]
     assert play.asked.step == "uncommitted"
     assert play.asked.expects == "The workspace has uncommitted work (half.py, notes.md). What now?"
     assert [choice.label.split(" – ")[0] for choice in play.asked.choices] == [
@@ -338,10 +346,10 @@ def test_going_on_accepts_what_was_shown() -> None:
 
 def test_what_is_stashed_is_named_and_the_workspace_is_checked_again() -> None:
     play = dirty().choose("stash")
-    assert play.done[:3] == ["workflow/check", "workflow/stash", "workflow/check"]
+    assert play.done[:3] == ["CheckWorkspace", "StashChanges", "CheckWorkspace"]
     assert play.state.stashes == (Stash("moot: before 'x' (1234)", ("half.py",), 1),)
     assert play.asked.step == "triage"
-    more = dirty(**{"workflow/check": DIRTY}).choose("stash")
+    more = dirty(CheckWorkspace=DIRTY).choose("stash")
     assert more.asked.step == "uncommitted", "somebody has written more"
 
 
@@ -376,7 +384,7 @@ def _keys_of(state: WorkflowState) -> tuple[str, ...]:
 
 def test_whoever_comes_back_is_asked_about_what_is_new_and_nothing_else() -> None:
     play = in_batches()
-    play.replies["workflow/check"] = lambda state: CLEAN if state.known_tree == "3333" else DIRTY
+    play.replies["CheckWorkspace"] = lambda state: CLEAN if state.known_tree == "3333" else DIRTY
     play.put(Reopened()).settle()
     assert play.asked.step == "uncommitted"
     before = play.state
@@ -386,27 +394,25 @@ def test_whoever_comes_back_is_asked_about_what_is_new_and_nothing_else() -> Non
 
 
 def test_what_was_built_is_known() -> None:
-    built = {"complete": True, "tree": "3333"}
-    play = in_batches(**{"workflow/execute": built})
+    play = in_batches(BuildBatch=BatchBuilt(complete=True, tree="3333"))
     assert play.state.known_tree == "3333"
 
 
 def test_a_batch_that_is_being_built_is_not_asked_about() -> None:
     """What is not committed then is the agent's, or was done by hand."""
-    play = at_failed_task(**{"workflow/check": lambda state: CLEAN if state.happened < 2 else DIRTY})
+    play = at_failed_task(CheckWorkspace=lambda state: CLEAN if state.happened < 2 else DIRTY)
     assert play.put(Reopened()).asked.step == "open-tasks"
 
 
 def test_the_next_of_the_queue_is_asked_about_uncommitted_work_as_well() -> None:
     waiting = queue_change(split().put(LevelConfirmed("complex")).state).add[0]
-    queue = {"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
-    play = planned(**queue)
-    play.replies["workflow/check"] = DIRTY
+    play = planned(FinalizeWorkflow=HELP_WAITS, TakeNext=NextBegun(dict(waiting)))
+    play.replies["CheckWorkspace"] = DIRTY
     play.choose("begin-next")
     assert (play.state.id, play.asked.step) == (waiting["id"], "uncommitted")
     assert play.choose("mix").asked.step == "triage"
-    first = Play({"workflow/check": DIRTY}).put(Restored({**waiting, "fromQueue": True})).settle()
-    assert (first.done, first.asked.step) == (["workflow/leave-queue", "workflow/check"], "uncommitted")
+    first = Play({"CheckWorkspace": DIRTY}).put(Restored({**waiting, "fromQueue": True})).settle()
+    assert (first.done, first.asked.step) == (["LeaveQueue", "CheckWorkspace"], "uncommitted")
 
 
 def test_a_stash_that_was_interrupted_is_finished_before_anything_is_asked() -> None:
@@ -420,14 +426,14 @@ def test_a_file_of_an_earlier_version_is_asked_about_once_it_is_taken_up() -> No
     saved = dict(snapshot(in_batches().state))
     for field in ("workspaceChecked", "knownTree"):
         del saved[field]
-    play = Play({"workflow/check": DIRTY}).put(restored(saved)).put(Reopened()).settle()
+    play = Play({"CheckWorkspace": DIRTY}).put(restored(saved)).put(Reopened()).settle()
     assert play.asked.step == "uncommitted"
     assert play.choose("mix").asked.step == "reassess"
 
 
 def test_many_files_are_counted_and_some_are_named() -> None:
-    names = [f"file-{number:03}" for number in range(250)]
-    play = dirty(**{"workflow/check": {"files": names, "tree": "2222"}})
+    names = tuple(f"file-{number:03}" for number in range(250))
+    play = dirty(CheckWorkspace=WorkspaceChecked(names, "2222"))
     assert "(file-000, file-001, file-002, file-003, file-004 and 245 more)" in play.asked.expects
     assert play.state.uncommitted is not None
     assert (len(play.state.uncommitted.files), play.state.uncommitted.count) == (100, 250)
@@ -442,7 +448,7 @@ def split(**replies: Any) -> Play:
 
 def test_a_split_narrows_the_workflow_and_queues_the_rest() -> None:
     play = split().put(LevelConfirmed("exploration"))
-    assert [effect.what for effect in play.effects if isinstance(effect, RunTask)] == ["workflow/queue"]
+    assert [type(effect) for effect in play.effects] == [QueueRest]
     change = queue_change(play.state)
     (entry,) = change.add
     assert (entry["userDescription"], entry["phase"]) == (
@@ -463,7 +469,7 @@ def test_what_is_queued_follows_the_scope() -> None:
     play.choose("back", "keep-whole").put(LevelConfirmed("exploration"))
     assert queue_change(play.state) == (queued, ())
     assert play.settle().state.queued == ()
-    assert "workflow/queue" in play.done
+    assert "QueueRest" in play.done
 
 
 def test_queuing_the_same_parts_twice_is_queuing_them_once() -> None:
@@ -478,9 +484,7 @@ def test_a_queue_that_holds_something_else_is_not_taken_for_this_one() -> None:
 
 def test_a_finished_workflow_offers_the_next() -> None:
     waiting = queue_change(split().put(LevelConfirmed("complex")).state).add[0]
-    play = planned(
-        **{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {"workflow": waiting}}
-    )
+    play = planned(FinalizeWorkflow=HELP_WAITS, TakeNext=NextBegun(dict(waiting)))
     assert (play.asked.step, play.asked.optional, play.ids) == ("next", True, ("begin-next",))
     play.choose("begin-next")
     assert play.state.id == waiting["id"]
@@ -488,14 +492,12 @@ def test_a_finished_workflow_offers_the_next() -> None:
         "Help texts: Rewrite the help of the command line.",
         0.01,
     )
-    assert work(play)[-3:] == ["next", "leave-queue", "scout"]
+    assert work(play)[-3:] == ["TakeNext", "LeaveQueue", "ScoutWorkspace"]
     assert play.asked.step == "triage"
 
 
 def test_a_queue_that_was_emptied_meanwhile_ends_it() -> None:
-    play = planned(**{"workflow/finalize": {"waiting": ["Help texts"]}, "workflow/next": {}}).choose(
-        "begin-next"
-    )
+    play = planned(FinalizeWorkflow=HELP_WAITS).choose("begin-next")
     assert (play.state.stage, play.effects) == (Stage.FINISHED, ())
 
 
@@ -520,20 +522,17 @@ def every_stage() -> dict[Stage, WorkflowState]:
     found: dict[Stage, WorkflowState] = {}
     for play in (
         split().choose("agree", "back", "keep-whole", "agree"),
-        in_batches(**{"workflow/review": NEEDS_REVISION}).choose("stop"),
+        in_batches(ReviewPlan=NEEDS_REVISION).choose("stop"),
         in_batches()
         .choose("adjust")
         .write("only one")
         .choose("adjust")
         .put(AdjustmentDropped())
         .put(Continued()),
-        planned(**{"workflow/execute": {"complete": False, "message": "No agent"}}).choose("stop"),
+        planned(BuildBatch=BatchBuilt(complete=False, message="No agent")).choose("stop"),
         at_failed_task().choose("roll-back", "comment"),
         planned(
-            **{
-                "workflow/finalize": {"waiting": ["One"]},
-                "workflow/next": {"workflow": snapshot(split().state)},
-            }
+            FinalizeWorkflow=WorkflowFinalized(("One",)), TakeNext=NextBegun(dict(snapshot(split().state)))
         ).choose("begin-next"),
         Play().put(OPENED).perform().fail(),
         dirty().choose("stash"),
@@ -670,12 +669,15 @@ SCOPES = st.sampled_from(
 )
 OUTCOMES: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
-        "workflow/check": st.sampled_from([CLEAN, DIRTY]),
-        "workflow/review": st.sampled_from([{"verdict": "APPROVED"}, NEEDS_REVISION, REJECTED]),
-        "workflow/execute": st.sampled_from([{"complete": True}, {"complete": False}, FAILED_TASK]),
-        "workflow/finalize": st.sampled_from([{"waiting": []}, {"waiting": ["One"]}]),
-        "workflow/next": st.sampled_from(
-            [{}, {"workflow": queue_change(split().put(LevelConfirmed("complex")).state).add[0]}]
+        "CheckWorkspace": st.sampled_from([CLEAN, DIRTY]),
+        "ReviewPlan": st.sampled_from([APPROVED, NEEDS_REVISION, REJECTED]),
+        "BuildBatch": st.sampled_from([BatchBuilt(complete=True), BatchBuilt(complete=False), FAILED_TASK]),
+        "FinalizeWorkflow": st.sampled_from([WorkflowFinalized(), WorkflowFinalized(("One",))]),
+        "TakeNext": st.sampled_from(
+            [
+                QueueFoundEmpty(),
+                NextBegun(dict(queue_change(split().put(LevelConfirmed("complex")).state).add[0])),
+            ]
         ),
         "workflow/reassess": st.sampled_from(
             [
@@ -700,7 +702,7 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
         play.replies.update(data.draw(OUTCOMES))
         before = play.state
         (effect,) = play.effects
-        if isinstance(effect, RunTask) and effect.what == "workflow/execute":
+        if isinstance(effect, BuildBatch):
             assert (before.id, before.current_batch) in approved, "a review came first, and it approved"
         if isinstance(effect, AskPerson):
             play.put(WORKFLOW.record(before, effect, data.draw(_answers(effect))))
@@ -792,6 +794,20 @@ def test_an_outcome_that_makes_no_sense_is_a_mistake_of_ours() -> None:
         WORKFLOW.record(play.state, play.asked, TaskDone({}))
 
 
+def test_a_task_leads_to_the_events_that_it_names_and_to_no_other() -> None:
+    planning = STAGES[Stage.PLANNING]
+    (task,) = WORKFLOW.pending(planning)
+    planned = BatchPlanned("passkeys")
+    assert WORKFLOW.record(planning, task, TaskDone(planned)) is planned
+    with pytest.raises(AssertionError, match="PlanBatch"):
+        WORKFLOW.record(planning, task, TaskDone(APPROVED))
+    taking = STAGES[Stage.TAKING_NEXT]
+    (task,) = WORKFLOW.pending(taking)
+    assert WORKFLOW.record(taking, task, TaskDone(QueueFoundEmpty())) == QueueFoundEmpty()
+    with pytest.raises(AssertionError, match="TakeNext"):
+        WORKFLOW.record(taking, task, TaskDone(QueueLeft()))
+
+
 # -- what is too much ----------------------------------------------------------------------------
 
 
@@ -810,7 +826,7 @@ def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
 
 
 def test_stopping_here_ends_the_workflow_and_lets_the_queue_go_on() -> None:
-    play = in_batches(**{"workflow/finalize": {"waiting": ["Help texts"]}})
+    play = in_batches(FinalizeWorkflow=HELP_WAITS)
     assert play.asked.choices[-2:] == (
         Choice("end-here", "Stop here – the other batches are not done, and the queue goes on"),
         Choice("stop", "Stop – everything is saved, and can be resumed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import DraftReply
 from moot.errors import InvalidInput
 from moot.workflow.documents import planner_brief
+from moot.workflow.events import BatchReviewed, Verdict
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.prompts import DRAFTS
 from moot.workflow.snapshot import restored, snapshot, state_of
@@ -27,11 +29,11 @@ def killed(state: WorkflowState) -> WorkflowState:
 
 def a_whole_workflow() -> Play:
     scope = triage(batches=BATCHES, splits=SPLITS)
-    verdicts = iter(["NEEDS_REVISION", "APPROVED", "APPROVED"])
+    verdicts: Iterator[Verdict] = iter(["NEEDS_REVISION", "APPROVED", "APPROVED"])
     play = Play({
         "brainstorm/triage": scope,
         "brainstorm/discuss-triage": {"reply": "So.", **scope},
-        "workflow/review": lambda _: {"verdict": next(verdicts)},
+        "ReviewPlan": lambda _: BatchReviewed(next(verdicts)),
     }).open()  # fmt: skip
     play.choose("discuss").write("why two?").choose("agree", "question-2").write("yes").choose(
         "question-1: no",
@@ -131,7 +133,7 @@ def test_a_file_of_another_program_is_taken_up_where_it_is() -> None:
     state = WORKFLOW.advance(WORKFLOW.initial, restored(foreign(theirs=1)))
     assert (state.brainstorm.complexity_level, state.beneath) == ("exploration", Stage.BRAINSTORMING)
     play = Play(state=state).settle()
-    assert play.done == ["workflow/check"], "nobody has looked for uncommitted work yet"
+    assert play.done == ["CheckWorkspace"], "nobody has looked for uncommitted work yet"
     assert play.ids[:2] == ("question-1", "question-2")
     assert play.choose("question-2: because", "finish").step is Step.APPROACHES
     assert killed(state) == state

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from msgspec.structs import replace
@@ -17,15 +17,41 @@ from moot.brainstorm.state import BrainstormState, Step
 from moot.changes import challenge, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_shapes import IssueGiven
-from moot.core.flow import RunTask, TaskDone, TaskFailed
+from moot.core.flow import Event, Task, TaskDone, TaskFailed
 from moot.core.runner import Listener
 from moot.llm.names import ModelName
-from moot.workflow.events import Batch, Uncommitted
+from moot.workflow.effects import (
+    BuildBatch,
+    CheckWorkspace,
+    CreateBranch,
+    FinalizeWorkflow,
+    LeaveQueue,
+    PlanBatch,
+    ReviewPlan,
+    RevisePlan,
+    RollBackTask,
+    StashChanges,
+    TakeNext,
+    WriteDesign,
+)
+from moot.workflow.events import (
+    Batch,
+    BatchBuilt,
+    BatchReviewed,
+    DesignWritten,
+    NextBegun,
+    QueueFoundEmpty,
+    QueueLeft,
+    Uncommitted,
+    WorkflowFinalized,
+    WorkStashed,
+)
 from moot.workflow.state import Phase, WorkflowState
 from moot.workflow.tasks import WorkflowWork
 from tests.support.change import HIGH
 from tests.support.changes import FakeCoder, FakeReviewer, at_work, drafted, silent
 
+R = TypeVar("R", bound=Event)
 PLANNING = WorkflowState(
     phase=Phase.PLAN,
     id="w-1",
@@ -58,19 +84,20 @@ def work_of(moot: Moot) -> WorkflowWork:
 
 
 def done(
-    root: Path, what: str, state: WorkflowState, *lines: str, key: str = "1", settings: str = ""
-) -> dict[str, Any]:
-    async def whole() -> dict[str, Any]:
+    root: Path, kind: type[Task[R]], state: WorkflowState, *lines: str, key: str = "1", settings: str = ""
+) -> R:
+    async def whole() -> R:
+        task = kind(key)
         async with at_work(root, lines, settings) as moot:
-            outcome = await work_of(moot).carry_out(RunTask(f"workflow/{what}", key), state)
+            outcome = await work_of(moot).carry_out(task, state)
         assert isinstance(outcome, TaskDone), outcome
-        return dict(outcome.value)
+        return task.event_of(outcome)
 
     return asyncio.run(whole())
 
 
 def planned(root: Path, state: WorkflowState = PLANNING) -> WorkflowState:
-    change_id = done(root, "plan", state, drafted())["change_id"]
+    change_id = done(root, PlanBatch, state, drafted()).change_id
     batch = Batch("Passkeys", "Sign in with them.", "active", change_id)
     return replace(state, phase=Phase.REVIEW, batches=(batch,))
 
@@ -83,22 +110,22 @@ def folder_of(state: WorkflowState, root: Path) -> ChangeFolder:
 
 
 def test_a_plan_that_is_there_is_not_drafted_again(root: Path) -> None:
-    first = done(root, "plan", PLANNING, drafted())
+    first = done(root, PlanBatch, PLANNING, drafted())
     # The model has nothing left to say.
-    assert done(root, "plan", PLANNING) == first
+    assert done(root, PlanBatch, PLANNING) == first
 
 
 def test_a_change_of_somebody_else_is_left_alone(root: Path) -> None:
-    taken = done(root, "plan", PLANNING, drafted())["change_id"]
+    taken = done(root, PlanBatch, PLANNING, drafted()).change_id
     text = (root / "moot" / "changes" / taken / "proposal.md").read_text(encoding="utf-8")
     state_file = root / "moot" / "changes" / taken / "STATE.yaml"
     state_file.write_text(state_file.read_text(encoding="utf-8").replace("w-1", "w-2"), encoding="utf-8")
-    assert done(root, "plan", PLANNING, drafted())["change_id"] == f"{taken}-2"
+    assert done(root, PlanBatch, PLANNING, drafted()).change_id == f"{taken}-2"
     assert (root / "moot" / "changes" / taken / "proposal.md").read_text(encoding="utf-8") == text
 
 
 def test_an_empty_change_that_a_kill_has_left_is_used(root: Path) -> None:
-    change_id = done(root, "plan", PLANNING, drafted())["change_id"]
+    change_id = done(root, PlanBatch, PLANNING, drafted()).change_id
     again = root.parent / "again"
     again.mkdir()
 
@@ -107,18 +134,18 @@ def test_an_empty_change_that_a_kill_has_left_is_used(root: Path) -> None:
             ChangeFolders(moot.workspace).create(change_id)
 
     asyncio.run(begun())
-    assert done(again, "plan", PLANNING, drafted())["change_id"] == change_id
+    assert done(again, PlanBatch, PLANNING, drafted()).change_id == change_id
 
 
 def test_a_plan_that_the_model_cannot_make_is_a_failure_that_can_be_retried(root: Path) -> None:
     async def failing() -> TaskFailed | TaskDone | Any:
         async with at_work(root, ["{}", "{}"]) as moot:
-            return await work_of(moot).carry_out(RunTask("workflow/plan", "1"), PLANNING)
+            return await work_of(moot).carry_out(PlanBatch("1"), PLANNING)
 
     outcome = asyncio.run(failing())
     assert isinstance(outcome, TaskFailed)
     assert outcome.kind == "DraftInvalid"
-    assert done(root, "plan", PLANNING, drafted())["change_id"]
+    assert done(root, PlanBatch, PLANNING, drafted()).change_id
 
 
 # -- reviewing and building ----------------------------------------------------------------------
@@ -148,15 +175,9 @@ def builds(monkeypatch: pytest.MonkeyPatch, root: Path, paid: list[str], *, task
 
 def test_a_review_that_is_there_is_not_paid_again(root: Path, paid: list[str]) -> None:
     state = planned(root)
-    first = done(root, "review", state, key="2")
-    assert first == {
-        "verdict": "APPROVED",
-        "summary": "Read it all.",
-        "high": 0,
-        "medium": 0,
-        "cost_usd": 0.25,
-    }
-    assert done(root, "review", state, key="2") == first
+    first = done(root, ReviewPlan, state, key="2")
+    assert first == BatchReviewed("APPROVED", "Read it all.", high=0, medium=0, cost_usd=0.25)
+    assert done(root, ReviewPlan, state, key="2") == first
     assert paid == ["review"]
 
 
@@ -167,14 +188,14 @@ def test_a_revision_that_is_there_is_not_paid_again(
     reviewer = FakeReviewer("NEEDS_REVISION", (issue,), asked=lambda _: paid.append("review"))
     monkeypatch.setattr(challenge, "find", reviewer.found)
     state = planned(root)
-    assert done(root, "review", state, key="2")["high"] == 1
-    done(root, "revise", state, drafted(title="Passkeys, mended"), key="3")
-    done(root, "revise", state, key="3")
+    assert done(root, ReviewPlan, state, key="2").high == 1
+    done(root, RevisePlan, state, drafted(title="Passkeys, mended"), key="3")
+    done(root, RevisePlan, state, key="3")
     assert "mended" in (folder_of(state, root).proposal() or "")
     # What was revised is reviewed anew.
     reviewer = FakeReviewer(asked=lambda _: paid.append("review"))
     monkeypatch.setattr(challenge, "find", reviewer.found)
-    assert done(root, "review", state, key="4")["verdict"] == "APPROVED"
+    assert done(root, ReviewPlan, state, key="4").verdict == "APPROVED"
     assert paid == ["review", "review"]
 
 
@@ -182,20 +203,20 @@ def test_what_is_built_is_not_built_again(
     root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = planned(root)
-    done(root, "review", state, key="2")
+    done(root, ReviewPlan, state, key="2")
     builds(monkeypatch, root, paid, tasks=9)
-    first = done(root, "execute", state, key="3")
-    assert first == {
-        "complete": True,
-        "message": "",
-        "tasks_done": 2,
-        "tasks": 2,
-        "failed_task": 0,
-        "before_task": "",
-        "tree": "",
-        "cost_usd": 1.0,
-    }
-    assert done(root, "execute", state, key="3") == first
+    first = done(root, BuildBatch, state, key="3")
+    assert first == BatchBuilt(
+        complete=True,
+        message="",
+        tasks_done=2,
+        tasks=2,
+        failed_task=0,
+        before_task="",
+        tree="",
+        cost_usd=1.0,
+    )
+    assert done(root, BuildBatch, state, key="3") == first
     assert paid == ["review", "task", "task"]
 
 
@@ -203,18 +224,18 @@ def test_going_on_with_open_tasks_bills_only_what_is_new(
     root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = planned(root)
-    done(root, "review", state, key="2")
+    done(root, ReviewPlan, state, key="2")
     builds(monkeypatch, root, paid, tasks=1)
-    begun = done(root, "execute", state, key="3")
-    assert (begun["complete"], begun["tasks_done"]) == (False, 1)
-    assert "changed nothing" in begun["message"]
-    assert begun["cost_usd"] == 1.0, "the attempt that came to nothing was paid, too"
+    begun = done(root, BuildBatch, state, key="3")
+    assert (begun.complete, begun.tasks_done) == (False, 1)
+    assert "changed nothing" in begun.message
+    assert begun.cost_usd == 1.0, "the attempt that came to nothing was paid, too"
     builds(monkeypatch, root, paid, tasks=9)
-    ended = done(root, "execute", state, key="5")
-    assert (ended["complete"], ended["cost_usd"]) == (True, 0.5)
+    ended = done(root, BuildBatch, state, key="5")
+    assert (ended.complete, ended.cost_usd) == (True, 0.5)
 
 
-def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState, list[str], dict[str, Any]]:
+def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState, list[str], BatchBuilt]:
     """A repository whose agent writes what no test passes; what it was told, and what came of it."""
     git(root, "init", "-q")
     (root / "app.py").write_text("good\n", encoding="utf-8")
@@ -233,8 +254,8 @@ def failing(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WorkflowState,
 
     monkeypatch.setattr(implement, "find_coder", FakeCoder(work).found)
     state = planned(root)
-    done(root, "review", state, key="2")
-    return state, told, done(root, "execute", state, key="3", settings=FAILING_TEST)
+    done(root, ReviewPlan, state, key="2")
+    return state, told, done(root, BuildBatch, state, key="3", settings=FAILING_TEST)
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -251,12 +272,12 @@ def test_the_agent_that_tries_again_is_told_what_failed(
 ) -> None:
     del paid
     state, told, built = failing(root, monkeypatch)
-    assert (built["complete"], built["failed_task"]) == (False, 1)
-    assert "test_codes is wrong" in built["message"]
+    assert (built.complete, built.failed_task) == (False, 1)
+    assert "test_codes is wrong" in built.message
     assert "test_codes is wrong" not in told[0].replace(FAILING_TEST.split("'")[1], "")
-    again = replace(state, failed_task=1, failed_with=f"{built['message']}\n\nThe person says: look at B")
-    done(root, "execute", again, key="5", settings=FAILING_TEST)
-    assert built["message"] in told[1]
+    again = replace(state, failed_task=1, failed_with=f"{built.message}\n\nThe person says: look at B")
+    done(root, BuildBatch, again, key="5", settings=FAILING_TEST)
+    assert built.message in told[1]
     assert "look at B" in told[1]
 
 
@@ -265,10 +286,10 @@ def test_a_task_that_is_skipped_stays_open_and_the_next_is_done(
 ) -> None:
     state, _, _ = failing(root, monkeypatch)
     builds(monkeypatch, root, paid, tasks=9)
-    ended = done(root, "execute", replace(state, skipped=(1,)), key="5", settings=NO_TEST)
-    assert (ended["complete"], ended["tasks_done"], ended["tasks"]) == (True, 1, 2)
+    ended = done(root, BuildBatch, replace(state, skipped=(1,)), key="5", settings=NO_TEST)
+    assert (ended.complete, ended.tasks_done, ended.tasks) == (True, 1, 2)
     assert folder_of(state, root).state().phase != "complete"
-    assert done(root, "execute", replace(state, skipped=(1,)), key="5") == ended
+    assert done(root, BuildBatch, replace(state, skipped=(1,)), key="5") == ended
 
 
 def test_rolling_back_undoes_the_failed_task_and_nothing_else(
@@ -278,15 +299,15 @@ def test_rolling_back_undoes_the_failed_task_and_nothing_else(
     state, _, built = failing(root, monkeypatch)
     kept = {path: path.read_bytes() for path in (root / "moot").rglob("*") if path.is_file()}
     index = (root / ".git" / "index").read_bytes()
-    back = replace(state, failed_task=1, before_task=built["before_task"])
-    files = done(root, "roll-back", back, key="5")["files"]
-    assert files == ["app.py", "new/file.py", "notes.txt"]
+    back = replace(state, failed_task=1, before_task=built.before_task)
+    files = done(root, RollBackTask, back, key="5").files
+    assert files == ("app.py", "new/file.py", "notes.txt")
     assert (root / "app.py").read_text(encoding="utf-8") == "good\n"
     assert (root / "notes.txt").read_text(encoding="utf-8") == "not committed\n"
     assert not (root / "new").exists()
     assert {path: path.read_bytes() for path in kept} == kept
     assert (root / ".git" / "index").read_bytes() == index
-    assert done(root, "roll-back", back, key="5")["files"] == []
+    assert done(root, RollBackTask, back, key="5").files == ()
 
 
 # -- uncommitted work ----------------------------------------------------------------------------
@@ -301,18 +322,18 @@ def test_uncommitted_work_is_set_aside_once_however_often_it_is_asked_for(root: 
     (root / "moot" / "workflow.json").write_text("{}", encoding="utf-8")
     strange = root / os.fsdecode(b"\xff.py")
     strange.write_text("mine\n", encoding="utf-8")
-    found = done(root, "check", PLANNING)
-    assert found["files"] == ["\\xff.py"]
-    shown = Uncommitted(tuple(found["files"]), 1, found["tree"])
-    first = done(root, "branch", replace(PLANNING, uncommitted=shown))
-    mark = first["name"].removeprefix("moot-passkeys-")
-    assert (len(mark), first["before"]) == (8, "main")
-    assert done(root, "branch", replace(PLANNING, uncommitted=shown)) == first
-    stash = done(root, "stash", replace(PLANNING, uncommitted=shown))
-    assert stash == {"name": f"moot: before 'passkeys' ({mark})", "files": ["\\xff.py"]}
+    found = done(root, CheckWorkspace, PLANNING)
+    assert found.files == ("\\xff.py",)
+    shown = Uncommitted(found.files, 1, found.tree)
+    first = done(root, CreateBranch, replace(PLANNING, uncommitted=shown))
+    mark = first.name.removeprefix("moot-passkeys-")
+    assert (len(mark), first.before) == (8, "main")
+    assert done(root, CreateBranch, replace(PLANNING, uncommitted=shown)) == first
+    stash = done(root, StashChanges, replace(PLANNING, uncommitted=shown))
+    assert stash == WorkStashed(f"moot: before 'passkeys' ({mark})", ("\\xff.py",))
     assert not strange.exists()
-    assert done(root, "stash", replace(PLANNING, uncommitted=shown)) == stash
-    assert done(root, "check", PLANNING)["files"] == []
+    assert done(root, StashChanges, replace(PLANNING, uncommitted=shown)) == stash
+    assert done(root, CheckWorkspace, PLANNING).files == ()
     git(root, "stash", "pop", "-q")
     assert strange.read_text(encoding="utf-8") == "mine\n"
     assert (root / "moot" / "workflow.json").read_text(encoding="utf-8") == "{}"
@@ -326,27 +347,28 @@ def test_the_places_of_moot_are_no_uncommitted_work_wherever_they_are(root: Path
     (root / "moot").symlink_to("kept")
     for name in ("moot.toml", ".superteam-workflow.json", ".claim.json"):
         (root / name).write_text("", encoding="utf-8")
-    assert done(root, "check", PLANNING)["files"] == [".superteam-workflow.json"], "moot's own is used here"
+    files = done(root, CheckWorkspace, PLANNING).files
+    assert files == (".superteam-workflow.json",), "moot's own is used here"
     (root / "moot").unlink()
     (root / "kept" / "workflow.json").unlink()
-    assert done(root, "check", PLANNING)["files"] == []
+    assert done(root, CheckWorkspace, PLANNING).files == ()
 
 
 # -- the rest ------------------------------------------------------------------------------------
 
 
 def test_the_design_has_the_day_on_which_the_workflow_began(root: Path) -> None:
-    first = done(root, "design", PLANNING)
-    assert first == {"path": "moot/designs/2026-01-02-passkeys.md"}
-    assert done(root, "design", PLANNING) == first
+    first = done(root, WriteDesign, PLANNING)
+    assert first == DesignWritten("moot/designs/2026-01-02-passkeys.md")
+    assert done(root, WriteDesign, PLANNING) == first
     foreign = replace(PLANNING, started_at=1_760_000_000_000.0)
-    assert done(root, "design", foreign) == {"path": "moot/designs/2025-10-09-passkeys.md"}
+    assert done(root, WriteDesign, foreign) == DesignWritten("moot/designs/2025-10-09-passkeys.md")
 
 
 def test_an_empty_queue_has_no_next_and_nothing_to_leave(root: Path) -> None:
-    assert done(root, "next", PLANNING) == {}
-    assert done(root, "finalize", PLANNING) == {"waiting": []}
-    assert done(root, "leave-queue", PLANNING) == {}
+    assert done(root, TakeNext, PLANNING) == QueueFoundEmpty()
+    assert done(root, FinalizeWorkflow, PLANNING) == WorkflowFinalized(())
+    assert done(root, LeaveQueue, PLANNING) == QueueLeft()
 
 
 def test_a_queued_workflow_of_another_tool_gets_an_id_by_which_it_leaves(root: Path) -> None:
@@ -354,10 +376,11 @@ def test_a_queued_workflow_of_another_tool_gets_an_id_by_which_it_leaves(root: P
     (root / "moot" / "queue.json").write_text(
         '{"workflows": [{"userDescription": "Help"}]}', encoding="utf-8"
     )
-    first = done(root, "next", PLANNING)["workflow"]
-    assert done(root, "finalize", PLANNING) == {"waiting": ["Help"]}
-    done(root, "leave-queue", replace(PLANNING, id=first["id"]))
-    assert done(root, "next", PLANNING) == {}
+    first = done(root, TakeNext, PLANNING)
+    assert isinstance(first, NextBegun)
+    assert done(root, FinalizeWorkflow, PLANNING) == WorkflowFinalized(("Help",))
+    done(root, LeaveQueue, replace(PLANNING, id=first.saved["id"]))
+    assert done(root, TakeNext, PLANNING) == QueueFoundEmpty()
 
 
 def test_a_finished_workflow_is_archived_once_before_the_next_takes_its_place(root: Path) -> None:
@@ -367,8 +390,8 @@ def test_a_finished_workflow_is_archived_once_before_the_next_takes_its_place(ro
     )
     finished = '{"phase": "done", "userDescription": "Passkeys", "theirs": 1}'
     (root / "moot" / "workflow.json").write_text(finished, encoding="utf-8")
-    done(root, "next", PLANNING)
-    done(root, "next", PLANNING)
+    done(root, TakeNext, PLANNING)
+    done(root, TakeNext, PLANNING)
     (kept,) = (root / "moot" / "archive" / "workflows").iterdir()
     assert kept.name.endswith("-passkeys.json")
     assert kept.read_text(encoding="utf-8") == finished
@@ -383,7 +406,7 @@ def test_a_useless_reply_of_megabytes_is_not_told_whole(root: Path) -> None:
             nobody: Any = Nobody()
             company = Company(nobody, nobody, told.append, nobody)
             work = WorkflowWork(moot, company, ModelName("openai", "scripted"))
-            return await work.carry_out(RunTask("workflow/plan", "1"), PLANNING)
+            return await work.carry_out(PlanBatch("1"), PLANNING)
 
     outcome = asyncio.run(failing())
     assert isinstance(outcome, TaskFailed)
@@ -404,9 +427,7 @@ def test_a_design_that_was_written_elsewhere_is_what_the_planner_reads(root: Pat
                 asked.append(brief)
 
             work._changes.propose = propose  # type: ignore[method-assign, assignment]
-            await work.carry_out(
-                RunTask("workflow/plan", "1"), replace(PLANNING, design_path="docs/design.md")
-            )
+            await work.carry_out(PlanBatch("1"), replace(PLANNING, design_path="docs/design.md"))
 
     asyncio.run(whole())
     assert "Sign in with a badge." in asked[0]

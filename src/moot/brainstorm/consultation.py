@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import create_board, is_tiny, known, run_board
+from moot.brainstorm.events import Consulted
 from moot.core.flow import Outcome, Task, TaskDone, Usage
 from moot.core.logs import FileLog
 from moot.core.runner import Participants, UserQuit, open_session
@@ -64,14 +65,6 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Consultation:
-    """What came of it, as Markdown. The cost is that of the replies whose price is known."""
-
-    text: str
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Matter:
     """What is asked, at which step of which idea. `key` tells it from all other askings."""
 
@@ -90,7 +83,7 @@ class Consulting:
 
     # -- the board ---------------------------------------------------------------------------
 
-    async def board(self, matter: Matter) -> Consultation:
+    async def board(self, matter: Matter) -> Consulted:
         context = f"This came up in a brainstorm of: {matter.idea}\n\n{matter.material}"[:_CONTEXT_LIMIT]
         session = await self._convened(matter.question, context)
         if session is None:
@@ -100,7 +93,7 @@ class Consulting:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")
         brief = record.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
-        return Consultation(f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
+        return Consulted("board", f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
 
     async def _convened(self, question: str, context: str) -> str | None:
         """The session in which the board was asked just this before."""
@@ -116,7 +109,7 @@ class Consulting:
 
     # -- the roundtable ----------------------------------------------------------------------
 
-    async def roundtable(self, matter: Matter) -> Consultation:
+    async def roundtable(self, matter: Matter) -> Consulted:
         path = Root(self._moot.workspace.root).resolve(_LOG)
         log: FileLog[RoundtableEvent] = FileLog(path, ROUNDTABLE.encode, ROUNDTABLE.decode)
         if not _is_of(matter, await log.read()):
@@ -141,7 +134,7 @@ class Consulting:
         if runner.left is not None:
             raise UserQuit(interrupted=runner.left.interrupted)
         path.unlink(missing_ok=True)
-        return Consultation(minutes(table), _cost(table.bills))
+        return Consulted("roundtable", minutes(table), _cost(table.bills))
 
     def _opening(self, matter: Matter) -> RoundtableOpened:
         panel = self._moot.library.panel(PANEL)
@@ -172,5 +165,6 @@ def _is_of(matter: Matter, events: list[RoundtableEvent]) -> bool:
 
 
 def _cost(bills: Iterable[Usage]) -> float | None:
+    """Of the replies whose price is known."""
     costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
     return math.fsum(costs) if costs else None

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks, rounds
 from moot.brainstorm import text as words
+from moot.brainstorm.effects import ConveneBoard, HoldRoundtable, ScoutWorkspace
 from moot.brainstorm.events import (
     DEFERRED,
     AnswerGiven,
@@ -43,11 +44,8 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import DraftReply, Effect, Event, RunTask
+from moot.core.flow import DraftReply, Effect, Event
 from moot.errors import IllegalMove, InvalidInput
-
-SCOUT, BOARD, ROUNDTABLE = "workflow/scout", "brainstorm/board", "brainstorm/roundtable"
-"""What the program is asked to do."""
 
 _MENUS = (Situation.AT_TRIAGE, Situation.AT_QUESTIONS, Situation.AT_APPROACHES, Situation.AT_DESIGN)
 _AT_QUESTIONS = (Situation.ASKING, Situation.AT_QUESTIONS)
@@ -235,16 +233,16 @@ def pending(state: BrainstormState, key: str) -> tuple[Effect, ...]:
     """What is asked of models and of the program; what is asked of the person is in the menu."""
     situation = state.situation
     if situation is Situation.SCOUTING:
-        return (RunTask(SCOUT, key),)
+        return (ScoutWorkspace(key),)
     if situation in _DRAFTS:
         return (DraftReply(_DRAFTS[situation], key),)
     if situation is not Situation.IN_ROUND or state.request is None:
         return ()
     match state.request.wish:
         case "board":
-            return (RunTask(BOARD, key),)
+            return (ConveneBoard(key),)
         case "roundtable":
-            return (RunTask(ROUNDTABLE, key),)
+            return (HoldRoundtable(key),)
         case "revise":
             return (DraftReply(REVISE, key),)
         case _:

@@ -1,53 +1,11 @@
 """A workflow: a brainstorm, then every batch planned, reviewed, built and reassessed, one after the other.
 
-Everything that is asked of the world, for those who perform it (the state that they get is a WorkflowState):
-
-    RunTask.what              gives back (TaskDone.value)                   done twice = done once, because
-    workflow/check             files[], tree            what is not committed, but for state.known_tree
-    workflow/stash             name, files[]            papers.stash_name(state); of state.uncommitted
-    workflow/branch            name, before             papers.branch_name(state)
-    workflow/scout             output, read[], cost_usd?                       it only looks
-    brainstorm/board           text, cost_usd?          (state.brainstorm.request.text is the question)
-    brainstorm/roundtable      text, cost_usd?          (likewise)
-    workflow/queue             {}                       workflow_snapshot.queue_change(state) says what
-    workflow/leave-queue       {}                       drops state.id from the queue, if it is there
-    workflow/design            path                     workflow_papers.design_document(state)
-    workflow/plan              change_id, cost_usd?     papers.change_id(state), papers.planner_brief(state)
-    workflow/review            verdict, summary, high, medium, cost_usd?     challenges state.batch.change_id
-    workflow/revise            cost_usd?                a reproposal, with state.wishes
-    workflow/execute           complete, message, tasks_done, tasks, failed_task, before_task, tree, cost_usd?
-                               without state.skipped; the agent is told state.failed_with
-    workflow/roll-back         files[]                  the workspace as it was at state.before_task
-    workflow/finalize          waiting[]                titles of what is in the queue
-    workflow/next              workflow (the first queue entry, left there), or {} if the queue is empty
-
-    DraftReply.prompt          brainstorm/{triage,questions,approaches,design},
-                               brainstorm/discuss-{triage,questions,approaches,design}, brainstorm/revise,
-                               workflow/reassess: all in workflow.prompts.DRAFTS
-
-    AskPerson.step             choices (… takes words as well)
-    uncommitted                mix, stash, new-branch, stop
-    triage                     agree, straightforward, exploration, complex, keep-whole, discuss …, board …,
-                               roundtable …, skip (to planning), stop
-    questions                  question-1 …, discuss …, back, board …, roundtable …, finish, stop
-    answer                     words, option-1, skip, back, stop
-    approaches                 approach-1, agree, discuss …, back, board …, roundtable …, skip, stop
-    design                     approve, revise …, discuss …, previous, back, board …, roundtable …,
-                               skip (approves all), stop
-    comment                    words for what was chosen without them; ask-default, back, stop
-    verdict                    revise … (once more, with wishes), stop
-    open-tasks                 try-again …, stop; where a task has failed, also: skip, roll-back, comment …
-    reassess                   next-batch, adjust …, keep-batches, end-here (the queue goes on), stop
-    next                       begin-next; optional: leaving it ends the run
-    failed                     try-again, back (without it, where that can be), stop
-
 Events for commands to put: WorkflowOpened to begin, NextBegun to begin what waits, Reopened when another
 process goes on, Resumed after Stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -55,7 +13,7 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
-from moot.brainstorm.events import BrainstormEvent, Consulted, GoneBack, Part, RequestWithdrawn, ScoutReported
+from moot.brainstorm.events import BrainstormEvent, GoneBack, Part, RequestWithdrawn
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
 from moot.core.flow import (
@@ -68,13 +26,13 @@ from moot.core.flow import (
     Flow,
     Outcome,
     PersonAnswered,
-    RunTask,
+    Task,
     TaskDone,
     TaskFailed,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.text.shortening import shortened
-from moot.workflow import batches, menu
+from moot.workflow import batches, effects, menu
 from moot.workflow.events import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -128,35 +86,26 @@ from moot.workflow.state import Phase, Stage, WorkflowState
 
 REASSESS = "workflow/reassess"
 """Name of a prompt."""
-SCOUT = brainstorm_flow.SCOUT
-CHECK, STASH, BRANCH, QUEUE, LEAVE_QUEUE, DESIGN, PLAN, REVIEW, REVISE, EXECUTE, ROLL_BACK, FINALIZE, NEXT = (
-    f"workflow/{what}"
-    for what in (
-        "check", "stash", "branch", "queue", "leave-queue", "design", "plan", "review", "revise", "execute",
-        "roll-back", "finalize", "next",
-    )
-)  # fmt: skip
-"""What the program is asked to do."""
 
-_WORK = {
-    Stage.CHECKING: CHECK,
-    Stage.STASHING: STASH,
-    Stage.BRANCHING: BRANCH,
-    Stage.LEAVING_QUEUE: LEAVE_QUEUE,
-    Stage.QUEUING: QUEUE,
-    Stage.DOCUMENTING: DESIGN,
-    Stage.PLANNING: PLAN,
-    Stage.REVIEWING: REVIEW,
-    Stage.REVISING: REVISE,
-    Stage.BUILDING: EXECUTE,
-    Stage.ROLLING_BACK: ROLL_BACK,
-    Stage.SCOUTING: SCOUT,
-    Stage.FINALIZING: FINALIZE,
-    Stage.TAKING_NEXT: NEXT,
+_TASKS: dict[Stage, type[Task[Any]]] = {
+    Stage.CHECKING: effects.CheckWorkspace,
+    Stage.STASHING: effects.StashChanges,
+    Stage.BRANCHING: effects.CreateBranch,
+    Stage.LEAVING_QUEUE: effects.LeaveQueue,
+    Stage.QUEUING: effects.QueueRest,
+    Stage.DOCUMENTING: effects.WriteDesign,
+    Stage.PLANNING: effects.PlanBatch,
+    Stage.REVIEWING: effects.ReviewPlan,
+    Stage.REVISING: effects.RevisePlan,
+    Stage.BUILDING: effects.BuildBatch,
+    Stage.ROLLING_BACK: effects.RollBackTask,
+    Stage.SCOUTING: effects.ScoutAgain,
+    Stage.FINALIZING: effects.FinalizeWorkflow,
+    Stage.TAKING_NEXT: effects.TakeNext,
 }
 _ABOUT_WORKSPACE = (Stage.CHECKING, Stage.AT_UNCOMMITTED, Stage.STASHING, Stage.BRANCHING)
 _CAN_FAIL = (
-    *(stage for stage in _WORK if stage not in _ABOUT_WORKSPACE),
+    *(stage for stage in _TASKS if stage not in _ABOUT_WORKSPACE),
     Stage.BRAINSTORMING,
     Stage.REASSESSING,
 )
@@ -377,8 +326,8 @@ def _at_queue(
 def pending(state: WorkflowState) -> tuple[Effect, ...]:
     key = str(state.happened)
     stage = state.stage
-    if stage in _WORK:
-        return (RunTask(_WORK[stage], key),)
+    if stage in _TASKS:
+        return (_TASKS[stage](key),)
     if stage is Stage.REASSESSING:
         return (DraftReply(REASSESS, key),)
     if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, key)):
@@ -393,9 +342,9 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return menu.answered(state, outcome)
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, shortened(message), shortened(raw))
-        case RunTask("workflow/stash" | "workflow/branch"), TaskFailed(_, message):
+        case effects.StashChanges() | effects.CreateBranch(), TaskFailed(_, message):
             return NotSetAside(shortened(message))
-        case RunTask("workflow/check"), TaskFailed():
+        case effects.CheckWorkspace(), TaskFailed():
             # Where git has no answer, there is nothing to decide about.
             return WorkspaceChecked()
         case _, TaskFailed(kind, message):
@@ -405,51 +354,11 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return ScopeReassessed(value["assessment"], batches, spoken)
         case DraftReply(prompt), Drafted(value, spoken):
             return event_of(state.brainstorm, prompt, value, spoken)
-        case RunTask(what), TaskDone(value):
-            return _carried_out(state, what, value)
+        case Task(), TaskDone():
+            event: WorkflowEvent = effect.event_of(outcome)
+            return event
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
-
-
-def _carried_out(  # noqa: PLR0912 - one line for each piece of work
-    state: WorkflowState, what: str, value: Mapping[str, Any]
-) -> WorkflowEvent:
-    cost = value.get("cost_usd")
-    match what:
-        case "workflow/check":
-            return WorkspaceChecked(tuple(value["files"]), value["tree"])
-        case "workflow/stash":
-            return WorkStashed(value["name"], tuple(value["files"]))
-        case "workflow/branch":
-            return BranchCreated(value["name"], value["before"])
-        case "workflow/scout":
-            kind = ScoutReported if state.phase is Phase.BRAINSTORM else WorkspaceScouted
-            return kind(value["output"], tuple(value.get("read", ())), cost)
-        case "brainstorm/board":
-            return Consulted("board", value["text"], cost)
-        case "brainstorm/roundtable":
-            return Consulted("roundtable", value["text"], cost)
-        case "workflow/queue":
-            return RestQueued(tuple(state.rest))
-        case "workflow/leave-queue":
-            return QueueLeft()
-        case "workflow/design":
-            return DesignWritten(value["path"])
-        case "workflow/plan":
-            return BatchPlanned(value["change_id"], cost)
-        case "workflow/review":
-            return msgspec.convert(dict(value), BatchReviewed)
-        case "workflow/revise":
-            return BatchRevised(cost)
-        case "workflow/execute":
-            return msgspec.convert(dict(value), BatchBuilt)
-        case "workflow/finalize":
-            return WorkflowFinalized(tuple(value.get("waiting", ())))
-        case "workflow/roll-back":
-            return TaskRolledBack(tuple(value["files"]))
-        case _:
-            saved = value.get("workflow")
-            return NextBegun(saved) if saved else QueueFoundEmpty()
 
 
 WORKFLOW: Flow[WorkflowState, WorkflowEvent] = Flow(

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from moot.brainstorm.consultation import Company, Consultation, Consulting, Matter
+from moot.brainstorm.consultation import Company, Consulting, Matter
+from moot.brainstorm.effects import ConveneBoard, HoldRoundtable, ScoutWorkspace
+from moot.brainstorm.events import ScoutReported
 from moot.changes import approval, review_block, tasks
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
@@ -23,7 +25,7 @@ from moot.changes.implement import BuildResult, Implementing, Retry
 from moot.changes.phases import Phase
 from moot.changes.review_block import Severity
 from moot.changes.service import Changes
-from moot.core.flow import Outcome, RunTask, TaskDone, TaskFailed
+from moot.core.flow import Event, Outcome, Task, TaskDone, TaskFailed
 from moot.errors import (
     AlreadyThere,
     AnswersExhausted,
@@ -39,16 +41,31 @@ from moot.llm.names import ModelName
 from moot.repo import git, uncommitted
 from moot.repo.report import scout
 from moot.text.shortening import shortened
-from moot.workflow import documents as papers
+from moot.workflow import documents, effects
 from moot.workflow.designs import Designs
+from moot.workflow.events import (
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BranchCreated,
+    DesignWritten,
+    NextBegun,
+    QueueFoundEmpty,
+    QueueLeft,
+    RestQueued,
+    TaskRolledBack,
+    WorkflowFinalized,
+    WorkspaceChecked,
+    WorkspaceScouted,
+    WorkStashed,
+)
 from moot.workflow.files import Queue, entry_id, put_away
 from moot.workflow.snapshot import queue_change
 from moot.workflow.state import WorkflowState
 
 if TYPE_CHECKING:
     from moot.app import Moot
-
-Value = Mapping[str, Any]
 
 _NO_AGENT = (
     "No coding agent was found. Hand the text above to one, or do it yourself and tick the boxes in "
@@ -65,27 +82,9 @@ class WorkflowWork:
         self._queue = Queue(moot.workspace.queue_file)
         self._designs = Designs(moot.workspace)
 
-    async def carry_out(self, effect: RunTask, state: WorkflowState) -> Outcome:
-        doing: dict[str, Callable[[WorkflowState, RunTask], Awaitable[Value]]] = {
-            "workflow/check": self._check,
-            "workflow/stash": self._stash,
-            "workflow/branch": self._branch,
-            "workflow/scout": self._scout,
-            "brainstorm/board": self._board,
-            "brainstorm/roundtable": self._roundtable,
-            "workflow/queue": self._queue_rest,
-            "workflow/leave-queue": self._leave_queue,
-            "workflow/design": self._design,
-            "workflow/plan": self._plan,
-            "workflow/review": self._review,
-            "workflow/revise": self._revise,
-            "workflow/execute": self._execute,
-            "workflow/roll-back": self._roll_back,
-            "workflow/finalize": self._finalize,
-            "workflow/next": self._next,
-        }
+    async def carry_out(self, task: Task[Any], state: WorkflowState) -> Outcome:
         try:
-            return TaskDone(await doing[effect.what](state, effect))
+            return TaskDone(await self._do(task, state))
         except (AnswersExhausted, SessionMoved):
             raise
         except (UserMistake, ModelMisbehaved, ProviderFailed, WorkspaceDamaged) as error:
@@ -93,105 +92,114 @@ class WorkflowWork:
                 self._company.tell(shortened(raw))
             return TaskFailed(type(error).__name__, shortened(str(error)))
 
-    # -- uncommitted work --------------------------------------------------------------------
+    async def _do(self, task: Task[Any], state: WorkflowState) -> Event:  # noqa: PLR0912 - one line a task
+        match task:
+            case effects.CheckWorkspace():
+                return await asyncio.to_thread(self._check, state)
+            case effects.StashChanges():
+                return await asyncio.to_thread(self._stash, state)
+            case effects.CreateBranch():
+                return await asyncio.to_thread(self._create_branch, state)
+            case ScoutWorkspace() | effects.ScoutAgain():
+                return await asyncio.to_thread(self._scout, task, state)
+            case ConveneBoard():
+                return await self._consulting.board(_matter(task, state))
+            case HoldRoundtable():
+                return await self._consulting.roundtable(_matter(task, state))
+            case effects.QueueRest():
+                return await asyncio.to_thread(self._queue_rest, state)
+            case effects.LeaveQueue():
+                return await asyncio.to_thread(self._leave_queue, state)
+            case effects.WriteDesign():
+                return await asyncio.to_thread(self._write_design, state)
+            case effects.PlanBatch():
+                return await self._plan(state)
+            case effects.ReviewPlan():
+                return await self._review(state, task.key)
+            case effects.RevisePlan():
+                return await self._revise(state, task.key)
+            case effects.BuildBatch():
+                return await self._build(state, task.key)
+            case effects.RollBackTask():
+                return await asyncio.to_thread(self._roll_back, state)
+            case effects.FinalizeWorkflow():
+                return await asyncio.to_thread(self._finalize)
+            case effects.TakeNext():
+                return await asyncio.to_thread(self._take_next)
+            case _:
+                raise AssertionError(f"nobody carries out {task}")
 
-    async def _check(self, state: WorkflowState, _: RunTask) -> Value:
+    # -- the workspace -----------------------------------------------------------------------
+
+    def _check(self, state: WorkflowState) -> WorkspaceChecked:
         workspace = self._moot.workspace
-        files, tree = await asyncio.to_thread(
-            uncommitted.find, workspace.root, state.known_tree, workspace.own
-        )
-        return {"files": [_spelled(file) for file in files], "tree": tree}
+        files, tree = uncommitted.find(workspace.root, state.known_tree, workspace.own)
+        return WorkspaceChecked(tuple(map(_spelled, files)), tree)
 
-    async def _stash(self, state: WorkflowState, _: RunTask) -> Value:
+    def _stash(self, state: WorkflowState) -> WorkStashed:
         assert state.uncommitted is not None
-        workspace, name = self._moot.workspace, papers.stash_name(state)
+        workspace, name = self._moot.workspace, documents.stash_name(state)
         shown = (state.known_tree, state.uncommitted.tree)
-        files = await asyncio.to_thread(uncommitted.stash, workspace.root, *shown, name, workspace.own)
-        return {"name": name, "files": [_spelled(file) for file in files]}
+        files = uncommitted.stash(workspace.root, *shown, name, workspace.own)
+        return WorkStashed(name, tuple(map(_spelled, files)))
 
-    async def _branch(self, state: WorkflowState, _: RunTask) -> Value:
+    def _create_branch(self, state: WorkflowState) -> BranchCreated:
         assert state.uncommitted is not None
-        workspace, name = self._moot.workspace, papers.branch_name(state)
-        shown = state.uncommitted.tree
-        before = await asyncio.to_thread(
-            uncommitted.create_branch, workspace.root, shown, name, workspace.own
-        )
-        return {"name": name, "before": before}
+        workspace, name = self._moot.workspace, documents.branch_name(state)
+        before = uncommitted.create_branch(workspace.root, state.uncommitted.tree, name, workspace.own)
+        return BranchCreated(name, before)
 
-    # -- looking, and asking others ----------------------------------------------------------
-
-    async def _scout(self, state: WorkflowState, _: RunTask) -> Value:
-        found = await asyncio.to_thread(scout, self._moot.workspace.root, state.brainstorm.subject)
-        return {"output": found.text, "read": list(found.read)}
-
-    async def _board(self, state: WorkflowState, effect: RunTask) -> Value:
-        return _consulted(await self._consulting.board(self._matter(state, effect)))
-
-    async def _roundtable(self, state: WorkflowState, effect: RunTask) -> Value:
-        return _consulted(await self._consulting.roundtable(self._matter(state, effect)))
-
-    def _matter(self, state: WorkflowState, effect: RunTask) -> Matter:
-        brainstorm = state.brainstorm
-        assert brainstorm.request is not None
-        said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in brainstorm.replay.conversation)
-        material = f"{said}\n\nThe workspace:\n{brainstorm.scout_output}"
-        key = f"{state.id} {effect.key}"
-        return Matter(brainstorm.request.text, brainstorm.step, brainstorm.subject, material, key)
+    def _scout(self, task: ScoutWorkspace | effects.ScoutAgain, state: WorkflowState) -> Event:
+        found = scout(self._moot.workspace.root, state.brainstorm.subject)
+        kind = ScoutReported if isinstance(task, ScoutWorkspace) else WorkspaceScouted
+        return kind(found.text, tuple(found.read))
 
     # -- writing down ------------------------------------------------------------------------
 
-    async def _queue_rest(self, state: WorkflowState, _: RunTask) -> Value:
+    def _queue_rest(self, state: WorkflowState) -> RestQueued:
         change = queue_change(state)
-
-        def changed() -> None:
-            for gone in change.remove:
-                with suppress(NotFound):
-                    self._queue.drop(gone)
-            self._queue.add(change.add)
-
-        await asyncio.to_thread(changed)
-        return {}
-
-    async def _leave_queue(self, state: WorkflowState, _: RunTask) -> Value:
-        def left() -> None:
+        for gone in change.remove:
             with suppress(NotFound):
-                self._queue.drop(state.id)
+                self._queue.drop(gone)
+        self._queue.add(change.add)
+        return RestQueued(tuple(state.rest))
 
-        await asyncio.to_thread(left)
-        return {}
+    def _leave_queue(self, state: WorkflowState) -> QueueLeft:
+        with suppress(NotFound):
+            self._queue.drop(state.id)
+        return QueueLeft()
 
-    async def _design(self, state: WorkflowState, _: RunTask) -> Value:
-        text = papers.design_document(state)
-        title = papers.title(state)
-        return {"path": await asyncio.to_thread(self._designs.save, _day(state.started_at), title, text)}
+    def _write_design(self, state: WorkflowState) -> DesignWritten:
+        day, title = _day(state.started_at), documents.title(state)
+        return DesignWritten(self._designs.save(day, title, documents.design_document(state)))
 
-    async def _finalize(self, _state: WorkflowState, _: RunTask) -> Value:
-        waiting = await asyncio.to_thread(self._queue.list)
-        return {"waiting": [papers.title_of(entry) for entry in waiting]}
+    def _finalize(self) -> WorkflowFinalized:
+        return WorkflowFinalized(tuple(documents.title_of(entry) for entry in self._queue.list()))
 
-    async def _next(self, _state: WorkflowState, _: RunTask) -> Value:
-        first = await asyncio.to_thread(first_waiting, self._queue)
+    def _take_next(self) -> NextBegun | QueueFoundEmpty:
+        first = first_waiting(self._queue)
         if first is None:
-            return {}
+            return QueueFoundEmpty()
         # It takes the place of the finished one, in the same file.
-        await asyncio.to_thread(put_away, self._moot.workspace, copy=True)
-        return {"workflow": first}
+        put_away(self._moot.workspace, copy=True)
+        return NextBegun(first)
 
     # -- a batch is a change -----------------------------------------------------------------
 
-    async def _plan(self, state: WorkflowState, _: RunTask) -> Value:
+    async def _plan(self, state: WorkflowState) -> BatchPlanned:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
             # Another tool's workflow may have its design only in the document.
             known = bool(state.brainstorm.design_sections) or not state.design_path
             written = "" if known else await asyncio.to_thread(self._designs.read, state.design_path)
-            await self._changes.propose(folder.id, papers.planner_brief(state, written), self._company.tell)
-        return {"change_id": folder.id, "cost_usd": _cost(folder, 0)}
+            brief = documents.planner_brief(state, written)
+            await self._changes.propose(folder.id, brief, self._company.tell)
+        return BatchPlanned(folder.id, _cost(folder, 0))
 
     def _folder_for(self, state: WorkflowState) -> ChangeFolder:
         """This batch's own. A change that somebody else has begun under the same name is left alone."""
-        wanted, mark = papers.change_id(state), {"id": state.id, "batch": state.current_batch}
+        wanted, mark = documents.change_id(state), {"id": state.id, "batch": state.current_batch}
         for number in itertools.count(1):
             change_id = wanted if number == 1 else f"{wanted[:60]}-{number}"
             try:
@@ -202,9 +210,9 @@ class WorkflowWork:
                 return folder
         raise AssertionError("counting ends only by returning")
 
-    async def _review(self, state: WorkflowState, effect: RunTask) -> Value:
+    async def _review(self, state: WorkflowState, key: str) -> BatchReviewed:
         folder = self._changes.folders.open(state.batch.change_id)
-        first = _calls_before(folder, effect)
+        first = _calls_before(folder, f"workflow/review {key}")
         if not self._is_reviewed(folder):
             engine = str(state.config.get("engine") or "auto")
             await Challenging(self._changes).challenge(folder.id, engine, self._company.tell)
@@ -213,13 +221,8 @@ class WorkflowWork:
         counts = review_block.count(review)
         for issue in review.issues:
             self._company.tell(f"{issue.severity}: {issue.description}")
-        return {
-            "verdict": str(review.verdict),
-            "summary": review.summary,
-            "high": counts[Severity.HIGH],
-            "medium": counts[Severity.MEDIUM],
-            "cost_usd": _cost(folder, first),
-        }
+        high, medium = counts[Severity.HIGH], counts[Severity.MEDIUM]
+        return BatchReviewed(review.verdict.value, review.summary, high, medium, _cost(folder, first))
 
     def _is_reviewed(self, folder: ChangeFolder) -> bool:
         """Whether an earlier run got as far as that, and the text is still what was reviewed."""
@@ -227,16 +230,16 @@ class WorkflowWork:
         over = state.last_action == "challenge" and state.run is None
         return over and last is not None and approval.changed_since(folder, last.record) is None
 
-    async def _revise(self, state: WorkflowState, effect: RunTask) -> Value:
+    async def _revise(self, state: WorkflowState, key: str) -> BatchRevised:
         folder = self._changes.folders.open(state.batch.change_id)
-        first = _calls_before(folder, effect)
+        first = _calls_before(folder, f"workflow/revise {key}")
         if folder.state().last_action != "reproposal":
             await self._changes.repropose(folder.id, state.wishes, self._company.tell)
-        return {"cost_usd": _cost(folder, first)}
+        return BatchRevised(_cost(folder, first))
 
-    async def _execute(self, state: WorkflowState, effect: RunTask) -> Value:
+    async def _build(self, state: WorkflowState, key: str) -> BatchBuilt:
         folder = self._changes.folders.open(state.batch.change_id)
-        first = _calls_before(folder, effect)
+        first = _calls_before(folder, f"workflow/execute {key}")
         message, built = "", BuildResult(Phase.COMPLETE)
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
@@ -249,26 +252,25 @@ class WorkflowWork:
         boxes = tasks.tasks(folder.tasks() or "")
         workspace = self._moot.workspace
         tree = await asyncio.to_thread(git.snapshot, workspace.root, workspace.own)
-        return {
+        return BatchBuilt(
             # What is left open then was skipped.
-            "complete": not message,
-            "message": message,
-            "tasks_done": sum(box.done for box in boxes),
-            "tasks": len(boxes),
-            "failed_task": built.failed_task,
-            "before_task": built.before_task,
-            "tree": tree or "",
-            "cost_usd": _cost(folder, first),
-        }
+            complete=not message,
+            message=message,
+            tasks_done=sum(box.done for box in boxes),
+            tasks=len(boxes),
+            failed_task=built.failed_task,
+            before_task=built.before_task,
+            tree=tree or "",
+            cost_usd=_cost(folder, first),
+        )
 
-    async def _roll_back(self, state: WorkflowState, _: RunTask) -> Value:
+    def _roll_back(self, state: WorkflowState) -> TaskRolledBack:
         """The change's own files say what has been done and paid: they stay."""
         workspace = self._moot.workspace
-        files = await asyncio.to_thread(git.bring_back, workspace.root, state.before_task, workspace.own)
-        return {"files": files}
+        return TaskRolledBack(tuple(git.bring_back(workspace.root, state.before_task, workspace.own)))
 
 
-def first_waiting(queue: Queue) -> Value | None:
+def first_waiting(queue: Queue) -> dict[str, Any] | None:
     """Left in the queue. One that another tool has put there gets an id, by which it leaves the queue."""
     first = queue.peek()
     return None if first is None else {**first, "id": entry_id(first)}
@@ -279,8 +281,12 @@ def _spelled(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _consulted(consultation: Consultation) -> Value:
-    return {"text": consultation.text, "cost_usd": consultation.cost_usd}
+def _matter(task: ConveneBoard | HoldRoundtable, state: WorkflowState) -> Matter:
+    talk = state.brainstorm
+    assert talk.request is not None
+    said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in talk.replay.conversation)
+    material = f"{said}\n\nThe workspace:\n{talk.scout_output}"
+    return Matter(talk.request.text, talk.step, talk.subject, material, f"{state.id} {task.key}")
 
 
 def _day(started_at: str | float) -> str:
@@ -310,10 +316,9 @@ def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
     return ours
 
 
-def _calls_before(folder: ChangeFolder, effect: RunTask) -> int:
+def _calls_before(folder: ChangeFolder, asked: str) -> int:
     """How many calls had been made when this was first asked for: those since then are its cost, also those
     of a run that was killed."""
-    asked = f"{effect.what} {effect.key}"
     first = 0
 
     def note(data: Any) -> None:

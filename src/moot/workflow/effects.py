@@ -1,0 +1,83 @@
+"""What a workflow has the program do, besides what its brainstorm has it do.
+
+Each task names the event that it leads to, and says why doing it twice is the same as doing it once.
+"""
+
+from __future__ import annotations
+
+from moot.core.flow import Task
+from moot.workflow.events import (
+    BatchBuilt,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BranchCreated,
+    DesignWritten,
+    NextBegun,
+    QueueFoundEmpty,
+    QueueLeft,
+    RestQueued,
+    TaskRolledBack,
+    WorkflowFinalized,
+    WorkspaceChecked,
+    WorkspaceScouted,
+    WorkStashed,
+)
+
+
+class CheckWorkspace(Task[WorkspaceChecked]):
+    """Find what is not committed and not in `known_tree`. It only looks."""
+
+
+class StashChanges(Task[WorkStashed]):
+    """Stash the `uncommitted` work. A stash of that name is found again."""
+
+
+class CreateBranch(Task[BranchCreated]):
+    """Switch to a new branch, with the `uncommitted` work. A branch of that name is found again."""
+
+
+class QueueRest(Task[RestQueued]):
+    """Make the queue hold the parts that were split off, by ids that follow from them."""
+
+
+class LeaveQueue(Task[QueueLeft]):
+    """Drop this workflow from the queue, if it is there."""
+
+
+class WriteDesign(Task[DesignWritten]):
+    """Write the design document. The same text under the same name is found again."""
+
+
+class PlanBatch(Task[BatchPlanned]):
+    """Draft the proposal of the current batch. Its change says whose it is; one that is drafted stays."""
+
+
+class ReviewPlan(Task[BatchReviewed]):
+    """Have the current batch's change challenged. A review of the same text counts as this one."""
+
+
+class RevisePlan(Task[BatchRevised]):
+    """Have the plan revised, with the person's `wishes`. The change notes that it was."""
+
+
+class BuildBatch(Task[BatchBuilt]):
+    """Have the tasks built that are open and not `skipped`. What is done is ticked; the agent is told
+    `failed_with`."""
+
+
+class RollBackTask(Task[TaskRolledBack]):
+    """Bring the workspace back to `before_task`."""
+
+
+class ScoutAgain(Task[WorkspaceScouted]):
+    """Look at the workspace after a batch. It only looks."""
+
+
+class FinalizeWorkflow(Task[WorkflowFinalized]):
+    """See what waits in the queue. It only looks."""
+
+
+class TakeNext(Task[NextBegun | QueueFoundEmpty]):
+    """Archive this workflow once, and begin the first that waits, which is left in the queue until
+    LeaveQueue."""
