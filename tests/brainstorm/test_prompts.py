@@ -23,6 +23,7 @@ from moot.prompts.template import fill
 from moot.workflow.events import AdjustmentAsked, ScopeReassessed
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.prompts import DRAFTS
+from moot.workflow.prompts import REPLIES as DRAFTED_AS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider
 from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
@@ -63,7 +64,7 @@ def replied(prompt: str) -> Any:
 
 
 def test_every_prompt_that_the_flow_names_can_be_made() -> None:
-    assert set(DUE) == set(DRAFTS)
+    assert set(DUE) == set(DRAFTS) == set(DRAFTED_AS)
 
 
 @pytest.mark.parametrize("prompt", DRAFTS)

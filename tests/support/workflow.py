@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from moot.brainstorm.events import Consulted, ScoutReported
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import (
@@ -43,6 +45,7 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import REPLIES as DRAFTED_AS
 from moot.workflow.state import WorkflowState
 
 BILL = Usage("stub:model", 100, 50, 0.01, 900)
@@ -215,8 +218,10 @@ class Play:
         self.done.append(name)
         reply = self.replies.get(name, REPLIES[name])
         value = reply(self.state) if callable(reply) else reply
-        outcome = Drafted(value, BILL) if isinstance(effect, DraftReply) else TaskDone(value)
-        return self.put(WORKFLOW.record(self.state, effect, outcome))
+        if isinstance(effect, DraftReply):
+            drafted = Drafted(msgspec.convert(value, DRAFTED_AS[name]), BILL)
+            return self.put(WORKFLOW.record(self.state, effect, drafted))
+        return self.put(WORKFLOW.record(self.state, effect, TaskDone(value)))
 
     def fail(self) -> Play:
         """What is due does not succeed."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from moot.brainstorm import shapes
 from moot.brainstorm import text as words
 from moot.brainstorm.events import QUESTION_LIMITS, Level, Limits
+from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Capped
 from moot.llm.messages import Request, UserSaid
@@ -84,7 +85,7 @@ def conversational(state: BrainstormState, *, small: bool) -> Request:
     """A round of discussion at the current step, about the comment that the person has just made."""
     if small:
         return _small(state, "conversational")
-    doing = fill(f"brainstorm/discuss-{state.step}", _doing(state))
+    doing = fill(DISCUSS[state.step], _doing(state))
     return _request(state, "conversational", {"doing": doing}, _TOKENS[state.step], small=False)
 
 
@@ -108,20 +109,8 @@ _TOKENS = {
 }
 
 
-def discuss_triage(state: BrainstormState, *, small: bool) -> Draft:
-    return conversational(state, small=small), shapes.discussed_triage(state, small=small)
-
-
-def discuss_questions(state: BrainstormState, *, small: bool) -> Draft:
-    return conversational(state, small=small), shapes.discussed_questions(state, small=small)
-
-
-def discuss_approaches(state: BrainstormState, *, small: bool) -> Draft:
-    return conversational(state, small=small), shapes.discussed_approaches(state, small=small)
-
-
-def discuss_design(state: BrainstormState, *, small: bool) -> Draft:
-    return conversational(state, small=small), shapes.discussed_design(state, small=small)
+def _discuss(shape: Callable[..., type[BaseModel]]) -> Callable[..., Draft]:
+    return lambda state, *, small: (conversational(state, small=small), shape(state, small=small))
 
 
 def revise(state: BrainstormState, *, small: bool) -> Draft:
@@ -237,14 +226,14 @@ def _sections_so_far(talk: BrainstormState) -> str:
 
 
 DRAFTS: dict[str, Callable[..., Draft]] = {
-    "brainstorm/triage": triage,
-    "brainstorm/questions": questions,
-    "brainstorm/approaches": approaches,
-    "brainstorm/design": design,
-    "brainstorm/discuss-triage": discuss_triage,
-    "brainstorm/discuss-questions": discuss_questions,
-    "brainstorm/discuss-approaches": discuss_approaches,
-    "brainstorm/discuss-design": discuss_design,
-    "brainstorm/revise": revise,
+    TRIAGE: triage,
+    QUESTIONS: questions,
+    APPROACHES: approaches,
+    DESIGN: design,
+    REVISE: revise,
+    DISCUSS[Step.TRIAGE]: _discuss(shapes.discussed_triage),
+    DISCUSS[Step.QUESTIONS]: _discuss(shapes.discussed_questions),
+    DISCUSS[Step.APPROACHES]: _discuss(shapes.discussed_approaches),
+    DISCUSS[Step.DESIGN]: _discuss(shapes.discussed_design),
 }
 """By the names that the flow uses; each takes the state of the brainstorm."""

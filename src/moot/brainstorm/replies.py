@@ -6,9 +6,10 @@ Whether the event is allowed, and within the limits of the level, the flow decid
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,8 +32,6 @@ from moot.brainstorm.events import (
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import Usage
 
-Value = Mapping[str, Any]
-
 TRIAGE, QUESTIONS, APPROACHES, DESIGN, REVISE = (
     f"brainstorm/{what}" for what in ("triage", "questions", "approaches", "design", "revise")
 )
@@ -43,103 +42,160 @@ DISCUSS = {
 _NUMBER = re.compile(r"[0-9]{1,9}$")
 
 
-def event_of(state: BrainstormState, prompt: str, value: Value, spoken: Usage) -> BrainstormEvent:
-    reply = str(value.get("reply", ""))
-    match prompt:
-        case "brainstorm/triage":
-            return TriageDrafted(_triage(value), spoken)
-        case "brainstorm/discuss-triage":
-            return TriageDiscussed(reply, _triage(value), spoken)
-        case "brainstorm/questions":
-            fresh = _fresh("q", (each.id for each in state.questions))
-            asked = [_question(each, next(fresh)) for each in value["questions"]]
-            return QuestionsDrafted(tuple(asked), spoken)
-        case "brainstorm/discuss-questions":
-            replaces = tuple(value.get("replaces", ()))
-            asked = _still_to_ask(state, value["questions"], replaces)
-            return QuestionsDiscussed(reply, tuple(asked), replaces, spoken)
-        case "brainstorm/approaches":
-            approaches = _approaches(state, value["approaches"])
-            return ApproachesDrafted(approaches, _nth(approaches, value), value.get("because", ""), spoken)
-        case "brainstorm/discuss-approaches":
-            approaches = _approaches(state, value["approaches"])
-            recommended = _nth(approaches, value)
-            return ApproachesDiscussed(reply, approaches, recommended, value.get("because", ""), spoken)
-        case "brainstorm/design":
+# -- what is replied -----------------------------------------------------------------------------
+
+
+class _Reply(msgspec.Struct, frozen=True, rename="camel"):
+    pass
+
+
+class TriageDiscussion(Triage, frozen=True, kw_only=True):
+    reply: str
+
+    @property
+    def triage(self) -> Triage:
+        return Triage(self.level, self.reasoning, self.suggested_skips, self.batches, self.splits)
+
+
+class QuestionDraft(_Reply, frozen=True):
+    """A very small model writes questions only into a field of that name."""
+
+    text: str = ""
+    question: str = ""
+    type: Literal["choice", "text"] = "text"
+    options: tuple[str, ...] = ()
+    id: str = ""
+
+
+class QuestionsDraft(_Reply, frozen=True):
+    questions: tuple[QuestionDraft, ...]
+
+
+class QuestionsDiscussion(QuestionsDraft, frozen=True):
+    reply: str
+    replaces: tuple[str, ...]
+
+
+class ApproachDraft(_Reply, frozen=True):
+    title: str
+    summary: str
+    tradeoffs: str = ""
+    task_estimate: int = 0
+    id: str = ""
+
+
+class ApproachesDraft(_Reply, frozen=True):
+    """`recommendation` is the place of one of them, counted from 1."""
+
+    approaches: tuple[ApproachDraft, ...]
+    recommendation: int
+    because: str
+
+
+class ApproachesDiscussion(ApproachesDraft, frozen=True):
+    reply: str
+
+
+class SectionDraft(_Reply, frozen=True):
+    content: str
+    title: str = ""
+    id: str = ""
+
+
+class DesignDraft(_Reply, frozen=True):
+    sections: tuple[SectionDraft, ...]
+
+
+class DesignDiscussion(DesignDraft, frozen=True):
+    reply: str
+
+
+class DesignRevision(DesignDraft, frozen=True):
+    pass
+
+
+Reply = Triage | QuestionsDraft | ApproachesDraft | DesignDraft
+REPLIES: dict[str, type[Any]] = {
+    TRIAGE: Triage,
+    QUESTIONS: QuestionsDraft,
+    APPROACHES: ApproachesDraft,
+    DESIGN: DesignDraft,
+    REVISE: DesignRevision,
+    DISCUSS[Step.TRIAGE]: TriageDiscussion,
+    DISCUSS[Step.QUESTIONS]: QuestionsDiscussion,
+    DISCUSS[Step.APPROACHES]: ApproachesDiscussion,
+    DISCUSS[Step.DESIGN]: DesignDiscussion,
+}
+"""By the names of their prompts."""
+
+
+# -- what it comes to ----------------------------------------------------------------------------
+
+
+def event_of(state: BrainstormState, reply: Reply, spoken: Usage) -> BrainstormEvent:
+    match reply:
+        case TriageDiscussion():
+            return TriageDiscussed(reply.reply, reply.triage, spoken)
+        case Triage():
+            return TriageDrafted(reply, spoken)
+        case QuestionsDiscussion():
+            asked = _still_to_ask(state, reply)
+            return QuestionsDiscussed(reply.reply, tuple(asked), reply.replaces, spoken)
+        case QuestionsDraft():
+            fresh = _fresh("q", state.questions)
+            return QuestionsDrafted(tuple(_question(each, next(fresh)) for each in reply.questions), spoken)
+        case ApproachesDraft():
+            approaches = _approaches(state, reply)
+            by_number = {number: each.id for number, each in enumerate(approaches, start=1)}
+            best = by_number.get(reply.recommendation, "")
+            if isinstance(reply, ApproachesDiscussion):
+                return ApproachesDiscussed(reply.reply, approaches, best, reply.because, spoken)
+            return ApproachesDrafted(approaches, best, reply.because, spoken)
+        case DesignDiscussion():
+            return DesignDiscussed(reply.reply, _changed(state, reply), spoken)
+        case DesignRevision():
+            return SectionsRevised(_changed(state, reply), spoken)
+        case DesignDraft():
             fresh = _fresh("s", ())
-            drafted = tuple(
-                Section(next(fresh), each["title"], each["content"]) for each in value["sections"]
-            )
+            drafted = tuple(Section(next(fresh), each.title, each.content) for each in reply.sections)
             return DesignDrafted(drafted, spoken)
-        case "brainstorm/discuss-design":
-            return DesignDiscussed(reply, _changed(state, value["sections"]), spoken)
-        case _:
-            return SectionsRevised(_changed(state, value["sections"]), spoken)
 
 
-def _triage(value: Value) -> Triage:
-    known = ("level", "reasoning", "suggestedSkips", "batches", "splits")
-    return msgspec.convert({key: value[key] for key in known if key in value}, Triage)
-
-
-def _still_to_ask(state: BrainstormState, drafts: Sequence[Value], replaces: Sequence[str]) -> list[Question]:
+def _still_to_ask(state: BrainstormState, reply: QuestionsDiscussion) -> Iterator[Question]:
     """Open questions that are named keep their ids; answered ones that are only repeated stay as they are."""
-    fresh = _fresh("q", (each.id for each in state.questions))
-    asked = []
-    for draft in drafts:
-        there = state.question(draft.get("id", ""))
-        replaced = there is not None and there.id in replaces
-        if there is not None and there.answered and not replaced:
-            continue
-        asked.append(_question(draft, next(fresh) if there is None or replaced else there.id))
-    return asked
+    fresh = _fresh("q", state.questions)
+    for draft in reply.questions:
+        there = state.question(draft.id)
+        replaced = there is not None and there.id in reply.replaces
+        if there is None or replaced:
+            yield _question(draft, next(fresh))
+        elif not there.answered:
+            yield _question(draft, there.id)
 
 
-def _question(draft: Value, given_id: str) -> Question:
-    # A very small model writes questions only into a field of that name.
-    text = draft["text"] if "text" in draft else draft["question"]
-    return Question(given_id, text, draft.get("type", "text"), tuple(draft.get("options", ())))
+def _question(draft: QuestionDraft, given_id: str) -> Question:
+    return Question(given_id, draft.text or draft.question, draft.type, draft.options)
 
 
-def _approaches(state: BrainstormState, drafts: Sequence[Value]) -> tuple[Approach, ...]:
-    fresh = _fresh("a", (each.id for each in state.approaches))
-    named: set[str] = set()
-    approaches = []
-    for draft in drafts:
-        there = state.approach(draft.get("id", ""))
-        keeps = there is not None and there.id not in named
-        given = there.id if there is not None and keeps else next(fresh)
-        named.add(given)
-        approaches.append(
-            Approach(
-                given,
-                draft["title"],
-                draft["summary"],
-                draft.get("tradeoffs", ""),
-                draft.get("taskEstimate", 0),
-            )
-        )
-    return tuple(approaches)
+def _approaches(state: BrainstormState, reply: ApproachesDraft) -> tuple[Approach, ...]:
+    """Those that are named keep their ids, once each."""
+    fresh = _fresh("a", state.approaches)
+    named: dict[str, Approach] = {}
+    for draft in reply.approaches:
+        keeps = state.approach(draft.id) is not None and draft.id not in named
+        given_id = draft.id if keeps else next(fresh)
+        named[given_id] = Approach(given_id, draft.title, draft.summary, draft.tradeoffs, draft.task_estimate)
+    return tuple(named.values())
 
 
-def _nth(approaches: Sequence[Approach], value: Value) -> str:
-    """The recommended one, which the reply counts from 1. Nothing, if there is no such one."""
-    number = value["recommendation"]
-    return approaches[number - 1].id if 1 <= number <= len(approaches) else ""
-
-
-def _changed(state: BrainstormState, drafts: Sequence[Value]) -> tuple[Section, ...]:
+def _changed(state: BrainstormState, reply: DesignDraft) -> tuple[Section, ...]:
     titles = {each.id: each.title for each in state.design_sections}
     return tuple(
-        Section(draft["id"], draft.get("title") or titles.get(draft["id"], ""), draft["content"])
-        for draft in drafts
+        Section(each.id, each.title or titles.get(each.id, ""), each.content) for each in reply.sections
     )
 
 
-def _fresh(letter: str, used: Iterable[str]) -> Iterator[str]:
+def _fresh(letter: str, used: Sequence[Question] | Sequence[Approach]) -> Iterator[str]:
     """Ids that were not used, in order."""
-    numbers = [int(found.group()) for each in used if (found := _NUMBER.search(each))]
-    number = max(numbers, default=0)
-    while True:
-        number += 1
-        yield f"{letter}{number}"
+    numbers = [int(found.group()) for each in used if (found := _NUMBER.search(each.id))]
+    return (f"{letter}{number}" for number in itertools.count(max(numbers, default=0) + 1))

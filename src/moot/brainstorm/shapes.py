@@ -7,18 +7,20 @@ reason that the flow gives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model, model_validator
 from pydantic.alias_generators import to_camel
 
 from moot.brainstorm import flow
 from moot.brainstorm.events import APPROACH_LIMITS, MAX_PARTS, Limits
-from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE, Value, event_of
+from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REPLIES, REVISE, TRIAGE, event_of
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import Usage
+from moot.core.model_effects import as_reply
 from moot.errors import InvalidInput
 
+T = TypeVar("T")
 _LEVEL: Any = Literal["straightforward", "exploration", "complex"]
 NOTHING_SPOKEN = Usage("", 0, 0, None, 0)
 SMALL_LINE, _SMALL_NAME = 100, 40
@@ -103,18 +105,20 @@ def revised(state: BrainstormState, *, small: bool) -> type[BaseModel]:
 
 
 def _checked(name: str, state: BrainstormState, prompt: str, fields: dict[str, Any]) -> type[BaseModel]:
-    def try_it(value: Value) -> object:
-        return flow.advance(state, event_of(state, prompt, value, NOTHING_SPOKEN))
+    def try_it(reply: Any) -> None:
+        flow.advance(state, event_of(state, reply, NOTHING_SPOKEN))
 
-    return checked(name, try_it, fields)
+    return checked(name, REPLIES[prompt], try_it, fields)
 
 
-def checked(name: str, try_it: Callable[[Value], object], fields: dict[str, Any]) -> type[BaseModel]:
+def checked(
+    name: str, struct: type[T], try_it: Callable[[T], None], fields: dict[str, Any]
+) -> type[BaseModel]:
     """Refuses what the flow would refuse, with its reason."""
 
     def fits(given: BaseModel) -> BaseModel:
         try:
-            try_it(given.model_dump(by_alias=True, exclude_none=True, mode="json"))
+            try_it(as_reply(given, struct))
         except InvalidInput as refused:
             raise ValueError(str(refused)) from None
         return given

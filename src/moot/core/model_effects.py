@@ -91,13 +91,15 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
         except _FAILURES as failed:
             raw, wait = shortened(getattr(failed, "raw", "")), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
-        value = drafted.value.model_dump(by_alias=True, exclude_none=True, mode="json")
-        reply: Any = value
-        if struct := prompts.replies.get(effect.prompt):
-            reply = msgspec.convert(value, struct)
+        reply = as_reply(drafted.value, prompts.replies.get(effect.prompt, dict))
         return Drafted(reply, bill(drafted.reply), drafted.returned)
 
     return speak
+
+
+def as_reply(value: BaseModel, struct: type[T]) -> T:
+    """What a draft's validated value becomes for the flow."""
+    return msgspec.convert(value.model_dump(by_alias=True, exclude_none=True, mode="json"), struct)
 
 
 def on_account(session: str, perform: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:

@@ -1,10 +1,13 @@
-"""What a workflow has the program do, besides what its brainstorm has it do.
+"""What a workflow has the program and the brainstormer do, besides what its brainstorm has them do.
 
 Each task names the event that it leads to, and says why doing it twice is the same as doing it once.
 """
 
 from __future__ import annotations
 
+import msgspec
+
+from moot.brainstorm.events import Part
 from moot.core.flow import Task
 from moot.workflow.events import (
     BatchBuilt,
@@ -23,6 +26,16 @@ from moot.workflow.events import (
     WorkspaceScouted,
     WorkStashed,
 )
+
+REASSESS = "workflow/reassess"
+"""Name of a prompt."""
+
+
+class Reassessment(msgspec.Struct, frozen=True):
+    """The reply to it."""
+
+    assessment: str
+    batches: tuple[Part, ...]
 
 
 class CheckWorkspace(Task[WorkspaceChecked]):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import msgspec
 from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
-from moot.brainstorm.events import BrainstormEvent, GoneBack, Part, RequestWithdrawn
+from moot.brainstorm.events import BrainstormEvent, GoneBack, RequestWithdrawn
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
 from moot.core.flow import (
@@ -83,9 +82,6 @@ from moot.workflow.events import (
 )
 from moot.workflow.snapshot import state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
-
-REASSESS = "workflow/reassess"
-"""Name of a prompt."""
 
 _TASKS: dict[Stage, type[Task[Any]]] = {
     Stage.CHECKING: effects.CheckWorkspace,
@@ -329,7 +325,7 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
     if stage in _TASKS:
         return (_TASKS[stage](key),)
     if stage is Stage.REASSESSING:
-        return (DraftReply(REASSESS, key),)
+        return (DraftReply(effects.REASSESS, key),)
     if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, key)):
         return wanted
     asked = menu.ask(state, key)
@@ -349,11 +345,10 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return WorkspaceChecked()
         case _, TaskFailed(kind, message):
             return AttemptFailed(kind, shortened(message))
-        case DraftReply(prompt="workflow/reassess"), Drafted(value, spoken):
-            batches = msgspec.convert(value["batches"], tuple[Part, ...])
-            return ScopeReassessed(value["assessment"], batches, spoken)
-        case DraftReply(prompt), Drafted(value, spoken):
-            return event_of(state.brainstorm, prompt, value, spoken)
+        case DraftReply(), Drafted(effects.Reassessment(assessment, parts), spoken):
+            return ScopeReassessed(assessment, parts, spoken)
+        case DraftReply(), Drafted(reply, spoken):
+            return event_of(state.brainstorm, reply, spoken)
         case Task(), TaskDone():
             event: WorkflowEvent = effect.event_of(outcome)
             return event

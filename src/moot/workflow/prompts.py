@@ -14,11 +14,12 @@ from moot.brainstorm import prompts, shapes
 from moot.brainstorm import text as words
 from moot.brainstorm.events import MAX_PARTS, REPLAY_WORDS
 from moot.brainstorm.prompts import Draft
-from moot.brainstorm.replies import Value
+from moot.brainstorm.replies import REPLIES as OF_THE_BRAINSTORM
 from moot.core.conversation import Capped
-from moot.core.flow import Drafted, DraftReply
 from moot.llm.messages import Request
 from moot.workflow import flow
+from moot.workflow.effects import REASSESS, Reassessment
+from moot.workflow.events import ScopeReassessed
 from moot.workflow.state import REASSESS_STEP, WorkflowState
 
 
@@ -29,16 +30,15 @@ def reassess(state: WorkflowState, *, small: bool) -> Draft:
 def _request(state: WorkflowState, *, small: bool) -> Request:
     talk = state.brainstorm
     if small:
-        return prompts.small_request(flow.REASSESS, talk.subject, state.adjustment)
+        return prompts.small_request(REASSESS, talk.subject, state.adjustment)
     said = prompts.material_of(talk, _said(state), _so_far(state), state.adjustment)
     number = {"next": str(state.current_batch + 2)}
-    return prompts.request(flow.REASSESS, number, said, prompts.TRIAGE_TOKENS)
+    return prompts.request(REASSESS, number, said, prompts.TRIAGE_TOKENS)
 
 
 def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
-    def try_it(value: Value) -> object:
-        drafted = Drafted(value, shapes.NOTHING_SPOKEN)
-        return flow.advance(state, flow.record(state, DraftReply(flow.REASSESS, ""), drafted))
+    def try_it(reply: Reassessment) -> None:
+        flow.advance(state, ScopeReassessed(reply.assessment, reply.batches, shapes.NOTHING_SPOKEN))
 
     kept = len(state.left_over)
     limits = (min(kept, MAX_PARTS),) * 2 if small else (0, MAX_PARTS)
@@ -46,7 +46,7 @@ def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
         "assessment": (shapes.text_of(shapes.SMALL_LINE if small else 1500), ...),
         "batches": (shapes.list_of(shapes.part(small=small), limits), ...),
     }
-    return shapes.checked("Reassessment", try_it, fields)
+    return shapes.checked("Reassessment", Reassessment, try_it, fields)
 
 
 def _said(state: WorkflowState) -> Capped:
@@ -74,6 +74,8 @@ def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
 
 DRAFTS: dict[str, Callable[..., Draft]] = {
     **{name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()},
-    flow.REASSESS: reassess,
+    REASSESS: reassess,
 }
 """By the names that the flow uses; each takes the state of the workflow."""
+REPLIES: dict[str, type[Any]] = {**OF_THE_BRAINSTORM, REASSESS: Reassessment}
+"""What the flow gets of them."""
