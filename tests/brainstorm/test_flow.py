@@ -40,7 +40,6 @@ from moot.brainstorm.events import (
     Triage,
     TriageDiscussed,
     TriageDrafted,
-    Wish,
     WritingBegun,
     WritingDropped,
 )
@@ -49,7 +48,7 @@ from moot.brainstorm.state import BrainstormState, Situation, Step
 from moot.core.flow import Choice
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow.state import Phase, Stage
-from tests.support.workflow import BATCHES, BILL, IDEA, SPLITS, Play, at, triage
+from tests.support.workflow import BATCHES, BILL, IDEA, SPLITS, Play, at, targets, triage
 
 THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
 TWO_WAYS = (Approach("a1", "In place", "Strip it."), Approach("a2", "Before", "Strip it before."))
@@ -347,6 +346,13 @@ def test_who_has_answered_enough_is_not_asked_more_at_a_lower_level() -> None:
     assert answers(play) == ["yes"] * 5
 
 
+def test_who_takes_an_answer_back_below_what_the_level_wants_is_asked_more() -> None:
+    play = at(Step.QUESTIONS, "complex").choose(*(f"question-{n}: yes" for n in range(1, 6)))
+    play.choose("back", "exploration", "question-5")
+    assert redone(play, "skip") == ["brainstorm/questions"]
+    assert (answers(play)[:4], play.asked.step) == (["yes"] * 4, "questions")
+
+
 def test_another_level_makes_the_design_stale_but_no_approach() -> None:
     play = at(Step.QUESTIONS, "complex").choose(
         *(f"question-{n}: yes" for n in range(1, 6)), "finish", "approach-1"
@@ -587,7 +593,13 @@ def somewhere_at(situation: Situation) -> BrainstormState:
         Situation.DESIGNING: flow.advance(at(Step.APPROACHES).talk, ApproachChosen("a1")),
         Situation.ANSWERING: flow.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")),
         Situation.WRITING: flow.advance(at(Step.DESIGN).talk, WritingBegun("discuss")),
-        Situation.IN_ROUND: flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")),
+        Situation.DISCUSSING_TRIAGE: flow.advance(at(Step.TRIAGE).talk, RequestMade("discuss", "hm")),
+        Situation.DISCUSSING_QUESTIONS: flow.advance(at(Step.QUESTIONS).talk, RequestMade("discuss", "hm")),
+        Situation.DISCUSSING_APPROACHES: flow.advance(at(Step.APPROACHES).talk, RequestMade("discuss", "hm")),
+        Situation.DISCUSSING_DESIGN: flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")),
+        Situation.REVISING: flow.advance(at(Step.DESIGN).talk, RequestMade("revise", "hm")),
+        Situation.CONVENING: flow.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")),
+        Situation.AT_ROUNDTABLE: flow.advance(at(Step.DESIGN).talk, RequestMade("roundtable", "hm")),
         Situation.DONE: flow.advance(at(Step.TRIAGE).talk, PlanningChosen()),
     }
     return drafting[situation]
@@ -614,19 +626,15 @@ def test_what_the_table_does_not_allow_raises_and_names_what_it_does(situation: 
     ("situation", "kind"), flow.TRANSITIONS, ids=lambda value: getattr(value, "__name__", value)
 )
 def test_what_the_table_allows_leads_where_it_says(situation: Situation, kind: type) -> None:
-    state = somewhere_at(situation)
-    if kind in (TriageDiscussed, QuestionsDiscussed, ApproachesDiscussed):
-        step = {TriageDiscussed: Step.TRIAGE, QuestionsDiscussed: Step.QUESTIONS}.get(kind, Step.APPROACHES)
-        state = flow.advance(at(step).talk, RequestMade("discuss", "hm"))
-    if kind in (SectionsRevised, Consulted):
-        wish: Wish = "revise" if kind is SectionsRevised else "board"
-        state = flow.advance(at(Step.DESIGN).talk, RequestMade(wish, "hm"))
+    state, event = somewhere_at(situation), EVENTS[kind]
+    if situation is Situation.AT_ROUNDTABLE and kind is Consulted:
+        event = Consulted("roundtable", "Wait.")
     if kind is PreviousSectionShown:
         state = at(Step.DESIGN).choose("approve").talk
     if kind is ScopeKeptWhole:
         state = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).talk
-    after = flow.advance(state, EVENTS[kind])
-    assert after.situation in flow.TRANSITIONS[situation, kind]
+    after = flow.advance(state, event)
+    assert after.situation in targets(flow.TRANSITIONS[situation, kind])
 
 
 NOT_NOW: list[tuple[BrainstormState, BrainstormEvent]] = [

@@ -151,6 +151,11 @@ REPLIES: Replies = {
 }
 
 
+def targets(led_to: Any) -> tuple[Any, ...]:
+    """Of an entry of a table: one, or those among which the state decides."""
+    return led_to if isinstance(led_to, tuple) else (led_to,)
+
+
 @dataclass
 class Play:
     replies: Replies = field(default_factory=dict)

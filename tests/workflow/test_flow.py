@@ -68,7 +68,7 @@ from moot.workflow.events import (
 from moot.workflow.flow import TRANSITIONS, WORKFLOW
 from moot.workflow.snapshot import brings, queue_change, restored, snapshot
 from moot.workflow.state import Phase, Stage, WorkflowState
-from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, triage
+from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, targets, triage
 
 APPROVED = BatchReviewed("APPROVED")
 NEEDS_REVISION = BatchReviewed("NEEDS_REVISION", "A High issue.", high=1)
@@ -647,7 +647,7 @@ def test_what_the_table_does_not_allow_raises_and_names_what_it_does(stage: Stag
 
 
 def test_building_comes_after_an_approving_review_and_after_nothing_else() -> None:
-    into = {(stage, kind) for (stage, kind), targets in TRANSITIONS.items() if Stage.BUILDING in targets}
+    into = {(stage, kind) for (stage, kind), to in TRANSITIONS.items() if Stage.BUILDING in targets(to)}
     looked = (Reopened, WorkspaceChecked, UncommittedAccepted, BranchCreated)
     returning = (Restored, Resumed, QueueLeft, TriedAgain, *looked)
     by_restoring = {(stage, kind) for stage, kind in into if kind in returning}
@@ -718,7 +718,7 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
         if isinstance(last, Stopped):
             assert play.effects == ()
             play.put(Resumed())
-        assert play.state.stage in TRANSITIONS[before.stage, type(last)] or isinstance(last, Stopped)
+        assert play.state.stage in targets(TRANSITIONS[before.stage, type(last)]) or isinstance(last, Stopped)
         killed = WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state)))
         assert killed == play.state
         assert WORKFLOW.pending(killed) == play.effects

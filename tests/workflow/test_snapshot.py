@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.flow import DraftReply
-from moot.errors import InvalidInput
+from moot.core.flow import AskPerson, DraftReply, PersonAnswered
+from moot.errors import IllegalMove, InvalidInput
 from moot.workflow.documents import planner_brief
-from moot.workflow.events import BatchReviewed, Verdict
+from moot.workflow.events import BatchReviewed, Reopened, Verdict
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.prompts import DRAFTS
 from moot.workflow.snapshot import restored, snapshot, state_of
@@ -185,6 +187,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"brainstorm": {"visited": ["triage", "nowhere"]}}, "brainstorm.visited[1]"),
     ({"brainstorm": {"visited": ["design"]}}, "brainstorm.visited"),
     ({"brainstorm": {"visited": ["scout"]}}, "brainstorm.visited"),
+    ({"brainstorm": {"visited": ["triage"]}}, "brainstorm.visited"),
+    ({"brainstorm": {"step": "design", "visited": ["questions"]}}, "brainstorm.visited"),
     ({"brainstorm": {"pickedQuestion": "q9"}}, "brainstorm.pickedQuestion"),
     ({"brainstorm": {"pickedQuestion": "q1", "step": "design"}}, "brainstorm.pickedQuestion"),
     ({"brainstorm": {"writing": "revise"}}, "brainstorm.writing"),
@@ -268,16 +272,22 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*([way] if way else []), *(place for key, inner in below for place in places(inner, (*way, key)))]
 
 
-@settings(max_examples=400, deadline=None)
-@given(st.data())
-def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.DataObject) -> None:
-    saved = json.loads(data.draw(st.sampled_from(SAVED)))
-    for _ in range(data.draw(st.integers(1, 3))):
-        *way, last = data.draw(st.sampled_from(places(saved)))
-        where = saved
+@st.composite
+def changed_files(draw: st.DrawFn) -> dict[str, Any]:
+    """Of a whole workflow, with something else in some places."""
+    saved: dict[str, Any] = json.loads(draw(st.sampled_from(SAVED)))
+    for _ in range(draw(st.integers(1, 3))):
+        *way, last = draw(st.sampled_from(places(saved)))
+        where: Any = saved
         for key in way:
             where = where[key]
-        where[last] = data.draw(JSON | st.sampled_from(NAMES) | st.sampled_from(_leaves(saved)))
+        where[last] = draw(JSON | st.sampled_from(NAMES) | st.sampled_from(_leaves(saved)))
+    return saved
+
+
+@settings(max_examples=400, deadline=None)
+@given(changed_files())
+def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(saved: dict[str, Any]) -> None:
     try:
         state = WORKFLOW.advance(WORKFLOW.initial, restored(saved))
     except InvalidInput:
@@ -288,6 +298,29 @@ def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(data: st.Data
     assert state.stopped or state.finished or len(effects) == 1
     if effects and isinstance(effects[0], DraftReply):
         DRAFTS[effects[0].prompt](state, small=False)
+
+
+@settings(max_examples=400, deadline=None)
+@given(changed_files())
+def test_whatever_a_file_says_every_move_from_it_leads_where_the_table_says(saved: dict[str, Any]) -> None:
+    with suppress(InvalidInput):
+        play = Play().put(restored(saved))
+        state = play.state
+        moves: list[Callable[[Play], object]] = [lambda play: play.put(Reopened())]
+        match play.effects:
+            case (AskPerson() as ask,):
+                moves += [partial(answer, PersonAnswered(choice=choice.id)) for choice in ask.choices]
+                moves += [partial(answer, PersonAnswered("words", choice.id)) for choice in ask.choices]
+                moves += [partial(answer, PersonAnswered("words"))]
+            case (_,):
+                moves += [Play.perform, Play.fail]
+        for move in moves:
+            with suppress(InvalidInput, IllegalMove):
+                move(Play(state=state))
+
+
+def answer(given: PersonAnswered, play: Play) -> None:
+    play.put(WORKFLOW.record(play.state, play.asked, given))
 
 
 # -- files of another tool -----------------------------------------------------------------------

@@ -7,6 +7,8 @@ and its events are in the workflow's log.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -44,43 +46,53 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import DraftReply, Effect, Event
+from moot.core.flow import DraftReply, Effect, Table, Task, check_step, next_step
 from moot.errors import IllegalMove, InvalidInput
 
-_MENUS = (Situation.AT_TRIAGE, Situation.AT_QUESTIONS, Situation.AT_APPROACHES, Situation.AT_DESIGN)
 _AT_QUESTIONS = (Situation.ASKING, Situation.AT_QUESTIONS)
 _AT_APPROACHES = (Situation.WEIGHING, Situation.AT_APPROACHES)
 _AT_DESIGN = (Situation.DESIGNING, Situation.AT_DESIGN)
+_DISCUSSING = {
+    Situation.AT_TRIAGE: Situation.DISCUSSING_TRIAGE,
+    Situation.AT_QUESTIONS: Situation.DISCUSSING_QUESTIONS,
+    Situation.AT_APPROACHES: Situation.DISCUSSING_APPROACHES,
+    Situation.AT_DESIGN: Situation.DISCUSSING_DESIGN,
+}
+_MENUS = tuple(_DISCUSSING)
+_CONSULTING = (Situation.CONVENING, Situation.AT_ROUNDTABLE)
 
-TRANSITIONS: dict[tuple[Situation, type[Event]], tuple[Situation, ...]] = {
-    (Situation.SCOUTING, ScoutReported): (Situation.TRIAGING,),
-    (Situation.TRIAGING, TriageDrafted): (Situation.AT_TRIAGE,),
-    (Situation.AT_TRIAGE, ScopeKeptWhole): (Situation.AT_TRIAGE,),
+TRANSITIONS: Table = {
+    (Situation.SCOUTING, ScoutReported): Situation.TRIAGING,
+    (Situation.TRIAGING, TriageDrafted): Situation.AT_TRIAGE,
+    (Situation.AT_TRIAGE, ScopeKeptWhole): Situation.AT_TRIAGE,
     (Situation.AT_TRIAGE, LevelConfirmed): (*_AT_QUESTIONS, *_AT_DESIGN),
-    (Situation.AT_TRIAGE, PlanningChosen): (Situation.DONE,),
-    (Situation.ASKING, QuestionsDrafted): (Situation.AT_QUESTIONS,),
-    (Situation.AT_QUESTIONS, QuestionPicked): (Situation.ANSWERING,),
-    (Situation.AT_QUESTIONS, AnswerGiven): (Situation.AT_QUESTIONS,),
-    (Situation.ANSWERING, AnswerGiven): (Situation.AT_QUESTIONS,),
-    (Situation.ANSWERING, WritingDropped): (Situation.AT_QUESTIONS,),
+    (Situation.AT_TRIAGE, PlanningChosen): Situation.DONE,
+    (Situation.ASKING, QuestionsDrafted): Situation.AT_QUESTIONS,
+    (Situation.AT_QUESTIONS, QuestionPicked): Situation.ANSWERING,
+    # Whoever takes answers back may have too few for the level: then there are new questions.
+    **{(at, AnswerGiven): _AT_QUESTIONS for at in (Situation.AT_QUESTIONS, Situation.ANSWERING)},
+    (Situation.ANSWERING, WritingDropped): _AT_QUESTIONS,
     (Situation.AT_QUESTIONS, AnswersClosed): _AT_APPROACHES,
-    (Situation.WEIGHING, ApproachesDrafted): (Situation.AT_APPROACHES,),
+    (Situation.WEIGHING, ApproachesDrafted): Situation.AT_APPROACHES,
     (Situation.AT_APPROACHES, ApproachChosen): _AT_DESIGN,
-    (Situation.DESIGNING, DesignDrafted): (Situation.AT_DESIGN,),
+    (Situation.DESIGNING, DesignDrafted): Situation.AT_DESIGN,
     (Situation.AT_DESIGN, SectionsApproved): (Situation.AT_DESIGN, Situation.DONE),
-    (Situation.AT_DESIGN, PreviousSectionShown): (Situation.AT_DESIGN,),
-    **{(menu, WritingBegun): (Situation.WRITING,) for menu in _MENUS},
-    **{(menu, RequestMade): (Situation.IN_ROUND,) for menu in _MENUS},
+    (Situation.AT_DESIGN, PreviousSectionShown): Situation.AT_DESIGN,
+    **{(menu, WritingBegun): Situation.WRITING for menu in _MENUS},
     (Situation.WRITING, WritingDropped): _MENUS,
-    (Situation.WRITING, RequestMade): (Situation.IN_ROUND,),
-    (Situation.IN_ROUND, RequestWithdrawn): _MENUS,
-    (Situation.IN_ROUND, TriageDiscussed): (Situation.AT_TRIAGE,),
-    (Situation.IN_ROUND, QuestionsDiscussed): (Situation.AT_QUESTIONS,),
-    (Situation.IN_ROUND, ApproachesDiscussed): (Situation.AT_APPROACHES,),
-    (Situation.IN_ROUND, DesignDiscussed): (Situation.AT_DESIGN,),
-    (Situation.IN_ROUND, SectionsRevised): (Situation.AT_DESIGN,),
-    (Situation.IN_ROUND, Consulted): _MENUS,
-    **{(at, GoneBack): (Situation.AT_TRIAGE,) for at in _AT_QUESTIONS},
+    **{(menu, RequestMade): (discussing, *_CONSULTING) for menu, discussing in _DISCUSSING.items()},
+    (Situation.AT_DESIGN, RequestMade): (Situation.DISCUSSING_DESIGN, Situation.REVISING, *_CONSULTING),
+    (Situation.WRITING, RequestMade): (*_DISCUSSING.values(), Situation.REVISING, *_CONSULTING),
+    **{(discussing, RequestWithdrawn): menu for menu, discussing in _DISCUSSING.items()},
+    (Situation.REVISING, RequestWithdrawn): Situation.AT_DESIGN,
+    **{(at, RequestWithdrawn): _MENUS for at in _CONSULTING},
+    (Situation.DISCUSSING_TRIAGE, TriageDiscussed): Situation.AT_TRIAGE,
+    (Situation.DISCUSSING_QUESTIONS, QuestionsDiscussed): Situation.AT_QUESTIONS,
+    (Situation.DISCUSSING_APPROACHES, ApproachesDiscussed): Situation.AT_APPROACHES,
+    (Situation.DISCUSSING_DESIGN, DesignDiscussed): Situation.AT_DESIGN,
+    (Situation.REVISING, SectionsRevised): Situation.AT_DESIGN,
+    **{(at, Consulted): _MENUS for at in _CONSULTING},
+    **{(at, GoneBack): Situation.AT_TRIAGE for at in _AT_QUESTIONS},
     **{(at, GoneBack): _AT_QUESTIONS for at in _AT_APPROACHES},
     **{(at, GoneBack): (Situation.AT_TRIAGE, *_AT_APPROACHES) for at in _AT_DESIGN},
 }
@@ -90,13 +102,17 @@ TRANSITIONS: dict[tuple[Situation, type[Event]], tuple[Situation, ...]] = {
 
 
 def advance(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
-    if (state.situation, type(event)) not in TRANSITIONS:
-        allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.situation)
-        raise IllegalMove(type(event).__name__, state.situation, allowed)
+    target = next_step(TRANSITIONS, state.situation, event)
+    changed = _change(state, event)
+    check_step(target, changed.situation)
+    return changed
+
+
+def _change(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
     match event:
         case ScoutReported(output, read):
             checks.scout(output)
-            return replace(state, step=Step.TRIAGE, scout_output=output, scout_read=read)
+            return replace(state, step=Step.TRIAGE, scout_output=output, scout_read=read, triage=None)
         case TriageDrafted() | ScopeKeptWhole() | LevelConfirmed() | PlanningChosen():
             return _at_triage(state, event)
         case QuestionsDrafted() | QuestionPicked() | AnswerGiven() | AnswersClosed():
@@ -215,35 +231,35 @@ def _forward(state: BrainstormState, step: Step) -> BrainstormState:
 
 
 def _check_question(state: BrainstormState, wanted: str) -> None:
-    if state.question(wanted) is None:
+    if not wanted or state.question(wanted) is None:
         raise InvalidInput("question", f"{wanted!r} is none of those asked")
 
 
 # -- pending -------------------------------------------------------------------------------------
 
+_TASKS: dict[Situation, type[Task[Any]]] = {
+    Situation.SCOUTING: ScoutWorkspace,
+    Situation.CONVENING: ConveneBoard,
+    Situation.AT_ROUNDTABLE: HoldRoundtable,
+}
 _DRAFTS = {
     Situation.TRIAGING: TRIAGE,
     Situation.ASKING: QUESTIONS,
     Situation.WEIGHING: APPROACHES,
     Situation.DESIGNING: DESIGN,
+    Situation.DISCUSSING_TRIAGE: DISCUSS[Step.TRIAGE],
+    Situation.DISCUSSING_QUESTIONS: DISCUSS[Step.QUESTIONS],
+    Situation.DISCUSSING_APPROACHES: DISCUSS[Step.APPROACHES],
+    Situation.DISCUSSING_DESIGN: DISCUSS[Step.DESIGN],
+    Situation.REVISING: REVISE,
 }
 
 
 def pending(state: BrainstormState, key: str) -> tuple[Effect, ...]:
     """What is asked of models and of the program; what is asked of the person is in the menu."""
     situation = state.situation
-    if situation is Situation.SCOUTING:
-        return (ScoutWorkspace(key),)
+    if situation in _TASKS:
+        return (_TASKS[situation](key),)
     if situation in _DRAFTS:
         return (DraftReply(_DRAFTS[situation], key),)
-    if situation is not Situation.IN_ROUND or state.request is None:
-        return ()
-    match state.request.wish:
-        case "board":
-            return (ConveneBoard(key),)
-        case "roundtable":
-            return (HoldRoundtable(key),)
-        case "revise":
-            return (DraftReply(REVISE, key),)
-        case _:
-            return (DraftReply(DISCUSS[state.step], key),)
+    return ()

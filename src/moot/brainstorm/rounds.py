@@ -27,17 +27,7 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Entry
-from moot.core.flow import Event
 from moot.errors import IllegalMove
-
-_ENDS_ROUND: dict[type[Event], tuple[str, Step | None]] = {
-    TriageDiscussed: ("discuss", Step.TRIAGE),
-    QuestionsDiscussed: ("discuss", Step.QUESTIONS),
-    ApproachesDiscussed: ("discuss", Step.APPROACHES),
-    DesignDiscussed: ("discuss", Step.DESIGN),
-    SectionsRevised: ("revise", Step.DESIGN),
-}
-"""Which reply answers which request, and at which step."""
 
 
 def begun(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
@@ -67,18 +57,13 @@ def ended(
     | RequestWithdrawn,
 ) -> BrainstormState:
     """What came of the person's request: back to the menu of the same step."""
-    request = state.request
-    assert request is not None
-    wish, step = _ENDS_ROUND.get(type(event), (request.wish, None))
-    if isinstance(event, Consulted):
-        wish = event.who
-    if request.wish != wish or step not in (None, state.step):
-        raise IllegalMove(type(event).__name__, f"{state.step}, {request.wish}")
-    done = replace(state, request=None)
+    done = replace(state, request=None, writing=None, picked_question="")
     match event:
         case RequestWithdrawn(keeps_comment):
             return done if keeps_comment else replace(done, conversation_log=_unsaid(state))
         case Consulted(who, text):
+            if state.request is None or who != state.request.wish:
+                raise IllegalMove(type(event).__name__, f"{state.situation}, {who}")
             checks.consulted(text)
             return done.said(who, text)
         case TriageDiscussed(reply, proposal):

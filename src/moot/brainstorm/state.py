@@ -58,7 +58,13 @@ class Situation(StrEnum):
     AT_DESIGN = "at-design"
     ANSWERING = "answering"
     WRITING = "writing"
-    IN_ROUND = "in-a-round"
+    DISCUSSING_TRIAGE = "discussing-triage"
+    DISCUSSING_QUESTIONS = "discussing-questions"
+    DISCUSSING_APPROACHES = "discussing-approaches"
+    DISCUSSING_DESIGN = "discussing-design"
+    REVISING = "revising"
+    CONVENING = "convening-the-board"
+    AT_ROUNDTABLE = "at-a-roundtable"
     DONE = "done"
 
 
@@ -74,6 +80,18 @@ _AT_MENU = {
     Step.QUESTIONS: Situation.AT_QUESTIONS,
     Step.APPROACHES: Situation.AT_APPROACHES,
     Step.DESIGN: Situation.AT_DESIGN,
+}
+
+_DISCUSSING = {
+    Step.TRIAGE: Situation.DISCUSSING_TRIAGE,
+    Step.QUESTIONS: Situation.DISCUSSING_QUESTIONS,
+    Step.APPROACHES: Situation.DISCUSSING_APPROACHES,
+    Step.DESIGN: Situation.DISCUSSING_DESIGN,
+}
+_ELSEWHERE: dict[Wish, Situation] = {
+    "revise": Situation.REVISING,
+    "board": Situation.CONVENING,
+    "roundtable": Situation.AT_ROUNDTABLE,
 }
 
 
@@ -125,7 +143,7 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         if self.finished:
             return Situation.DONE
         if self.request is not None:
-            return Situation.IN_ROUND
+            return _ELSEWHERE.get(self.request.wish) or _DISCUSSING[self.step]
         if self.writing is not None:
             return Situation.WRITING
         if self.picked_question:

@@ -39,7 +39,7 @@ from moot.workflow.events import (
     TaskSkipped,
     WorkspaceScouted,
 )
-from moot.workflow.state import REASSESS_STEP, Phase, Stage, WorkflowState
+from moot.workflow.state import REASSESS_STEP, Phase, WorkflowState
 
 Building = (
     BatchBuilt
@@ -105,10 +105,12 @@ def planned(
     match event:
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
-            return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW)
+            return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)
         case BatchReviewed(verdict, summary):
-            phase = Phase.EXECUTE if verdict == "APPROVED" else Phase.REVIEW
-            return replace(state, phase=phase, verdict=verdict, review_summary=summary)
+            reviewed = replace(state, verdict=verdict, review_summary=summary)
+            if verdict != "APPROVED":
+                return reviewed
+            return replace(reviewed, phase=Phase.EXECUTE, open_tasks="", commenting=False, rolling_back=False)
         case RevisionWanted(wishes):
             if wishes:
                 checks.text("wishes", wishes)
@@ -143,15 +145,11 @@ def built(state: WorkflowState, event: Building) -> WorkflowState:
                 raise IllegalMove(type(event).__name__, f"{state.stage}, there is no way back")
             return replace(state, rolling_back=True)
         case RollBackDropped():
-            if state.beneath is not Stage.ROLLING_BACK:
-                raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
-            return replace(state, failure=None, rolling_back=False)
+            return replace(state, failure=None, rolling_back=False, commenting=False)
         case TaskRolledBack(files):
             count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
-            told = f"What it had changed was rolled back ({count})."
-            return replace(
-                state, open_tasks=f"{state.open_tasks}\n\n{told}", before_task="", rolling_back=False
-            )
+            told = f"{state.open_tasks}\n\nWhat it had changed was rolled back ({count})."
+            return replace(state, open_tasks=told, before_task="", rolling_back=False, commenting=False)
         case _:
             return _attempted(state, event)
 
@@ -166,7 +164,8 @@ def _attempted(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
     match event:
         case BatchBuilt(True):
             complete = _with_batch(state, status="complete")
-            return replace(complete, phase=Phase.REASSESS if len(state.batches) > 1 else Phase.FINALIZE)
+            phase = Phase.REASSESS if len(state.batches) > 1 else Phase.FINALIZE
+            return replace(complete, phase=phase, scouted=False)
         case BatchBuilt(_, message):
             # Back is before the first attempt: a retry goes on from what the one before has left.
             same = state.failed_task == event.failed_task and state.before_task
@@ -184,25 +183,23 @@ def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
         case WorkspaceScouted(output, read):
             checks.scout(output)
             seen = replace(state.brainstorm, scout_output=output, scout_read=read)
-            return replace(state, brainstorm=seen, scouted=True)
+            return replace(
+                state, brainstorm=seen, scouted=True, proposed=None, adjusting=False, adjustment=""
+            )
         case ScopeReassessed(assessment, batches):
             checks.parts("batches", batches, fewest=1)
             told = "\n".join((assessment, *words.parts(batches, "Batch", state.current_batch + 2)))
             state = _said(state, BRAINSTORMER, told)
             return replace(state, assessment=assessment, proposed=batches, adjustment="")
-        case ReassessmentPassed():
-            if state.beneath is not Stage.REASSESSING:
-                raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
+        case ReassessmentPassed() | AdjustmentDropped():
             kept = state.left_over if state.proposed is None else state.proposed
-            return replace(state, failure=None, proposed=kept, adjustment="")
+            return replace(state, failure=None, proposed=kept, adjusting=False, adjustment="")
         case PlanKept():
             if state.proposed == state.left_over:
                 raise IllegalMove(type(event).__name__, state.stage)
             return replace(state, proposed=state.left_over)
         case AdjustmentBegun():
             return replace(state, adjusting=True)
-        case AdjustmentDropped():
-            return replace(state, adjusting=False)
         case AdjustmentAsked(text):
             checks.text("adjustment", text)
             return replace(_said(state, PERSON, text), adjusting=False, adjustment=text)

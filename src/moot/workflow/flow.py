@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
-from moot.brainstorm.events import BrainstormEvent, GoneBack, RequestWithdrawn
+from moot.brainstorm.events import (
+    BrainstormEvent,
+    GoneBack,
+    LevelConfirmed,
+    PlanningChosen,
+    RequestWithdrawn,
+    SectionsApproved,
+)
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
 from moot.core.flow import (
@@ -25,9 +32,11 @@ from moot.core.flow import (
     Flow,
     Outcome,
     PersonAnswered,
+    Table,
     Task,
-    TaskDone,
     TaskFailed,
+    check_step,
+    next_step,
 )
 from moot.errors import IllegalMove, InvalidInput
 from moot.text.shortening import shortened
@@ -100,93 +109,127 @@ _TASKS: dict[Stage, type[Task[Any]]] = {
     Stage.TAKING_NEXT: effects.TakeNext,
 }
 _ABOUT_WORKSPACE = (Stage.CHECKING, Stage.AT_UNCOMMITTED, Stage.STASHING, Stage.BRANCHING)
+_BUILDING = (Stage.BUILDING, Stage.AT_OPEN_TASKS, Stage.COMMENTING, Stage.ROLLING_BACK, Stage.FINALIZING)
+"""What is not committed by then is of the batch: the agent's, or done by hand."""
+_NOT_BUILDING = (
+    Stage.QUEUING,
+    Stage.BRAINSTORMING,
+    Stage.DOCUMENTING,
+    Stage.PLANNING,
+    Stage.REVIEWING,
+    Stage.REVISING,
+    Stage.AT_VERDICT,
+    Stage.SCOUTING,
+    Stage.REASSESSING,
+    Stage.AT_REASSESSMENT,
+    Stage.ADJUSTING,
+)
+_UNDER_WAY = (*_NOT_BUILDING, *_BUILDING)
+_ENDED = (Stage.FINISHED, Stage.TAKING_NEXT)
+_TAKEN_UP = (Stage.LEAVING_QUEUE, Stage.FAILED, Stage.STOPPED)
+"""Where an entry of the queue begins, which may have failed or been stopped before."""
+_MOST_FILES = 100
 _CAN_FAIL = (
     *(stage for stage in _TASKS if stage not in _ABOUT_WORKSPACE),
     Stage.BRAINSTORMING,
     Stage.REASSESSING,
 )
-_NOTHING_TO_STOP = (Stage.UNOPENED, Stage.STOPPED, Stage.FINISHED, Stage.TAKING_NEXT)
-_BRAINSTORM_EVENTS: tuple[type[Event], ...] = get_args(BrainstormEvent)
-_ANYWHERE = tuple(stage for stage in Stage if stage is not Stage.UNOPENED)
-_NOT_REOPENED = (Stage.UNOPENED, Stage.FINISHED, Stage.TAKING_NEXT)
-_IN_THE_MIDDLE = (Phase.EXECUTE, Phase.FINALIZE)
-"""While a batch is being built, what is not committed is of that batch: the agent's, or done by hand."""
-_MOST_FILES = 100
-_AFTER_BRAINSTORM = (Stage.BRAINSTORMING, Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING)
 
-TRANSITIONS: dict[tuple[Stage, type[Event]], tuple[Stage, ...]] = {
-    (Stage.UNOPENED, WorkflowOpened): (Stage.CHECKING,),
-    (Stage.UNOPENED, Restored): _ANYWHERE,
-    (Stage.UNOPENED, NextBegun): (Stage.LEAVING_QUEUE,),
-    **{(stage, Reopened): (stage, Stage.CHECKING) for stage in Stage if stage not in _NOT_REOPENED},
-    (Stage.CHECKING, WorkspaceChecked): _ANYWHERE,
-    (Stage.AT_UNCOMMITTED, UncommittedAccepted): _ANYWHERE,
-    (Stage.AT_UNCOMMITTED, StashWanted): (Stage.STASHING,),
-    (Stage.AT_UNCOMMITTED, BranchWanted): (Stage.BRANCHING,),
-    (Stage.STASHING, WorkStashed): (Stage.CHECKING,),
-    (Stage.STASHING, NotSetAside): (Stage.AT_UNCOMMITTED,),
-    (Stage.BRANCHING, BranchCreated): _ANYWHERE,
-    (Stage.BRANCHING, NotSetAside): (Stage.AT_UNCOMMITTED,),
-    **{(Stage.BRAINSTORMING, kind): _AFTER_BRAINSTORM for kind in _BRAINSTORM_EVENTS},
-    (Stage.LEAVING_QUEUE, QueueLeft): _ANYWHERE,
-    (Stage.QUEUING, RestQueued): _AFTER_BRAINSTORM,
-    (Stage.DOCUMENTING, DesignWritten): (Stage.PLANNING,),
-    (Stage.PLANNING, BatchPlanned): (Stage.REVIEWING,),
+TRANSITIONS: Table = {
+    (Stage.UNOPENED, WorkflowOpened): Stage.CHECKING,
+    (Stage.UNOPENED, Restored): (*_TAKEN_UP, *_ABOUT_WORKSPACE, *_UNDER_WAY, *_ENDED),
+    (Stage.UNOPENED, NextBegun): _TAKEN_UP,
+    **{(stage, Reopened): Stage.CHECKING for stage in (Stage.CHECKING, *_NOT_BUILDING)},
+    **{(stage, Reopened): (stage, Stage.CHECKING) for stage in (Stage.FAILED, Stage.AT_UNCOMMITTED)},
+    **{
+        (stage, Reopened): stage
+        for stage in (Stage.STOPPED, Stage.LEAVING_QUEUE, Stage.STASHING, Stage.BRANCHING, *_BUILDING)
+    },
+    (Stage.CHECKING, WorkspaceChecked): (Stage.AT_UNCOMMITTED, Stage.FAILED, *_UNDER_WAY),
+    (Stage.AT_UNCOMMITTED, UncommittedAccepted): (Stage.FAILED, *_UNDER_WAY),
+    (Stage.AT_UNCOMMITTED, StashWanted): Stage.STASHING,
+    (Stage.AT_UNCOMMITTED, BranchWanted): Stage.BRANCHING,
+    (Stage.STASHING, WorkStashed): Stage.CHECKING,
+    (Stage.STASHING, NotSetAside): Stage.AT_UNCOMMITTED,
+    (Stage.BRANCHING, BranchCreated): (Stage.FAILED, *_UNDER_WAY),
+    (Stage.BRANCHING, NotSetAside): Stage.AT_UNCOMMITTED,
+    (Stage.LEAVING_QUEUE, QueueLeft): (*_ABOUT_WORKSPACE, *_UNDER_WAY, *_ENDED),
+    (Stage.QUEUING, RestQueued): (Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.PLANNING),
+    **{(Stage.BRAINSTORMING, kind): Stage.BRAINSTORMING for kind in get_args(BrainstormEvent)},
+    (Stage.BRAINSTORMING, LevelConfirmed): (Stage.BRAINSTORMING, Stage.QUEUING),
+    (Stage.BRAINSTORMING, SectionsApproved): (Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.PLANNING),
+    (Stage.BRAINSTORMING, PlanningChosen): (Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING),
+    (Stage.DOCUMENTING, DesignWritten): Stage.PLANNING,
+    (Stage.PLANNING, BatchPlanned): Stage.REVIEWING,
     (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
-    (Stage.AT_VERDICT, RevisionWanted): (Stage.REVISING,),
-    (Stage.REVISING, BatchRevised): (Stage.REVIEWING,),
+    (Stage.AT_VERDICT, RevisionWanted): Stage.REVISING,
+    (Stage.REVISING, BatchRevised): Stage.REVIEWING,
     (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
-    (Stage.AT_OPEN_TASKS, BuildResumed): (Stage.BUILDING,),
-    (Stage.AT_OPEN_TASKS, TaskSkipped): (Stage.BUILDING,),
-    (Stage.AT_OPEN_TASKS, CommentBegun): (Stage.COMMENTING,),
-    (Stage.COMMENTING, CommentDropped): (Stage.AT_OPEN_TASKS,),
-    (Stage.COMMENTING, BuildResumed): (Stage.BUILDING,),
-    (Stage.AT_OPEN_TASKS, RollBackWanted): (Stage.ROLLING_BACK,),
-    (Stage.ROLLING_BACK, TaskRolledBack): (Stage.AT_OPEN_TASKS,),
-    (Stage.FAILED, RollBackDropped): (Stage.AT_OPEN_TASKS,),
-    (Stage.SCOUTING, WorkspaceScouted): (Stage.REASSESSING,),
-    (Stage.REASSESSING, ScopeReassessed): (Stage.AT_REASSESSMENT,),
-    (Stage.AT_REASSESSMENT, PlanKept): (Stage.AT_REASSESSMENT,),
-    (Stage.AT_REASSESSMENT, AdjustmentBegun): (Stage.ADJUSTING,),
-    (Stage.AT_REASSESSMENT, AdjustmentAsked): (Stage.REASSESSING,),
-    (Stage.ADJUSTING, AdjustmentDropped): (Stage.AT_REASSESSMENT,),
-    (Stage.ADJUSTING, AdjustmentAsked): (Stage.REASSESSING,),
-    (Stage.AT_REASSESSMENT, Continued): (Stage.PLANNING, Stage.FINALIZING),
-    (Stage.AT_REASSESSMENT, EndedHere): (Stage.FINALIZING,),
-    (Stage.FINALIZING, WorkflowFinalized): (Stage.FINISHED,),
-    (Stage.FINISHED, NextChosen): (Stage.TAKING_NEXT,),
-    (Stage.TAKING_NEXT, NextBegun): (Stage.LEAVING_QUEUE,),
-    (Stage.TAKING_NEXT, QueueFoundEmpty): (Stage.FINISHED,),
-    **{(stage, AttemptFailed): (Stage.FAILED,) for stage in _CAN_FAIL},
-    (Stage.FAILED, TriedAgain): _CAN_FAIL,
-    (Stage.FAILED, RequestWithdrawn): (Stage.BRAINSTORMING,),
-    (Stage.FAILED, GoneBack): (Stage.BRAINSTORMING,),
-    (Stage.FAILED, ReassessmentPassed): (Stage.AT_REASSESSMENT,),
-    **{(stage, Stopped): (Stage.STOPPED,) for stage in Stage if stage not in _NOTHING_TO_STOP},
-    (Stage.STOPPED, Resumed): _ANYWHERE,
+    (Stage.AT_OPEN_TASKS, BuildResumed): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, TaskSkipped): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, CommentBegun): Stage.COMMENTING,
+    (Stage.COMMENTING, CommentDropped): Stage.AT_OPEN_TASKS,
+    (Stage.COMMENTING, BuildResumed): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, RollBackWanted): Stage.ROLLING_BACK,
+    (Stage.ROLLING_BACK, TaskRolledBack): Stage.AT_OPEN_TASKS,
+    (Stage.FAILED, RollBackDropped): Stage.AT_OPEN_TASKS,
+    (Stage.SCOUTING, WorkspaceScouted): Stage.REASSESSING,
+    (Stage.REASSESSING, ScopeReassessed): Stage.AT_REASSESSMENT,
+    (Stage.AT_REASSESSMENT, PlanKept): Stage.AT_REASSESSMENT,
+    (Stage.AT_REASSESSMENT, AdjustmentBegun): Stage.ADJUSTING,
+    (Stage.AT_REASSESSMENT, AdjustmentAsked): Stage.REASSESSING,
+    (Stage.ADJUSTING, AdjustmentDropped): Stage.AT_REASSESSMENT,
+    (Stage.ADJUSTING, AdjustmentAsked): Stage.REASSESSING,
+    # Another tool's workflow may have no design yet.
+    (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
+    (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
+    (Stage.FINALIZING, WorkflowFinalized): Stage.FINISHED,
+    (Stage.FINISHED, NextChosen): Stage.TAKING_NEXT,
+    (Stage.TAKING_NEXT, NextBegun): _TAKEN_UP,
+    (Stage.TAKING_NEXT, QueueFoundEmpty): Stage.FINISHED,
+    **{(stage, AttemptFailed): Stage.FAILED for stage in _CAN_FAIL},
+    (Stage.FAILED, TriedAgain): (Stage.LEAVING_QUEUE, *_UNDER_WAY, *_ENDED),
+    (Stage.FAILED, RequestWithdrawn): Stage.BRAINSTORMING,
+    (Stage.FAILED, GoneBack): Stage.BRAINSTORMING,
+    (Stage.FAILED, ReassessmentPassed): Stage.AT_REASSESSMENT,
+    **{
+        (stage, Stopped): Stage.STOPPED
+        for stage in (Stage.FAILED, Stage.LEAVING_QUEUE, *_ABOUT_WORKSPACE, *_UNDER_WAY)
+    },
+    (Stage.STOPPED, Resumed): (Stage.LEAVING_QUEUE, *_ABOUT_WORKSPACE, *_UNDER_WAY, *_ENDED),
 }
-"""Which event may happen where, and what it can lead to: which of them follows from the state. Building comes
-after an approving review and after nothing else."""
+"""Which event may happen where, and what it leads to. Building comes after an approving review and after
+nothing else."""
+_DOES_WITHOUT: dict[type[Event], Stage] = {
+    RequestWithdrawn: Stage.BRAINSTORMING,
+    GoneBack: Stage.BRAINSTORMING,
+    ReassessmentPassed: Stage.REASSESSING,
+    RollBackDropped: Stage.ROLLING_BACK,
+}
+"""What has failed where one of these goes on without it."""
 
 
 # -- advance -------------------------------------------------------------------------------------
 
 
 def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
-    if (state.stage, type(event)) not in TRANSITIONS:
-        allowed = tuple(kind.__name__ for at, kind in TRANSITIONS if at is state.stage)
-        raise IllegalMove(type(event).__name__, state.stage, allowed)
+    target = next_step(TRANSITIONS, state.stage, event)
+    if state.stage is Stage.FAILED and _DOES_WITHOUT.get(type(event), state.beneath) is not state.beneath:
+        raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
+    changed = _change(state, event)
+    check_step(target, changed.stage)
     if isinstance(event, Restored):
-        return state_of(event.saved)
-    advanced = _advanced(state, event)
-    cost = _cost(event) + advanced.total_cost
+        return changed
+    cost = _cost(event) + changed.total_cost
     # What was under way is the same after a look at the workspace: it must not be billed as something new.
     aside = isinstance(event, Reopened) or state.stage in _ABOUT_WORKSPACE
-    return replace(advanced, happened=advanced.happened + (not aside), total_cost=cost)
+    return replace(changed, happened=changed.happened + (not aside), total_cost=cost)
 
 
-def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+def _change(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
     match event:
+        case Restored(saved):
+            return state_of(saved)
         case WorkflowOpened(given_id, description, started_at, config):
             checks.text("idea", description)
             return WorkflowState(
@@ -216,7 +259,7 @@ def _advanced(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
         ):  # fmt: skip
             return batches.built(state, event)
         case WorkflowFinalized(waiting):
-            return replace(state, phase=Phase.DONE, waiting=waiting)
+            return replace(state, phase=Phase.DONE, waiting=waiting, next_chosen=False)
         case (
             WorkspaceScouted() | ScopeReassessed() | ReassessmentPassed() | AdjustmentBegun()
             | AdjustmentDropped() | AdjustmentAsked() | PlanKept() | Continued()
@@ -234,8 +277,6 @@ def _cost(event: WorkflowEvent) -> float:
 
 
 def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
-    if state.failure is not None and state.phase is not Phase.BRAINSTORM:
-        raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
     talk = brainstorm_flow.advance(state.brainstorm, event)
     state = replace(state, brainstorm=talk, failure=None)
     if not talk.finished:
@@ -268,7 +309,7 @@ def _about_workspace(
 ) -> WorkflowState:
     accepted = state.uncommitted.tree if state.uncommitted else ""
     match event:
-        case Reopened() if state.set_aside or state.phase in _IN_THE_MIDDLE:
+        case Reopened() if state.set_aside or state.phase in (Phase.EXECUTE, Phase.FINALIZE):
             return state
         case Reopened():
             return replace(state, checked=False, uncommitted=None, set_aside_problem="")
@@ -283,7 +324,7 @@ def _about_workspace(
         case BranchWanted():
             return replace(state, set_aside="branch", set_aside_problem="")
         case NotSetAside(message):
-            return replace(state, set_aside="", set_aside_problem=message)
+            return replace(state, checked=True, set_aside="", set_aside_problem=message)
         case WorkStashed(name, files):
             stash = Stash(name, files[:_MOST_FILES], len(files))
             # Is that all?
@@ -291,7 +332,9 @@ def _about_workspace(
                 state, set_aside="", uncommitted=None, checked=False, stashes=(*state.stashes, stash)
             )
         case BranchCreated(name):
-            return replace(state, set_aside="", uncommitted=None, known_tree=accepted, branch=name)
+            return replace(
+                state, checked=True, set_aside="", uncommitted=None, known_tree=accepted, branch=name
+            )
         case UncommittedAccepted():
             return replace(state, uncommitted=None, set_aside_problem="", known_tree=accepted)
 
@@ -349,9 +392,6 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return ScopeReassessed(assessment, parts, spoken)
         case DraftReply(), Drafted(reply, spoken):
             return event_of(state.brainstorm, reply, spoken)
-        case Task(), TaskDone():
-            event: WorkflowEvent = effect.event_of(outcome)
-            return event
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from moot.brainstorm import menu as brainstorm_menu
 from moot.brainstorm import text as words
 from moot.brainstorm.events import GoneBack, RequestWithdrawn
-from moot.brainstorm.state import Situation
 from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes
 from moot.workflow.events import (
     AdjustmentAsked,
@@ -135,7 +134,7 @@ def _without_it(state: WorkflowState) -> tuple[Choice, ...]:
         return (Choice("back", "Back – without rolling back"),)
     if state.beneath is not Stage.BRAINSTORMING:
         return ()
-    if talk.situation is Situation.IN_ROUND:
+    if talk.request is not None:
         return (Choice("back", "Back to the menu, without it"),)
     return (Choice("back", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
 

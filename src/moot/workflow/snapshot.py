@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -38,6 +39,15 @@ _PHASES = {str(phase): phase for phase in Phase if phase is not Phase.UNOPENED} 
     "configure": Phase.REVIEW,
 }
 """By their names in files, also those of other programs."""
+_WAYS = {
+    (Step.TRIAGE, Step.QUESTIONS),
+    (Step.TRIAGE, Step.DESIGN),
+    (Step.TRIAGE, Step.DONE),
+    (Step.QUESTIONS, Step.APPROACHES),
+    (Step.APPROACHES, Step.DESIGN),
+    (Step.DESIGN, Step.DONE),
+}
+"""From a step to the next."""
 _AT = re.compile(r" - at `(?:key in )?\$\.?(?P<field>[^`]*)`$")
 
 
@@ -172,9 +182,8 @@ def _check(state: BrainstormState) -> None:
             raise InvalidInput(f"brainstorm.{field}", f"there is nothing to {wish} yet")
         if wish == "revise" and state.step is not Step.DESIGN:
             raise InvalidInput(f"brainstorm.{field}", "only a design is revised")
-    order = list(Step)
-    way = [order.index(step) for step in (*state.visited, state.step)]
-    if way != sorted(set(way)) or Step.SCOUT in state.visited:
+    way = set(pairwise((*state.visited, state.step)))
+    if not way <= _WAYS or (Step.TRIAGE in state.visited and state.triage is None):
         raise InvalidInput("brainstorm.visited", "is no way to the step that it is at")
     if state.chosen_approach and state.approaches and state.chosen is None:
         raise InvalidInput("brainstorm.chosenApproach", "is none of the approaches")
@@ -208,6 +217,9 @@ def _possible(state: WorkflowState) -> WorkflowState:
         raise InvalidInput(
             "currentBatchIndex", f"is not the number of one of {len(state.batches)} batches, from 0"
         )
+    if state.phase is not Phase.PLAN:
+        # What was split off is in the queue before anything is planned.
+        state = replace(state, queued=tuple(state.rest))
     if state.phase in (Phase.REVIEW, Phase.EXECUTE) and not state.batch.change_id:
         return replace(state, phase=Phase.PLAN, verdict=None)
     approved = state.verdict == "APPROVED"
