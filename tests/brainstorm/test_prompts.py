@@ -22,8 +22,7 @@ from moot.llm.schemas import strict
 from moot.prompts.template import fill
 from moot.workflow.events import AdjustmentAsked, ScopeReassessed
 from moot.workflow.flow import WORKFLOW
-from moot.workflow.prompts import DRAFTS
-from moot.workflow.prompts import REPLIES as DRAFTED_AS
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider
 from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
@@ -64,12 +63,12 @@ def replied(prompt: str) -> Any:
 
 
 def test_every_prompt_that_the_flow_names_can_be_made() -> None:
-    assert set(DUE) == set(DRAFTS) == set(DRAFTED_AS)
+    assert set(DUE) == set(PROMPTS.drafts) == set(PROMPTS.replies)
 
 
-@pytest.mark.parametrize("prompt", DRAFTS)
+@pytest.mark.parametrize("prompt", PROMPTS.drafts)
 def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) -> None:
-    request, _ = DRAFTS[prompt](DUE[prompt], small=False)
+    request, _ = PROMPTS.drafts[prompt](DUE[prompt], small=False)
     assert request.system.startswith(fill("brainstorm/brainstormer", {}))
     assert "{{" not in request.system
     said = message(request)
@@ -82,7 +81,7 @@ def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> 
     discussed = conversational(at(step).put(RequestMade("discuss", "why?")).state.brainstorm, small=False)
     assert "in the middle of this conversation" in discussed.system
     assert message(discussed).endswith("<comment>\nwhy?\n</comment>")
-    first, _ = DRAFTS[f"brainstorm/{step}"](DUE[f"brainstorm/{step}"], small=False)
+    first, _ = PROMPTS.drafts[f"brainstorm/{step}"](DUE[f"brainstorm/{step}"], small=False)
     assert "in the middle of this conversation" not in first.system
     assert "<comment>" not in message(first)
 
@@ -167,13 +166,13 @@ def test_deferred_questions_are_left_to_the_brainstormer() -> None:
 def test_the_level_is_told(level: str, told: str) -> None:
     play = at(Step.TRIAGE, level)
     play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="agree")))
-    request, _ = DRAFTS["brainstorm/questions"](play.state, small=False)
+    request, _ = PROMPTS.drafts["brainstorm/questions"](play.state, small=False)
     assert told in request.system
 
 
 def test_a_complex_design_goes_deeper() -> None:
     def told(level: str) -> str:
-        return DRAFTS["brainstorm/design"](at(Step.DESIGN, level).state, small=False)[0].system
+        return PROMPTS.drafts["brainstorm/design"](at(Step.DESIGN, level).state, small=False)[0].system
 
     assert "in 1 to 2 sections" in told("straightforward")
     assert "quick outline" in told("straightforward")
@@ -185,7 +184,7 @@ def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
     play = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().choose("skip")
     assert isinstance(play.events[-1], ScopeReassessed)
     play.put(AdjustmentAsked("drop it"))
-    request, _ = DRAFTS["workflow/reassess"](play.state, small=False)
+    request, _ = PROMPTS.drafts["workflow/reassess"](play.state, small=False)
     said = message(request)
     assert "Batch 1, complete: Test baseline" in said
     assert "Batch 2, pending: Cross-task validation" in said
@@ -197,9 +196,9 @@ def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
 # -- what is taken -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompt", DRAFTS)
+@pytest.mark.parametrize("prompt", PROMPTS.drafts)
 def test_a_proper_reply_is_taken(prompt: str) -> None:
-    _, shape = DRAFTS[prompt](DUE[prompt], small=False)
+    _, shape = PROMPTS.drafts[prompt](DUE[prompt], small=False)
     value = json.loads(json.dumps(replied(prompt), default=list))
     for approach in value.get("approaches", ()):
         approach["taskEstimate"] = 3
@@ -208,7 +207,7 @@ def test_a_proper_reply_is_taken(prompt: str) -> None:
 
 
 def test_a_triage_is_read_with_its_scope() -> None:
-    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    _, shape = PROMPTS.drafts["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
     reply = triage("complex", batches=list(BATCHES), splits=list(SPLITS))
     read = shape.model_validate_json(json.dumps(reply))
     assert read.model_dump(by_alias=True) == reply
@@ -228,13 +227,13 @@ TRIAGES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "why"), TRIAGES, ids=[why for _, why in TRIAGES])
 def test_a_triage_that_is_none_is_refused(changes: dict[str, Any], why: str) -> None:
-    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    _, shape = PROMPTS.drafts["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
     with pytest.raises(ValidationError, match=why):
         shape.model_validate({**triage(), **changes})
 
 
 def test_a_triage_in_prose_is_no_triage() -> None:
-    _, shape = DRAFTS["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
+    _, shape = PROMPTS.drafts["brainstorm/triage"](DUE["brainstorm/triage"], small=False)
     with pytest.raises(ValidationError):
         shape.model_validate_json("This is clearly straightforward.")
 
@@ -246,7 +245,7 @@ def asked(count: int) -> str:
 def drafted(*lines: str) -> tuple[Any, ScriptedProvider]:
     provider = ScriptedProvider(lines)
     model = Model(ModelName("stub", "model"), provider)
-    request, shape = DRAFTS["brainstorm/questions"](DUE["brainstorm/questions"], small=False)
+    request, shape = PROMPTS.drafts["brainstorm/questions"](DUE["brainstorm/questions"], small=False)
     return asyncio.run(model.draft(request, shape)).value, provider
 
 
@@ -275,9 +274,9 @@ def test_a_second_bad_reply_is_shown_raw() -> None:
 # -- a very small model --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompt", DRAFTS)
+@pytest.mark.parametrize("prompt", PROMPTS.drafts)
 def test_a_small_model_gets_little_to_read_and_little_to_write(prompt: str) -> None:
-    request, shape = DRAFTS[prompt](DUE[prompt], small=True)
+    request, shape = PROMPTS.drafts[prompt](DUE[prompt], small=True)
     assert len(request.system) < 240
     assert len(message(request)) < 1_300
     grammar = Grammar(shape.model_json_schema(), plain=True, model="local")
@@ -285,8 +284,8 @@ def test_a_small_model_gets_little_to_read_and_little_to_write(prompt: str) -> N
 
 
 def test_what_a_small_model_may_write_is_taken() -> None:
-    _, shape = DRAFTS["brainstorm/questions"](DUE["brainstorm/questions"], small=True)
+    _, shape = PROMPTS.drafts["brainstorm/questions"](DUE["brainstorm/questions"], small=True)
     shape.model_validate({"questions": [{"question": "What is it for?"}] * 3})
-    _, shape = DRAFTS["brainstorm/approaches"](DUE["brainstorm/approaches"], small=True)
+    _, shape = PROMPTS.drafts["brainstorm/approaches"](DUE["brainstorm/approaches"], small=True)
     way = {"title": "Way", "summary": "We do it.", "tradeoffs": "It is slow.", "taskEstimate": 1}
     shape.model_validate({"approaches": [way, way], "recommendation": 1, "because": "It is plain."})

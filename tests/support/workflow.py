@@ -45,7 +45,7 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.flow import WORKFLOW
-from moot.workflow.prompts import REPLIES as DRAFTED_AS
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 
 BILL = Usage("stub:model", 100, 50, 0.01, 900)
@@ -224,7 +224,7 @@ class Play:
         reply = self.replies.get(name, REPLIES[name])
         value = reply(self.state) if callable(reply) else reply
         if isinstance(effect, DraftReply):
-            drafted = Drafted(msgspec.convert(value, DRAFTED_AS[name]), BILL)
+            drafted = Drafted(msgspec.convert(value, PROMPTS.replies[name]), BILL)
             return self.put(WORKFLOW.record(self.state, effect, drafted))
         return self.put(WORKFLOW.record(self.state, effect, TaskDone(value)))
 

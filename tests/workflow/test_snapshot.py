@@ -18,7 +18,7 @@ from moot.errors import IllegalMove, InvalidInput
 from moot.workflow.documents import planner_brief
 from moot.workflow.events import BatchReviewed, Reopened, Verdict
 from moot.workflow.flow import WORKFLOW
-from moot.workflow.prompts import DRAFTS
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.snapshot import restored, snapshot, state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
 from tests.support.workflow import BATCHES, OPENED, SPLITS, Play, triage
@@ -297,7 +297,7 @@ def test_whatever_a_file_says_it_is_refused_or_can_be_gone_on_from(saved: dict[s
     effects = play.effects
     assert state.stopped or state.finished or len(effects) == 1
     if effects and isinstance(effects[0], DraftReply):
-        DRAFTS[effects[0].prompt](state, small=False)
+        PROMPTS.drafts[effects[0].prompt](state, small=False)
 
 
 @settings(max_examples=400, deadline=None)

@@ -115,15 +115,6 @@ class DraftReply:
 
 
 @dataclass(frozen=True, slots=True)
-class RunTask:
-    """Have the program do something outside, such as read or write files. After a crash it may be asked for
-    once more, so doing it twice must be the same as doing it once."""
-
-    what: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class Task(Generic[R_co]):
     """Something that the program does outside, such as reading or writing files. Each format declares its
     own, with the event that it leads to: `class WriteDesign(Task[DesignWritten])`. After a crash it may be
@@ -141,7 +132,7 @@ class Task(Generic[R_co]):
 
 
 ModelEffect = AskPersona | DraftReply
-Effect = ModelEffect | AskPerson | RunTask | Task[Any]
+Effect = ModelEffect | AskPerson | Task[Any]
 
 
 # -- outcomes: what performing an effect led to --------------------------------------------------

@@ -23,7 +23,6 @@ from moot.core.flow import (
     Outcome,
     PersonAnswered,
     Replaced,
-    RunTask,
     Task,
 )
 from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
@@ -173,7 +172,7 @@ class Speech:
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
 """Lets a model speak or draft: (effect, state, speech) → outcome."""
 
-Work = Callable[[Any, Any], Awaitable[Outcome]]
+Work = Callable[[Task[Any], Any], Awaitable[Outcome]]
 """Does what a flow asks of the program itself: (effect, state) → outcome."""
 
 
@@ -185,7 +184,7 @@ class _NoLongerWanted(Exception):
     """What was performed is not asked for any more."""
 
 
-async def no_work(effect: Any, _state: Any) -> Outcome:
+async def no_work(effect: Task[Any], _state: Any) -> Outcome:
     raise AssertionError(f"nobody carries out {effect}")
 
 
@@ -388,7 +387,7 @@ class Runner(Generic[S, E]):
             case AskPerson():
                 assert self._person is not None
                 return _cleaned(await self._person.answer(effect, problem))
-            case RunTask() | Task():
+            case Task():
                 return await self._work(effect, self.state)
             case _:
                 attempt = next(self._attempts)

@@ -16,6 +16,7 @@ from moot.brainstorm.events import MAX_PARTS, REPLAY_WORDS
 from moot.brainstorm.prompts import Draft
 from moot.brainstorm.replies import REPLIES as OF_THE_BRAINSTORM
 from moot.core.conversation import Capped
+from moot.core.model_effects import Prompts
 from moot.llm.messages import Request
 from moot.workflow import flow
 from moot.workflow.effects import REASSESS, Reassessment
@@ -72,10 +73,9 @@ def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
     return lambda state, *, small: draft(state.brainstorm, small=small)
 
 
-DRAFTS: dict[str, Callable[..., Draft]] = {
-    **{name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()},
-    REASSESS: reassess,
-}
-"""By the names that the flow uses; each takes the state of the workflow."""
-REPLIES: dict[str, type[Any]] = {**OF_THE_BRAINSTORM, REASSESS: Reassessment}
-"""What the flow gets of them."""
+PROMPTS = Prompts(
+    {},
+    drafts={name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()} | {REASSESS: reassess},
+    replies={**OF_THE_BRAINSTORM, REASSESS: Reassessment},
+)
+"""Each takes the state of the workflow."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moot.brainstorm.consultation import Company
-from moot.core.model_effects import Prompts, on_account
+from moot.core.model_effects import on_account
 from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
 from moot.files import timestamps
@@ -24,7 +24,7 @@ from moot.workflow.documents import title_of
 from moot.workflow.events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
 from moot.workflow.files import Queue, SnapshotLog, entry_id, put_away
 from moot.workflow.flow import WORKFLOW
-from moot.workflow.prompts import DRAFTS, REPLIES
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.snapshot import brings, restored, snapshot
 from moot.workflow.state import WorkflowState
 from moot.workflow.tasks import WorkflowWork, first_waiting
@@ -139,7 +139,7 @@ class Workflows:
         name = await self.model(state.config)
         work = WorkflowWork(self._moot, company, name)
         account = self._moot.account(f"workflow {state.id}")
-        speak = await self._moot.speaking(name, Prompts({}, DRAFTS, REPLIES), account)
+        speak = await self._moot.speaking(name, PROMPTS, account)
         carry_out = on_account(account, work.carry_out)
         participants = Participants(speak, company.listener, company.person, carry_out)
         runner = await open_session(WORKFLOW, self.log(), participants, account)

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from moot.brainstorm.consultation import Company
 from moot.core.flow import ModelEffect, Outcome
 from moot.core.logs import WorkspaceLog
-from moot.core.model_effects import Prompts
 from moot.core.runner import Speak, Speech
 from moot.errors import NotNow
 from moot.server import ActiveSession, Client, Hub, Service
@@ -20,7 +19,7 @@ from moot.server.event_frames import event_format
 from moot.workflow.documents import title
 from moot.workflow.events import Reopened, Resumed, WorkflowEvent
 from moot.workflow.flow import WORKFLOW
-from moot.workflow.prompts import DRAFTS
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.service import Workflows
 from moot.workflow.state import WorkflowState
 from moot.workflow.tasks import WorkflowWork
@@ -55,7 +54,7 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
     writes_files = True
 
     def __init__(self, moot: Moot) -> None:
-        super().__init__(moot, FORMAT, Prompts({}, DRAFTS))
+        super().__init__(moot, FORMAT, PROMPTS)
         self._moot = moot
         self._workflows = Workflows(moot)
 
