@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from moot.brainstorm import flow
-from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, AnswerGiven, QuestionsDiscussed, RequestMade
+from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, QuestionsDiscussed
+from moot.brainstorm.menu import AnswerGiven, RequestMade
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.conversation import Entry
 from moot.core.flow import AskPerson, PersonAnswered, Takes
 from moot.errors import InvalidInput
 from moot.workflow import flow as workflow
-from moot.workflow.events import Resumed, Stopped, WorkflowEvent
-from moot.workflow.flow import WORKFLOW
+from moot.workflow.events import Resumed
+from moot.workflow.flow import WORKFLOW, WorkflowEvent
+from moot.workflow.menu import Stopped
 from moot.workflow.snapshot import restored, snapshot
 from moot.workflow.state import Stage, WorkflowState
 from tests.support.workflow import Play, at, targets, triage

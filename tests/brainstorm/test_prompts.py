@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from moot.brainstorm.events import DEFERRED, RequestMade
+from moot.brainstorm.events import DEFERRED
+from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.prompts import conversational, material
 from moot.brainstorm.state import Step
 from moot.core.flow import DraftReply, PersonAnswered
@@ -20,8 +21,9 @@ from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.schemas import strict
 from moot.prompts.template import fill
-from moot.workflow.events import AdjustmentAsked, ScopeReassessed
+from moot.workflow.events import ScopeReassessed
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.menu import AdjustmentAsked
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider

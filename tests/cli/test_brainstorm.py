@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from moot.brainstorm.events import RequestMade
+from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _talk
 from moot.cli.brainstorm_screen import BrainstormNarrator

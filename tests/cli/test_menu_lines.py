@@ -30,7 +30,7 @@ from moot.board.events import (
     Recommendation,
 )
 from moot.board.flow import BOARD
-from moot.brainstorm.events import RequestMade
+from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.answers import Answer, ScriptedPerson
 from moot.cli.menu_lines import LINES, TypingPerson, answerable, key_of, read_line, shown

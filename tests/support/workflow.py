@@ -37,14 +37,13 @@ from moot.workflow.events import (
     QueueLeft,
     RestQueued,
     TaskRolledBack,
-    WorkflowEvent,
     WorkflowFinalized,
     WorkflowOpened,
     WorkspaceChecked,
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.workflow.flow import WORKFLOW
+from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 

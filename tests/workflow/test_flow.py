@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from moot.brainstorm.events import BrainstormEvent, LevelConfirmed, Part
+from moot.brainstorm.events import Part
+from moot.brainstorm.flow import BrainstormEvent
+from moot.brainstorm.menu import LevelConfirmed
 from moot.brainstorm.state import Step
 from moot.cli.menu_lines import read_line, shown
 from moot.core.flow import AskPerson, Choice, DraftFailed, PersonAnswered, Takes, TaskDone
@@ -19,9 +21,6 @@ from moot.workflow import menu
 from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
 from moot.workflow.effects import BuildBatch, QueueRest
 from moot.workflow.events import (
-    AdjustmentAsked,
-    AdjustmentBegun,
-    AdjustmentDropped,
     AttemptFailed,
     Batch,
     BatchBuilt,
@@ -29,43 +28,47 @@ from moot.workflow.events import (
     BatchReviewed,
     BatchRevised,
     BranchCreated,
-    BranchWanted,
-    BuildResumed,
-    CommentBegun,
-    CommentDropped,
-    Continued,
     DesignWritten,
-    EndedHere,
     NextBegun,
-    NextChosen,
     NotSetAside,
-    PlanKept,
     QueueFoundEmpty,
     QueueLeft,
-    ReassessmentPassed,
     Reopened,
     Restored,
     RestQueued,
     Resumed,
-    RevisionWanted,
-    RollBackDropped,
-    RollBackWanted,
     ScopeReassessed,
     Stash,
-    StashWanted,
-    Stopped,
     TaskRolledBack,
-    TaskSkipped,
-    TriedAgain,
-    UncommittedAccepted,
-    WorkflowEvent,
     WorkflowFinalized,
     WorkflowOpened,
     WorkspaceChecked,
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.workflow.flow import TRANSITIONS, WORKFLOW
+from moot.workflow.flow import TRANSITIONS, WORKFLOW, WorkflowEvent
+from moot.workflow.menu import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
+    BranchWanted,
+    BuildResumed,
+    CommentBegun,
+    CommentDropped,
+    Continued,
+    EndedHere,
+    NextChosen,
+    PlanKept,
+    ReassessmentPassed,
+    RevisionWanted,
+    RollBackDropped,
+    RollBackWanted,
+    StashWanted,
+    Stopped,
+    TaskSkipped,
+    TriedAgain,
+    UncommittedAccepted,
+)
 from moot.workflow.snapshot import brings, queue_change, restored, snapshot
 from moot.workflow.state import Phase, Stage, WorkflowState
 from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, targets, triage

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from moot.brainstorm.events import AnswerGiven, AnswersClosed
+from moot.brainstorm.menu import AnswerGiven, AnswersClosed
 from moot.files.documents import JsonDocument
-from moot.workflow.events import BatchReviewed, Reopened, TriedAgain, WorkflowEvent, WorkspaceChecked
+from moot.workflow.events import BatchReviewed, Reopened, WorkspaceChecked
 from moot.workflow.files import Queue, SnapshotLog
-from moot.workflow.flow import WORKFLOW
+from moot.workflow.flow import WORKFLOW, WorkflowEvent
+from moot.workflow.menu import TriedAgain
 from moot.workflow.snapshot import brings, restored, snapshot
 from moot.workflow.state import Stage, WorkflowState
 

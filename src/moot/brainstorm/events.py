@@ -1,6 +1,7 @@
-"""What can happen in a brainstorm, and what its typed replies are made of: plain values.
+"""What models and the program lead to in a brainstorm, and what their replies are made of: plain values.
 
-Knows names, fields and limits. When something may happen, and what follows from it, the flow decides.
+What the person decides is in the menu, beside the choices. Knows names, fields and limits. When something may
+happen, and what follows from it, the flow decides.
 """
 
 from __future__ import annotations
@@ -103,40 +104,11 @@ class TriageDrafted(Event, frozen=True):
     spoken: Usage
 
 
-class ScopeKeptWhole(Event, frozen=True):
-    """The person wants neither the batches nor the splits that were proposed."""
-
-
-class LevelConfirmed(Event, frozen=True):
-    """The proposed level or another one. Batches and splits are confirmed with it, as they were shown."""
-
-    level: Level
-
-
-class PlanningChosen(Event, frozen=True):
-    """The person skips the rest of the brainstorm. Batches and splits are confirmed, as they were shown."""
-
-
 class QuestionsDrafted(Event, frozen=True):
     """New ones. Those that are answered already stay, before them."""
 
     questions: tuple[Question, ...]
     spoken: Usage
-
-
-class QuestionPicked(Event, frozen=True):
-    """The person turns to one question. What they then write is its answer."""
-
-    question: str
-
-
-class AnswerGiven(Event, frozen=True):
-    question: str
-    answer: str
-
-
-class AnswersClosed(Event, frozen=True):
-    """Done: what is still open is left to the brainstormer."""
 
 
 class ApproachesDrafted(Event, frozen=True):
@@ -148,41 +120,9 @@ class ApproachesDrafted(Event, frozen=True):
     spoken: Usage
 
 
-class ApproachChosen(Event, frozen=True):
-    approach: str
-
-
 class DesignDrafted(Event, frozen=True):
     sections: tuple[Section, ...]
     spoken: Usage
-
-
-class SectionsApproved(Event, frozen=True):
-    sections: tuple[str, ...]
-
-
-class PreviousSectionShown(Event, frozen=True):
-    """One section back; what was approved stays approved."""
-
-
-class WritingBegun(Event, frozen=True):
-    wish: Wish
-
-
-class WritingDropped(Event, frozen=True):
-    """The person has thought better of it: back to the menu."""
-
-
-class RequestMade(Event, frozen=True):
-    wish: Wish
-    text: str
-
-
-class RequestWithdrawn(Event, frozen=True):
-    """The person goes on without an answer: it failed, or they take their comment back."""
-
-    keeps_comment: bool = False
-    """Whether what the person said stays in the conversation: they meant it, and no answer could be had."""
 
 
 class TriageDiscussed(Event, frozen=True):
@@ -229,34 +169,16 @@ class Consulted(Event, frozen=True):
     cost_usd: float | None = None
 
 
-class GoneBack(Event, frozen=True):
-    """To the step that was visited last."""
-
-
-BrainstormEvent = (
+BrainstormResult = (
     ScoutReported
     | TriageDrafted
-    | ScopeKeptWhole
-    | LevelConfirmed
-    | PlanningChosen
     | QuestionsDrafted
-    | QuestionPicked
-    | AnswerGiven
-    | AnswersClosed
     | ApproachesDrafted
-    | ApproachChosen
     | DesignDrafted
-    | SectionsApproved
-    | PreviousSectionShown
-    | WritingBegun
-    | WritingDropped
-    | RequestMade
-    | RequestWithdrawn
     | TriageDiscussed
     | QuestionsDiscussed
     | ApproachesDiscussed
     | DesignDiscussed
     | SectionsRevised
     | Consulted
-    | GoneBack
 )

@@ -17,30 +17,33 @@ from moot.brainstorm import text as words
 from moot.brainstorm.effects import ConveneBoard, HoldRoundtable, ScoutWorkspace
 from moot.brainstorm.events import (
     DEFERRED,
-    AnswerGiven,
-    AnswersClosed,
-    ApproachChosen,
     ApproachesDiscussed,
     ApproachesDrafted,
-    BrainstormEvent,
+    BrainstormResult,
     Consulted,
     DesignDiscussed,
     DesignDrafted,
+    QuestionsDiscussed,
+    QuestionsDrafted,
+    ScoutReported,
+    SectionsRevised,
+    TriageDiscussed,
+    TriageDrafted,
+)
+from moot.brainstorm.menu import (
+    AnswerGiven,
+    AnswersClosed,
+    ApproachChosen,
+    BrainstormDecision,
     GoneBack,
     LevelConfirmed,
     PlanningChosen,
     PreviousSectionShown,
     QuestionPicked,
-    QuestionsDiscussed,
-    QuestionsDrafted,
     RequestMade,
     RequestWithdrawn,
     ScopeKeptWhole,
-    ScoutReported,
     SectionsApproved,
-    SectionsRevised,
-    TriageDiscussed,
-    TriageDrafted,
     WritingBegun,
     WritingDropped,
 )
@@ -48,6 +51,8 @@ from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVI
 from moot.brainstorm.state import BrainstormState, Situation, Step
 from moot.core.flow import DraftReply, Effect, Table, Task, check_step, next_step
 from moot.errors import IllegalMove, InvalidInput
+
+BrainstormEvent = BrainstormResult | BrainstormDecision
 
 _AT_QUESTIONS = (Situation.ASKING, Situation.AT_QUESTIONS)
 _AT_APPROACHES = (Situation.WEIGHING, Situation.AT_APPROACHES)

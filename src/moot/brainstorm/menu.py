@@ -1,42 +1,111 @@
-"""What the person is asked in a brainstorm, and what their answer then means."""
+"""The menus of a brainstorm: what the person may choose, and what they decide by it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from moot.brainstorm import text as words
-from moot.brainstorm.events import (
-    DEFERRED,
-    AnswerGiven,
-    AnswersClosed,
-    ApproachChosen,
-    BrainstormEvent,
-    GoneBack,
-    Level,
-    LevelConfirmed,
-    PlanningChosen,
-    PreviousSectionShown,
-    Question,
-    QuestionPicked,
-    RequestMade,
-    ScopeKeptWhole,
-    SectionsApproved,
-    Wish,
-    WritingBegun,
-    WritingDropped,
-)
+from moot.brainstorm.events import DEFERRED, Level, Wish
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes, numbered
+from moot.core.flow import Choice, Event, Takes, numbered
+from moot.core.menu import Choices, Menu
+
+# -- what the person decides ---------------------------------------------------------------------
+
+
+class ScopeKeptWhole(Event, frozen=True):
+    """The person wants neither the batches nor the splits that were proposed."""
+
+
+class LevelConfirmed(Event, frozen=True):
+    """The proposed level or another one. Batches and splits are confirmed with it, as they were shown."""
+
+    level: Level
+
+
+class PlanningChosen(Event, frozen=True):
+    """The person skips the rest of the brainstorm. Batches and splits are confirmed, as they were shown."""
+
+
+class QuestionPicked(Event, frozen=True):
+    """The person turns to one question. What they then write is its answer."""
+
+    question: str
+
+
+class AnswerGiven(Event, frozen=True):
+    question: str
+    answer: str
+
+
+class AnswersClosed(Event, frozen=True):
+    """Done: what is still open is left to the brainstormer."""
+
+
+class ApproachChosen(Event, frozen=True):
+    approach: str
+
+
+class SectionsApproved(Event, frozen=True):
+    sections: tuple[str, ...]
+
+
+class PreviousSectionShown(Event, frozen=True):
+    """One section back; what was approved stays approved."""
+
+
+class WritingBegun(Event, frozen=True):
+    wish: Wish
+
+
+class WritingDropped(Event, frozen=True):
+    """The person has thought better of it: back to the menu."""
+
+
+class RequestMade(Event, frozen=True):
+    wish: Wish
+    text: str
+
+
+class RequestWithdrawn(Event, frozen=True):
+    """The person goes on without an answer: it failed, or they take their comment back."""
+
+    keeps_comment: bool = False
+    """Whether what the person said stays in the conversation: they meant it, and no answer could be had."""
+
+
+class GoneBack(Event, frozen=True):
+    """To the step that was visited last."""
+
+
+BrainstormDecision = (
+    ScopeKeptWhole
+    | LevelConfirmed
+    | PlanningChosen
+    | QuestionPicked
+    | AnswerGiven
+    | AnswersClosed
+    | ApproachChosen
+    | SectionsApproved
+    | PreviousSectionShown
+    | WritingBegun
+    | WritingDropped
+    | RequestMade
+    | RequestWithdrawn
+    | GoneBack
+)
+
+
+# -- the menus -----------------------------------------------------------------------------------
+
+Offered = Choices[BrainstormDecision]
 
 _AHEAD: dict[Level, str] = {
     "straightforward": "quick design outline",
     "exploration": "questions, approaches, design",
     "complex": "more questions, approaches, a deeper design",
 }
-_WISHES: tuple[Wish, ...] = ("discuss", "revise", "board", "roundtable")
-_DISCUSS = Choice("discuss", "Discuss – say what you think of it", Takes.OPTIONAL_TEXT)
-_REVISE = Choice("revise", "Revise – say what should be different", Takes.OPTIONAL_TEXT)
-_BOARD = Choice("board", "Board – convene it on this", Takes.OPTIONAL_TEXT)
-_ROUNDTABLE = Choice("roundtable", "Roundtable – bring it in on this", Takes.OPTIONAL_TEXT)
-_BACK = Choice("back", "Back to the menu")
 _EXPECTS: dict[Wish, str] = {
     "discuss": "what you think of it",
     "revise": "what should be different",
@@ -50,98 +119,137 @@ _BACK_TO = {
 }
 
 
-def ask(state: BrainstormState, key: str) -> AskPerson | None:
-    """Nothing, while it is somebody else's turn."""
+def menu(state: BrainstormState) -> Menu[BrainstormDecision] | None:
+    """None while it is not the person's turn."""
     match state.situation:
         case Situation.AT_TRIAGE:
-            return AskPerson("triage", "how much process this needs", key, choices(state))
+            return Menu("triage", "how much process this needs", _at_triage(state))
         case Situation.AT_QUESTIONS:
-            return AskPerson("questions", "a question to answer", key, choices(state))
+            return Menu("questions", "a question to answer", _at_questions(state))
         case Situation.AT_APPROACHES:
-            return AskPerson("approaches", "an approach", key, choices(state))
+            return Menu("approaches", "an approach", _at_approaches(state))
         case Situation.AT_DESIGN:
-            return AskPerson("design", "what you think of this section", key, choices(state))
+            return Menu("design", "what you think of this section", _at_design(state))
         case Situation.ANSWERING:
-            return AskPerson("answer", _picked(state).text, key, _answers(state), free_text=True)
+            return _answering(state)
         case Situation.WRITING:
-            assert state.writing is not None
-            expects, offered = _EXPECTS[state.writing], _while_writing(state)
-            return AskPerson("comment", expects, key, offered, free_text=True)
+            return _writing(state)
         case _:
             return None
 
 
-def choices(state: BrainstormState) -> tuple[Choice, ...]:
-    """At the menu of a step."""
-    back = (Choice("back", _BACK_TO[state.visited[-1]]),) if state.visited else ()
-    others = (_DISCUSS, *back, _BOARD, _ROUNDTABLE)
-    match state.step:
-        case Step.TRIAGE:
-            return (*_at_triage(state), *others, Choice("skip", "Skip to planning"))
-        case Step.QUESTIONS:
-            asked = [
-                Choice(id_, words.question_line(each), Takes.OPTIONAL_TEXT, each.options)
-                for id_, each in numbered("question", state.questions).items()
-            ]
-            still_open = sum(not each.answered for each in state.questions)
-            left = f" – {still_open} left to the brainstormer's judgment" if still_open else ""
-            return (*asked, *others, Choice("finish", f"Done{left}"))
-        case Step.APPROACHES:
-            offered = [
-                Choice(id_, each.title) for id_, each in numbered("approach", state.approaches).items()
-            ]
-            best = state.recommended
-            agree = (Choice("agree", f"Agree – take the recommended one: {best.title}"),) if best else ()
-            skip = (Choice("skip", "Skip – leave the choice to the brainstormer"),) if best else ()
-            return (*offered, *agree, *others, *skip)
-        case _:
-            more = len(state.design_sections) > len(state.shown_sections)
-            previous = (Choice("previous", "Previous section"),) if state.has_previous_section else ()
-            skip = (Choice("skip", "Skip – approve all sections as they are"),) if more else ()
-            return (
-                Choice("approve", "Approve this section" if more else "Approve the design"),
-                _REVISE,
-                _DISCUSS,
-                *previous,
-                *others[1:],
-                *skip,
-            )
+def _request(wish: Wish) -> Callable[[str], RequestMade | WritingBegun]:
+    return lambda text: RequestMade(wish, text) if text else WritingBegun(wish)
 
 
-def _at_triage(state: BrainstormState) -> tuple[Choice, ...]:
+_DISCUSS = Choice("discuss", "Discuss – say what you think of it", Takes.OPTIONAL_TEXT)
+_REVISE = Choice("revise", "Revise – say what should be different", Takes.OPTIONAL_TEXT)
+_BOARD = Choice("board", "Board – convene it on this", Takes.OPTIONAL_TEXT)
+_ROUNDTABLE = Choice("roundtable", "Roundtable – bring it in on this", Takes.OPTIONAL_TEXT)
+
+
+def _others(state: BrainstormState) -> Offered:
+    """At every step."""
+    return {_DISCUSS: _request("discuss"), **_elsewhere(state)}
+
+
+def _elsewhere(state: BrainstormState) -> Offered:
+    back: Offered = {Choice("back", _BACK_TO[state.visited[-1]]): GoneBack()} if state.visited else {}
+    return {**back, _BOARD: _request("board"), _ROUNDTABLE: _request("roundtable")}
+
+
+def _at_triage(state: BrainstormState) -> Offered:
     assert state.triage is not None
     proposed = state.level_at_hand
-    overrides = [
-        Choice(level, f"Override – {words.LEVEL_NAMES[level].lower()}")
+    overrides: Offered = {
+        Choice(level, f"Override – {words.LEVEL_NAMES[level].lower()}"): LevelConfirmed(level)
         for level in _AHEAD
         if level != proposed
-    ]
-    whole = Choice("keep-whole", "Keep it whole – without the proposed parts")
-    divided = bool(state.triage.batches or state.triage.splits)
-    return (Choice("agree", f"Agree – {_AHEAD[proposed]}"), *overrides, *((whole,) if divided else ()))
+    }
+    whole: Offered = {Choice("keep-whole", "Keep it whole – without the proposed parts"): ScopeKeptWhole()}
+    return {
+        Choice("agree", f"Agree – {_AHEAD[proposed]}"): LevelConfirmed(proposed),
+        **overrides,
+        **(whole if state.triage.batches or state.triage.splits else {}),
+        **_others(state),
+        Choice("skip", "Skip to planning"): PlanningChosen(),
+    }
 
 
-def _answers(state: BrainstormState) -> tuple[Choice, ...]:
-    return (
-        *(Choice(id_, option) for id_, option in numbered("option", _picked(state).options).items()),
-        Choice("skip", "Skip – leave it to the brainstormer"),
-        Choice("back", "Back to the questions"),
+def _at_questions(state: BrainstormState) -> Offered:
+    asked: Offered = {
+        Choice(id_, words.question_line(each), Takes.OPTIONAL_TEXT, each.options): partial(_turn_to, each.id)
+        for id_, each in numbered("question", state.questions).items()
+    }
+    still_open = sum(not each.answered for each in state.questions)
+    left = f" – {still_open} left to the brainstormer's judgment" if still_open else ""
+    return {**asked, **_others(state), Choice("finish", f"Done{left}"): AnswersClosed()}
+
+
+def _turn_to(question: str, text: str) -> AnswerGiven | QuestionPicked:
+    return AnswerGiven(question, text) if text else QuestionPicked(question)
+
+
+def _at_approaches(state: BrainstormState) -> Offered:
+    offered: Offered = {
+        Choice(id_, each.title): ApproachChosen(each.id)
+        for id_, each in numbered("approach", state.approaches).items()
+    }
+    best = state.recommended
+    if best is None:
+        return {**offered, **_others(state)}
+    return {
+        **offered,
+        Choice("agree", f"Agree – take the recommended one: {best.title}"): ApproachChosen(best.id),
+        **_others(state),
+        Choice("skip", "Skip – leave the choice to the brainstormer"): ApproachChosen(best.id),
+    }
+
+
+def _at_design(state: BrainstormState) -> Offered:
+    shown, everything = (
+        SectionsApproved(tuple(each.id for each in sections))
+        for sections in (state.shown_sections, state.design_sections)
     )
+    more = len(state.design_sections) > len(state.shown_sections)
+    previous: Offered = {Choice("previous", "Previous section"): PreviousSectionShown()}
+    skip: Offered = {Choice("skip", "Skip – approve all sections as they are"): everything}
+    return {
+        Choice("approve", "Approve this section" if more else "Approve the design"): shown,
+        _REVISE: _request("revise"),
+        _DISCUSS: _request("discuss"),
+        **(previous if state.has_previous_section else {}),
+        **_elsewhere(state),
+        **(skip if more else {}),
+    }
 
 
-def _while_writing(state: BrainstormState) -> tuple[Choice, ...]:
+def _answering(state: BrainstormState) -> Menu[BrainstormDecision]:
+    question = state.question(state.picked_question)
+    assert question is not None
+    answer = partial(AnswerGiven, question.id)
+    options: Offered = {
+        Choice(id_, option): answer(option) for id_, option in numbered("option", question.options).items()
+    }
+    choices: Offered = {
+        **options,
+        Choice("skip", "Skip – leave it to the brainstormer"): answer(DEFERRED),
+        Choice("back", "Back to the questions"): WritingDropped(),
+    }
+    return Menu("answer", question.text, choices, answer)
+
+
+def _writing(state: BrainstormState) -> Menu[BrainstormDecision]:
+    assert state.writing is not None
+    request = partial(RequestMade, state.writing)
+    back: Offered = {Choice("back", "Back to the menu"): WritingDropped()}
     if state.writing in ("board", "roundtable"):
-        return (Choice("ask-default", f"Ask: {default_question(state)}"), _BACK)
-    return (_BACK,)
+        asked = _default_question(state)
+        back = {Choice("ask-default", f"Ask: {asked}"): request(asked), **back}
+    return Menu("comment", _EXPECTS[state.writing], back, request)
 
 
-def _picked(state: BrainstormState) -> Question:
-    found = state.question(state.picked_question)
-    assert found is not None
-    return found
-
-
-def default_question(state: BrainstormState) -> str:
+def _default_question(state: BrainstormState) -> str:
     """What the Board or the roundtable is asked, if the person does not say."""
     match state.step:
         case Step.TRIAGE:
@@ -154,76 +262,3 @@ def default_question(state: BrainstormState) -> str:
             titles = ", ".join(each.title for each in state.shown_sections)
             asked = f"Does this part of the design hold: {titles}?"
     return asked
-
-
-# -- what was answered ---------------------------------------------------------------------------
-
-
-def answered(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
-    match state.situation:
-        case Situation.ANSWERING:
-            return _answer(state, answer)
-        case Situation.WRITING:
-            return _written(state, answer)
-        case _:
-            return _at_menu(state, answer.choice or "", answer.text.strip())
-
-
-def _at_menu(state: BrainstormState, choice: str, text: str) -> BrainstormEvent:
-    for wish in _WISHES:
-        if choice == wish:
-            return RequestMade(wish, text) if text else WritingBegun(wish)
-    if question := numbered("question", state.questions).get(choice):
-        return AnswerGiven(question.id, text) if text else QuestionPicked(question.id)
-    return _plain(state, choice)
-
-
-def _plain(state: BrainstormState, choice: str) -> BrainstormEvent:
-    """The choices that take no words."""
-    match state.step, choice:
-        case _, "back":
-            return GoneBack()
-        case _, "previous":
-            return PreviousSectionShown()
-        case _, "keep-whole":
-            return ScopeKeptWhole()
-        case Step.TRIAGE, "skip":
-            return PlanningChosen()
-        case Step.TRIAGE, "straightforward" | "exploration" | "complex":
-            return LevelConfirmed(choice)
-        case Step.TRIAGE, _:
-            return LevelConfirmed(state.level_at_hand)
-        case Step.QUESTIONS, _:
-            return AnswersClosed()
-        case Step.APPROACHES, "agree" | "skip":
-            return ApproachChosen(state.recommendation)
-        case Step.APPROACHES, _:
-            return ApproachChosen(numbered("approach", state.approaches)[choice].id)
-        case _, "skip":
-            return SectionsApproved(tuple(each.id for each in state.design_sections))
-        case _:
-            return SectionsApproved(tuple(each.id for each in state.shown_sections))
-
-
-def _answer(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
-    question = _picked(state)
-    match answer.choice:
-        case None:
-            return AnswerGiven(question.id, answer.text.strip())
-        case "back":
-            return WritingDropped()
-        case "skip":
-            return AnswerGiven(question.id, DEFERRED)
-        case option:
-            return AnswerGiven(question.id, numbered("option", question.options)[option])
-
-
-def _written(state: BrainstormState, answer: PersonAnswered) -> BrainstormEvent:
-    assert state.writing is not None
-    match answer.choice:
-        case None:
-            return RequestMade(state.writing, answer.text.strip())
-        case "ask-default":
-            return RequestMade(state.writing, default_question(state))
-        case _:
-            return WritingDropped()

@@ -17,7 +17,7 @@ from moot.brainstorm.events import (
     Approach,
     ApproachesDiscussed,
     ApproachesDrafted,
-    BrainstormEvent,
+    BrainstormResult,
     DesignDiscussed,
     DesignDrafted,
     Question,
@@ -132,7 +132,7 @@ REPLIES: dict[str, type[Any]] = {
 # -- what it comes to ----------------------------------------------------------------------------
 
 
-def event_of(state: BrainstormState, reply: Reply, spoken: Usage) -> BrainstormEvent:
+def event_of(state: BrainstormState, reply: Reply, spoken: Usage) -> BrainstormResult:
     match reply:
         case TriageDiscussion():
             return TriageDiscussed(reply.reply, reply.triage, spoken)

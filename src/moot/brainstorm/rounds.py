@@ -17,14 +17,11 @@ from moot.brainstorm.events import (
     Question,
     QuestionsDiscussed,
     Request,
-    RequestMade,
-    RequestWithdrawn,
     Section,
     SectionsRevised,
     TriageDiscussed,
-    WritingBegun,
-    WritingDropped,
 )
+from moot.brainstorm.menu import RequestMade, RequestWithdrawn, WritingBegun, WritingDropped
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Entry
 from moot.errors import IllegalMove

@@ -68,26 +68,14 @@ class Situation(StrEnum):
     DONE = "done"
 
 
-_DRAFTING = {
-    Step.SCOUT: Situation.SCOUTING,
-    Step.TRIAGE: Situation.TRIAGING,
-    Step.QUESTIONS: Situation.ASKING,
-    Step.APPROACHES: Situation.WEIGHING,
-    Step.DESIGN: Situation.DESIGNING,
+_AT_STEP = {
+    Step.SCOUT: (Situation.SCOUTING,) * 3,
+    Step.TRIAGE: (Situation.TRIAGING, Situation.AT_TRIAGE, Situation.DISCUSSING_TRIAGE),
+    Step.QUESTIONS: (Situation.ASKING, Situation.AT_QUESTIONS, Situation.DISCUSSING_QUESTIONS),
+    Step.APPROACHES: (Situation.WEIGHING, Situation.AT_APPROACHES, Situation.DISCUSSING_APPROACHES),
+    Step.DESIGN: (Situation.DESIGNING, Situation.AT_DESIGN, Situation.DISCUSSING_DESIGN),
 }
-_AT_MENU = {
-    Step.TRIAGE: Situation.AT_TRIAGE,
-    Step.QUESTIONS: Situation.AT_QUESTIONS,
-    Step.APPROACHES: Situation.AT_APPROACHES,
-    Step.DESIGN: Situation.AT_DESIGN,
-}
-
-_DISCUSSING = {
-    Step.TRIAGE: Situation.DISCUSSING_TRIAGE,
-    Step.QUESTIONS: Situation.DISCUSSING_QUESTIONS,
-    Step.APPROACHES: Situation.DISCUSSING_APPROACHES,
-    Step.DESIGN: Situation.DISCUSSING_DESIGN,
-}
+"""While it is drafted, once it is there, and while it is discussed."""
 _ELSEWHERE: dict[Wish, Situation] = {
     "revise": Situation.REVISING,
     "board": Situation.CONVENING,
@@ -142,13 +130,14 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     def situation(self) -> Situation:
         if self.finished:
             return Situation.DONE
+        drafting, at_menu, discussing = _AT_STEP[self.step]
         if self.request is not None:
-            return _ELSEWHERE.get(self.request.wish) or _DISCUSSING[self.step]
+            return _ELSEWHERE.get(self.request.wish, discussing)
         if self.writing is not None:
             return Situation.WRITING
         if self.picked_question:
             return Situation.ANSWERING
-        return _DRAFTING[self.step] if self.is_due() else _AT_MENU[self.step]
+        return drafting if self.is_due() else at_menu
 
     def is_due(self) -> bool:
         """Whether what the step shows has to be made first, or made anew."""

@@ -16,11 +16,11 @@ from moot.brainstorm.events import (
     ApproachesDiscussed,
     Consulted,
     DesignDiscussed,
-    GoneBack,
     QuestionsDiscussed,
     ScoutReported,
     TriageDiscussed,
 )
+from moot.brainstorm.menu import GoneBack
 from moot.brainstorm.state import Situation
 from moot.cli import screen
 from moot.cli.failures import NEXT_STEPS, sentence
@@ -40,14 +40,12 @@ from moot.workflow.events import (
     RestQueued,
     ScopeReassessed,
     Stash,
-    Stopped,
     TaskRolledBack,
-    TaskSkipped,
     WorkflowFinalized,
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.workflow.menu import named, remaining_in_words
+from moot.workflow.menu import Stopped, TaskSkipped, named, remaining_in_words
 from moot.workflow.state import Phase, Stage, WorkflowState
 
 if TYPE_CHECKING:

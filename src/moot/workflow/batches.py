@@ -14,16 +14,23 @@ from moot.brainstorm import text as words
 from moot.brainstorm.events import Part
 from moot.brainstorm.state import BRAINSTORMER
 from moot.core.conversation import PERSON
+from moot.core.flow import Table
 from moot.errors import IllegalMove
 from moot.workflow.events import (
-    AdjustmentAsked,
-    AdjustmentBegun,
-    AdjustmentDropped,
     Batch,
     BatchBuilt,
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
+    DesignWritten,
+    ScopeReassessed,
+    TaskRolledBack,
+    WorkspaceScouted,
+)
+from moot.workflow.menu import (
+    AdjustmentAsked,
+    AdjustmentBegun,
+    AdjustmentDropped,
     BuildResumed,
     CommentBegun,
     CommentDropped,
@@ -34,13 +41,38 @@ from moot.workflow.events import (
     RevisionWanted,
     RollBackDropped,
     RollBackWanted,
-    ScopeReassessed,
-    TaskRolledBack,
     TaskSkipped,
-    WorkspaceScouted,
 )
-from moot.workflow.state import REASSESS_STEP, Phase, WorkflowState
+from moot.workflow.state import REASSESS_STEP, Phase, Stage, WorkflowState
 
+TRANSITIONS: Table = {
+    (Stage.DOCUMENTING, DesignWritten): Stage.PLANNING,
+    (Stage.PLANNING, BatchPlanned): Stage.REVIEWING,
+    (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
+    (Stage.AT_VERDICT, RevisionWanted): Stage.REVISING,
+    (Stage.REVISING, BatchRevised): Stage.REVIEWING,
+    (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
+    (Stage.AT_OPEN_TASKS, BuildResumed): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, TaskSkipped): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, CommentBegun): Stage.COMMENTING,
+    (Stage.COMMENTING, CommentDropped): Stage.AT_OPEN_TASKS,
+    (Stage.COMMENTING, BuildResumed): Stage.BUILDING,
+    (Stage.AT_OPEN_TASKS, RollBackWanted): Stage.ROLLING_BACK,
+    (Stage.ROLLING_BACK, TaskRolledBack): Stage.AT_OPEN_TASKS,
+    (Stage.FAILED, RollBackDropped): Stage.AT_OPEN_TASKS,
+    (Stage.SCOUTING, WorkspaceScouted): Stage.REASSESSING,
+    (Stage.REASSESSING, ScopeReassessed): Stage.AT_REASSESSMENT,
+    (Stage.FAILED, ReassessmentPassed): Stage.AT_REASSESSMENT,
+    (Stage.AT_REASSESSMENT, PlanKept): Stage.AT_REASSESSMENT,
+    (Stage.AT_REASSESSMENT, AdjustmentBegun): Stage.ADJUSTING,
+    (Stage.AT_REASSESSMENT, AdjustmentAsked): Stage.REASSESSING,
+    (Stage.ADJUSTING, AdjustmentDropped): Stage.AT_REASSESSMENT,
+    (Stage.ADJUSTING, AdjustmentAsked): Stage.REASSESSING,
+    # Another tool's workflow may have no design yet.
+    (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
+    (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
+}
+Planning = DesignWritten | BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
 Building = (
     BatchBuilt
     | BuildResumed
@@ -64,7 +96,15 @@ Reassessing = (
 )
 
 
-def begun(state: WorkflowState) -> WorkflowState:
+def change(state: WorkflowState, event: Planning | Building | Reassessing) -> WorkflowState:
+    if isinstance(event, Planning):
+        return _plan(state, event)
+    if isinstance(event, Building):
+        return _build(state, event)
+    return _reassess(state, event)
+
+
+def begin(state: WorkflowState) -> WorkflowState:
     """The brainstorm is over. Without batches, the whole is one."""
     talk = state.brainstorm
     parts = talk.batches or (Part(talk.title, talk.subject),)
@@ -99,10 +139,11 @@ def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
     return replace(state, batches=tuple(batches))
 
 
-def planned(
-    state: WorkflowState, event: BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
-) -> WorkflowState:
+def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
     match event:
+        case DesignWritten(path):
+            checks.text("path", path)
+            return replace(state, design_path=path)
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
             return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)
@@ -122,7 +163,7 @@ def planned(
             )
 
 
-def built(state: WorkflowState, event: Building) -> WorkflowState:
+def _build(state: WorkflowState, event: Building) -> WorkflowState:
     match event:
         case BuildResumed(comment):
             if comment:
@@ -178,7 +219,7 @@ def _attempted(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
             )
 
 
-def reassessed(state: WorkflowState, event: Reassessing) -> WorkflowState:
+def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
     match event:
         case WorkspaceScouted(output, read):
             checks.scout(output)

@@ -1,6 +1,7 @@
-"""What can happen in a workflow, besides what happens in its brainstorm: plain values.
+"""What commands, models and the program lead to in a workflow, besides its brainstorm: plain values.
 
-Knows names and fields. When something may happen, and what follows from it, the flow decides.
+What the person decides is in the menu, beside the choices. Knows names and fields. When something may happen,
+and what follows from it, the flow decides.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from moot.brainstorm.events import BrainstormEvent, Part
+from moot.brainstorm.events import Part
 from moot.core.flow import Event, Usage
 
 MAX_REVISIONS = 2
@@ -79,18 +80,6 @@ class WorkspaceChecked(Event, frozen=True):
     tree: str = ""
 
 
-class UncommittedAccepted(Event, frozen=True):
-    """The person goes on with uncommitted work in the workspace."""
-
-
-class StashWanted(Event, frozen=True):
-    pass
-
-
-class BranchWanted(Event, frozen=True):
-    pass
-
-
 class WorkStashed(Event, frozen=True):
     name: str
     files: tuple[str, ...]
@@ -134,12 +123,6 @@ class BatchReviewed(Event, frozen=True):
     cost_usd: float | None = None
 
 
-class RevisionWanted(Event, frozen=True):
-    """The person has the plan revised once more; `wishes` are their own words, maybe none."""
-
-    wishes: str = ""
-
-
 class BatchRevised(Event, frozen=True):
     cost_usd: float | None = None
 
@@ -157,32 +140,6 @@ class BatchBuilt(Event, frozen=True):
     before_task: str = ""
     tree: str = ""
     cost_usd: float | None = None
-
-
-class BuildResumed(Event, frozen=True):
-    """The person has the open tasks tried again, or has done them by hand. `comment` is for the agent."""
-
-    comment: str = ""
-
-
-class TaskSkipped(Event, frozen=True):
-    """The task that failed stays open, and the next one is tried."""
-
-
-class CommentBegun(Event, frozen=True):
-    """The person is about to say something to the agent."""
-
-
-class CommentDropped(Event, frozen=True):
-    pass
-
-
-class RollBackWanted(Event, frozen=True):
-    """The workspace is to be as it was before the failed task."""
-
-
-class RollBackDropped(Event, frozen=True):
-    """It could not be rolled back, and the person goes on without that."""
 
 
 class TaskRolledBack(Event, frozen=True):
@@ -205,42 +162,10 @@ class ScopeReassessed(Event, frozen=True):
     spoken: Usage
 
 
-class ReassessmentPassed(Event, frozen=True):
-    """No assessment could be had, and the person goes on without it."""
-
-
-class AdjustmentBegun(Event, frozen=True):
-    """The person is about to say how the scope should be adjusted."""
-
-
-class AdjustmentDropped(Event, frozen=True):
-    pass
-
-
-class AdjustmentAsked(Event, frozen=True):
-    text: str
-
-
-class PlanKept(Event, frozen=True):
-    """The person wants the batches that are left as they were before the reassessment."""
-
-
-class Continued(Event, frozen=True):
-    """On to the next batch, or, after the last one, to the end."""
-
-
-class EndedHere(Event, frozen=True):
-    """The batches that are left are not done, and the queue goes on."""
-
-
 class WorkflowFinalized(Event, frozen=True):
     """`waiting` are the titles of the workflows in the queue, in order."""
 
     waiting: tuple[str, ...] = ()
-
-
-class NextChosen(Event, frozen=True):
-    """The person begins the next workflow of the queue."""
 
 
 class NextBegun(Event, frozen=True):
@@ -261,27 +186,15 @@ class AttemptFailed(Event, Failure, frozen=True):
     """Nothing usable could be had for what was due."""
 
 
-class TriedAgain(Event, frozen=True):
-    """The person wants what failed to be tried once more."""
-
-
-class Stopped(Event, frozen=True):
-    """Everything is kept, and nothing is asked of anybody until it is resumed."""
-
-
 class Resumed(Event, frozen=True):
     """Goes on where it was. What had failed is tried again."""
 
 
-WorkflowEvent = (
-    BrainstormEvent
-    | Restored
+WorkflowResult = (
+    Restored
     | WorkflowOpened
     | Reopened
     | WorkspaceChecked
-    | UncommittedAccepted
-    | StashWanted
-    | BranchWanted
     | WorkStashed
     | BranchCreated
     | NotSetAside
@@ -289,32 +202,15 @@ WorkflowEvent = (
     | DesignWritten
     | BatchPlanned
     | BatchReviewed
-    | RevisionWanted
     | BatchRevised
     | BatchBuilt
-    | BuildResumed
-    | TaskSkipped
-    | CommentBegun
-    | CommentDropped
-    | RollBackWanted
-    | RollBackDropped
     | TaskRolledBack
     | WorkspaceScouted
     | ScopeReassessed
-    | ReassessmentPassed
-    | AdjustmentBegun
-    | AdjustmentDropped
-    | AdjustmentAsked
-    | PlanKept
-    | Continued
-    | EndedHere
     | WorkflowFinalized
-    | NextChosen
     | NextBegun
     | QueueFoundEmpty
     | QueueLeft
     | AttemptFailed
-    | TriedAgain
-    | Stopped
     | Resumed
 )

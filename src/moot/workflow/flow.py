@@ -12,14 +12,8 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
-from moot.brainstorm.events import (
-    BrainstormEvent,
-    GoneBack,
-    LevelConfirmed,
-    PlanningChosen,
-    RequestWithdrawn,
-    SectionsApproved,
-)
+from moot.brainstorm.flow import BrainstormEvent
+from moot.brainstorm.menu import GoneBack, LevelConfirmed, PlanningChosen, RequestWithdrawn, SectionsApproved
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
 from moot.core.flow import (
@@ -42,55 +36,53 @@ from moot.errors import IllegalMove, InvalidInput
 from moot.text.shortening import shortened
 from moot.workflow import batches, effects, menu
 from moot.workflow.events import (
-    AdjustmentAsked,
-    AdjustmentBegun,
-    AdjustmentDropped,
     AttemptFailed,
-    BatchBuilt,
-    BatchPlanned,
-    BatchReviewed,
-    BatchRevised,
     BranchCreated,
-    BranchWanted,
-    BuildResumed,
-    CommentBegun,
-    CommentDropped,
-    Continued,
-    DesignWritten,
-    EndedHere,
     Failure,
     NextBegun,
-    NextChosen,
     NotSetAside,
-    PlanKept,
     QueueFoundEmpty,
     QueueLeft,
-    ReassessmentPassed,
     Reopened,
     Restored,
     RestQueued,
     Resumed,
-    RevisionWanted,
-    RollBackDropped,
-    RollBackWanted,
     ScopeReassessed,
     Stash,
-    StashWanted,
-    Stopped,
-    TaskRolledBack,
-    TaskSkipped,
-    TriedAgain,
     Uncommitted,
-    UncommittedAccepted,
-    WorkflowEvent,
     WorkflowFinalized,
     WorkflowOpened,
+    WorkflowResult,
     WorkspaceChecked,
-    WorkspaceScouted,
     WorkStashed,
+)
+from moot.workflow.menu import (
+    BranchWanted,
+    NextChosen,
+    ReassessmentPassed,
+    RollBackDropped,
+    StashWanted,
+    Stopped,
+    TriedAgain,
+    UncommittedAccepted,
+    WorkflowDecision,
 )
 from moot.workflow.snapshot import state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
+
+WorkflowEvent = BrainstormEvent | WorkflowResult | WorkflowDecision
+Halting = AttemptFailed | TriedAgain | Stopped | Resumed
+AboutWorkspace = (
+    Reopened
+    | WorkspaceChecked
+    | UncommittedAccepted
+    | StashWanted
+    | BranchWanted
+    | WorkStashed
+    | BranchCreated
+    | NotSetAside
+)
+AboutQueue = RestQueued | QueueLeft | NextChosen | NextBegun | QueueFoundEmpty
 
 _TASKS: dict[Stage, type[Task[Any]]] = {
     Stage.CHECKING: effects.CheckWorkspace,
@@ -159,30 +151,7 @@ TRANSITIONS: Table = {
     (Stage.BRAINSTORMING, LevelConfirmed): (Stage.BRAINSTORMING, Stage.QUEUING),
     (Stage.BRAINSTORMING, SectionsApproved): (Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.PLANNING),
     (Stage.BRAINSTORMING, PlanningChosen): (Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING),
-    (Stage.DOCUMENTING, DesignWritten): Stage.PLANNING,
-    (Stage.PLANNING, BatchPlanned): Stage.REVIEWING,
-    (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
-    (Stage.AT_VERDICT, RevisionWanted): Stage.REVISING,
-    (Stage.REVISING, BatchRevised): Stage.REVIEWING,
-    (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
-    (Stage.AT_OPEN_TASKS, BuildResumed): Stage.BUILDING,
-    (Stage.AT_OPEN_TASKS, TaskSkipped): Stage.BUILDING,
-    (Stage.AT_OPEN_TASKS, CommentBegun): Stage.COMMENTING,
-    (Stage.COMMENTING, CommentDropped): Stage.AT_OPEN_TASKS,
-    (Stage.COMMENTING, BuildResumed): Stage.BUILDING,
-    (Stage.AT_OPEN_TASKS, RollBackWanted): Stage.ROLLING_BACK,
-    (Stage.ROLLING_BACK, TaskRolledBack): Stage.AT_OPEN_TASKS,
-    (Stage.FAILED, RollBackDropped): Stage.AT_OPEN_TASKS,
-    (Stage.SCOUTING, WorkspaceScouted): Stage.REASSESSING,
-    (Stage.REASSESSING, ScopeReassessed): Stage.AT_REASSESSMENT,
-    (Stage.AT_REASSESSMENT, PlanKept): Stage.AT_REASSESSMENT,
-    (Stage.AT_REASSESSMENT, AdjustmentBegun): Stage.ADJUSTING,
-    (Stage.AT_REASSESSMENT, AdjustmentAsked): Stage.REASSESSING,
-    (Stage.ADJUSTING, AdjustmentDropped): Stage.AT_REASSESSMENT,
-    (Stage.ADJUSTING, AdjustmentAsked): Stage.REASSESSING,
-    # Another tool's workflow may have no design yet.
-    (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
-    (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
+    **batches.TRANSITIONS,
     (Stage.FINALIZING, WorkflowFinalized): Stage.FINISHED,
     (Stage.FINISHED, NextChosen): Stage.TAKING_NEXT,
     (Stage.TAKING_NEXT, NextBegun): _TAKEN_UP,
@@ -191,7 +160,6 @@ TRANSITIONS: Table = {
     (Stage.FAILED, TriedAgain): (Stage.LEAVING_QUEUE, *_UNDER_WAY, *_ENDED),
     (Stage.FAILED, RequestWithdrawn): Stage.BRAINSTORMING,
     (Stage.FAILED, GoneBack): Stage.BRAINSTORMING,
-    (Stage.FAILED, ReassessmentPassed): Stage.AT_REASSESSMENT,
     **{
         (stage, Stopped): Stage.STOPPED
         for stage in (Stage.FAILED, Stage.LEAVING_QUEUE, *_ABOUT_WORKSPACE, *_UNDER_WAY)
@@ -227,6 +195,14 @@ def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
 
 
 def _change(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+    if isinstance(event, BrainstormEvent):
+        return _talk(state, event)
+    if isinstance(event, AboutWorkspace):
+        return _decide_about_workspace(state, event)
+    if isinstance(event, AboutQueue):
+        return _change_queue(state, event)
+    if isinstance(event, Halting):
+        return _halt(state, event)
     match event:
         case Restored(saved):
             return state_of(saved)
@@ -239,35 +215,10 @@ def _change(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
                 started_at=started_at,
                 brainstorm=BrainstormState(description=description),
             )
-        case AttemptFailed() | TriedAgain() | Stopped() | Resumed():
-            return _halted(state, event)
-        case (
-            Reopened() | WorkspaceChecked() | UncommittedAccepted() | StashWanted() | BranchWanted()
-            | WorkStashed() | BranchCreated() | NotSetAside()
-        ):  # fmt: skip
-            return _about_workspace(state, event)
-        case RestQueued() | QueueLeft() | NextChosen() | NextBegun() | QueueFoundEmpty():
-            return _at_queue(state, event)
-        case DesignWritten(path):
-            checks.text("path", path)
-            return replace(state, design_path=path)
-        case BatchPlanned() | BatchReviewed() | RevisionWanted() | BatchRevised():
-            return batches.planned(state, event)
-        case (
-            BatchBuilt() | BuildResumed() | TaskSkipped() | CommentBegun() | CommentDropped()
-            | RollBackWanted() | RollBackDropped() | TaskRolledBack()
-        ):  # fmt: skip
-            return batches.built(state, event)
         case WorkflowFinalized(waiting):
             return replace(state, phase=Phase.DONE, waiting=waiting, next_chosen=False)
-        case (
-            WorkspaceScouted() | ScopeReassessed() | ReassessmentPassed() | AdjustmentBegun()
-            | AdjustmentDropped() | AdjustmentAsked() | PlanKept() | Continued()
-            | EndedHere()
-        ):  # fmt: skip
-            return batches.reassessed(state, event)
         case _:
-            return _brainstormed(state, event)
+            return batches.change(state, event)
 
 
 def _cost(event: WorkflowEvent) -> float:
@@ -276,15 +227,13 @@ def _cost(event: WorkflowEvent) -> float:
     return cost or 0.0
 
 
-def _brainstormed(state: WorkflowState, event: Any) -> WorkflowState:
+def _talk(state: WorkflowState, event: BrainstormEvent) -> WorkflowState:
     talk = brainstorm_flow.advance(state.brainstorm, event)
     state = replace(state, brainstorm=talk, failure=None)
-    if not talk.finished:
-        return state
-    return batches.begun(state)
+    return batches.begin(state) if talk.finished else state
 
 
-def _halted(state: WorkflowState, event: AttemptFailed | TriedAgain | Stopped | Resumed) -> WorkflowState:
+def _halt(state: WorkflowState, event: Halting) -> WorkflowState:
     match event:
         case AttemptFailed(kind, message, raw):
             return replace(state, failure=Failure(kind, message, raw))
@@ -296,17 +245,7 @@ def _halted(state: WorkflowState, event: AttemptFailed | TriedAgain | Stopped | 
             return replace(state, stopped=False, failure=None)
 
 
-def _about_workspace(
-    state: WorkflowState,
-    event: Reopened
-    | WorkspaceChecked
-    | UncommittedAccepted
-    | StashWanted
-    | BranchWanted
-    | WorkStashed
-    | BranchCreated
-    | NotSetAside,
-) -> WorkflowState:
+def _decide_about_workspace(state: WorkflowState, event: AboutWorkspace) -> WorkflowState:
     accepted = state.uncommitted.tree if state.uncommitted else ""
     match event:
         case Reopened() if state.set_aside or state.phase in (Phase.EXECUTE, Phase.FINALIZE):
@@ -339,9 +278,7 @@ def _about_workspace(
             return replace(state, uncommitted=None, set_aside_problem="", known_tree=accepted)
 
 
-def _at_queue(
-    state: WorkflowState, event: RestQueued | QueueLeft | NextChosen | NextBegun | QueueFoundEmpty
-) -> WorkflowState:
+def _change_queue(state: WorkflowState, event: AboutQueue) -> WorkflowState:
     match event:
         case RestQueued(ids):
             if set(ids) != set(state.rest):
@@ -371,14 +308,16 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
         return (DraftReply(effects.REASSESS, key),)
     if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, key)):
         return wanted
-    asked = menu.ask(state, key)
-    return () if asked is None else (asked,)
+    asked = menu.menu(state)
+    return () if asked is None else (asked.ask(key),)
 
 
 def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
     match effect, outcome:
         case AskPerson(), PersonAnswered():
-            return menu.answered(state, outcome)
+            asked = menu.menu(state)
+            assert asked is not None
+            return asked.event(outcome)
         case _, DraftFailed(kind, message, raw):
             return AttemptFailed(kind, shortened(message), shortened(raw))
         case effects.StashChanges() | effects.CreateBranch(), TaskFailed(_, message):

@@ -1,4 +1,4 @@
-"""What the person is asked in a workflow, and what their answer then means. They can stop at every menu."""
+"""The menus of a workflow: what the person may choose, and what they decide by it. They can always stop."""
 
 from __future__ import annotations
 
@@ -6,71 +6,239 @@ from dataclasses import replace
 
 from moot.brainstorm import menu as brainstorm_menu
 from moot.brainstorm import text as words
-from moot.brainstorm.events import GoneBack, RequestWithdrawn
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes
-from moot.workflow.events import (
-    AdjustmentAsked,
-    AdjustmentBegun,
-    AdjustmentDropped,
-    BranchWanted,
-    BuildResumed,
-    CommentBegun,
-    CommentDropped,
-    Continued,
-    EndedHere,
-    NextChosen,
-    PlanKept,
-    ReassessmentPassed,
-    RevisionWanted,
-    RollBackDropped,
-    RollBackWanted,
-    Stash,
-    StashWanted,
-    Stopped,
-    TaskSkipped,
-    TriedAgain,
-    Uncommitted,
-    UncommittedAccepted,
-    WorkflowEvent,
+from moot.brainstorm.menu import BrainstormDecision, GoneBack, RequestWithdrawn
+from moot.core.flow import Choice, Event, Takes
+from moot.core.menu import Choices, Menu
+from moot.workflow.events import Stash, Uncommitted
+from moot.workflow.state import Stage, WorkflowState
+
+# -- what the person decides ---------------------------------------------------------------------
+
+
+class UncommittedAccepted(Event, frozen=True):
+    """The person goes on with uncommitted work in the workspace."""
+
+
+class StashWanted(Event, frozen=True):
+    pass
+
+
+class BranchWanted(Event, frozen=True):
+    pass
+
+
+class RevisionWanted(Event, frozen=True):
+    """The person has the plan revised once more; `wishes` are their own words, maybe none."""
+
+    wishes: str = ""
+
+
+class BuildResumed(Event, frozen=True):
+    """The person has the open tasks tried again, or has done them by hand. `comment` is for the agent."""
+
+    comment: str = ""
+
+
+class TaskSkipped(Event, frozen=True):
+    """The task that failed stays open, and the next one is tried."""
+
+
+class CommentBegun(Event, frozen=True):
+    """The person is about to say something to the agent."""
+
+
+class CommentDropped(Event, frozen=True):
+    pass
+
+
+class RollBackWanted(Event, frozen=True):
+    """The workspace is to be as it was before the failed task."""
+
+
+class RollBackDropped(Event, frozen=True):
+    """It could not be rolled back, and the person goes on without that."""
+
+
+class ReassessmentPassed(Event, frozen=True):
+    """No assessment could be had, and the person goes on without it."""
+
+
+class AdjustmentBegun(Event, frozen=True):
+    """The person is about to say how the scope should be adjusted."""
+
+
+class AdjustmentDropped(Event, frozen=True):
+    pass
+
+
+class AdjustmentAsked(Event, frozen=True):
+    text: str
+
+
+class PlanKept(Event, frozen=True):
+    """The person wants the batches that are left as they were before the reassessment."""
+
+
+class Continued(Event, frozen=True):
+    """On to the next batch, or, after the last one, to the end."""
+
+
+class EndedHere(Event, frozen=True):
+    """The batches that are left are not done, and the queue goes on."""
+
+
+class NextChosen(Event, frozen=True):
+    """The person begins the next workflow of the queue."""
+
+
+class TriedAgain(Event, frozen=True):
+    """The person wants what failed to be tried once more."""
+
+
+class Stopped(Event, frozen=True):
+    """Everything is kept, and nothing is asked of anybody until it is resumed."""
+
+
+WorkflowDecision = (
+    BrainstormDecision
+    | UncommittedAccepted
+    | StashWanted
+    | BranchWanted
+    | RevisionWanted
+    | BuildResumed
+    | TaskSkipped
+    | CommentBegun
+    | CommentDropped
+    | RollBackWanted
+    | RollBackDropped
+    | ReassessmentPassed
+    | AdjustmentBegun
+    | AdjustmentDropped
+    | AdjustmentAsked
+    | PlanKept
+    | Continued
+    | EndedHere
+    | NextChosen
+    | TriedAgain
+    | Stopped
 )
-from moot.workflow.state import Phase, Stage, WorkflowState
+
+
+# -- the menus -----------------------------------------------------------------------------------
+
+Offered = Choices[WorkflowDecision]
 
 INTERRUPTED = "Interrupted"
 """The kind of a failure that was the person's own wish."""
-STOP = Choice("stop", "Stop – everything is saved, and can be resumed")
+_STOP = Choice("stop", "Stop – everything is saved, and can be resumed")
 _MOST_NAMED = 5
 
 
-def ask(state: WorkflowState, key: str) -> AskPerson | None:
-    """Nothing, while it is somebody else's turn, or nobody's."""
+def menu(state: WorkflowState) -> Menu[WorkflowDecision] | None:
+    """None while it is not the person's turn."""
     match state.stage:
         case Stage.BRAINSTORMING:
-            asked = brainstorm_menu.ask(state.brainstorm, key)
-            return None if asked is None else replace(asked, choices=(*asked.choices, STOP))
+            talk = brainstorm_menu.menu(state.brainstorm)
+            return None if talk is None else _or_stop(talk)
         case Stage.AT_UNCOMMITTED:
-            return AskPerson("uncommitted", _at_uncommitted(state), key, choices(state))
+            return _or_stop(Menu("uncommitted", _tell_uncommitted(state), _AT_UNCOMMITTED))
         case Stage.FAILED:
-            assert state.failure is not None
-            return AskPerson("failed", _what_now(state.failure.message), key, choices(state))
+            return _at_failure(state)
         case Stage.AT_VERDICT:
-            return AskPerson("verdict", "whether the plan is revised again", key, choices(state))
+            revise = Choice("revise", "Revise the plan once more, and review it again", Takes.OPTIONAL_TEXT)
+            return _or_stop(Menu("verdict", "whether the plan is revised again", {revise: RevisionWanted}))
         case Stage.AT_OPEN_TASKS:
-            return AskPerson("open-tasks", _what_now(state.open_tasks), key, choices(state))
+            return _or_stop(Menu("open-tasks", _what_now(state.open_tasks), _at_open_tasks(state)))
         case Stage.COMMENTING:
-            return AskPerson("comment", "what the agent should know", key, choices(state), free_text=True)
+            back = {_BACK: CommentDropped()}
+            return _or_stop(Menu("comment", "what the agent should know", back, BuildResumed))
         case Stage.AT_REASSESSMENT:
-            return AskPerson("reassess", f"{progress(state)} What next?", key, choices(state))
+            return _or_stop(Menu("reassess", f"{progress(state)} What next?", _at_reassessment(state)))
         case Stage.ADJUSTING:
-            expects = "how the scope should be adjusted"
-            return AskPerson("comment", expects, key, choices(state), free_text=True)
+            dropped = {_BACK: AdjustmentDropped()}
+            return _or_stop(Menu("comment", "how the scope should be adjusted", dropped, AdjustmentAsked))
         case Stage.FINISHED if state.waiting:
             waiting = f"{len(state.waiting)} waiting; the next: {state.waiting[0]}"
-            return AskPerson("next", waiting, key, choices(state), optional=True)
+            begin = Choice("begin-next", f"Accept – begin {state.waiting[0]}")
+            return Menu("next", waiting, {begin: NextChosen()}, optional=True)
         case _:
             return None
 
 
-def _at_uncommitted(state: WorkflowState) -> str:
+def _or_stop(menu: Menu[WorkflowDecision]) -> Menu[WorkflowDecision]:
+    return replace(menu, choices={**menu.choices, _STOP: Stopped()})
+
+
+_AT_UNCOMMITTED: Offered = {
+    Choice("mix", "Go on – what is built is mixed with it"): UncommittedAccepted(),
+    Choice(
+        "stash", "Stash – git sets it aside; `git stash pop` brings it back when you want it"
+    ): StashWanted(),
+    Choice("new-branch", "New branch – take it along; the branch you are on stays as it is"): BranchWanted(),
+}
+_BACK = Choice("back", "Back to the menu")
+
+
+def _at_failure(state: WorkflowState) -> Menu[WorkflowDecision]:
+    assert state.failure is not None
+    choices: Offered = {
+        Choice("try-again", "Retry"): TriedAgain(),
+        **_without_it(state),
+        replace(_STOP, label="Abort – saved and stopped"): Stopped(),
+    }
+    return Menu("failed", _what_now(state.failure.message), choices)
+
+
+def _without_it(state: WorkflowState) -> Offered:
+    """Where what failed can be done without."""
+    talk = state.brainstorm
+    if state.beneath is Stage.REASSESSING:
+        return {Choice("back", "Back – go on without a reassessment"): ReassessmentPassed()}
+    if state.beneath is Stage.ROLLING_BACK:
+        return {Choice("back", "Back – without rolling back"): RollBackDropped()}
+    if state.beneath is not Stage.BRAINSTORMING:
+        return {}
+    if talk.request is not None:
+        interrupted = state.failure is not None and state.failure.kind == INTERRUPTED
+        withdrawn = RequestWithdrawn(keeps_comment=not interrupted)
+        return {Choice("back", "Back to the menu, without it"): withdrawn}
+    return {Choice("back", f"Back to the {talk.visited[-1]}"): GoneBack()} if talk.visited else {}
+
+
+def _at_open_tasks(state: WorkflowState) -> Offered:
+    if not state.failed_task:
+        return {Choice("try-again", "Retry the open tasks", Takes.OPTIONAL_TEXT): BuildResumed}
+    undo: Offered = {Choice("roll-back", "Roll back – undo what the failed task changed"): RollBackWanted()}
+    comment = Choice("comment", "Comment – say something to the agent, and retry", Takes.OPTIONAL_TEXT)
+    return {
+        Choice("try-again", "Retry – the agent is told what failed", Takes.OPTIONAL_TEXT): BuildResumed,
+        Choice("skip", "Skip – leave this task open, and go on with the next"): TaskSkipped(),
+        **(undo if state.before_task else {}),
+        comment: lambda text: BuildResumed(text) if text else CommentBegun(),
+    }
+
+
+def _at_reassessment(state: WorkflowState) -> Offered:
+    left = state.proposed or ()
+    go_on = f"Continue to batch {state.current_batch + 2}: {left[0].title}" if left else "Continue to the end"
+    keep = Choice("keep-batches", f"Keep the batches as they were ({len(state.left_over)} left)")
+    end = Choice("end-here", "Stop here – the other batches are not done, and the queue goes on")
+    kept: Offered = {keep: PlanKept()} if left != state.left_over else {}
+    ended: Offered = {end: EndedHere()} if left else {}
+    return {
+        Choice("next-batch", go_on): Continued(),
+        Choice("adjust", "Adjust scope", Takes.OPTIONAL_TEXT): (
+            lambda text: AdjustmentAsked(text) if text else AdjustmentBegun()
+        ),
+        **kept,
+        **ended,
+    }
+
+
+# -- in words ------------------------------------------------------------------------------------
+
+
+def _tell_uncommitted(state: WorkflowState) -> str:
     assert state.uncommitted is not None
     problem = f"{_first_line(state.set_aside_problem)}. " if state.set_aside_problem else ""
     return f"{problem}The workspace has uncommitted work ({named(state.uncommitted)}). What now?"
@@ -97,150 +265,6 @@ def progress(state: WorkflowState) -> str:
     done = sum(batch.status == "complete" for batch in state.batches)
     spent = f"; ${state.total_cost:.2f} so far" if state.total_cost else ""
     return f"Batch {state.current_batch + 1} complete ({done} of {len(state.batches)}{spent})."
-
-
-def choices(state: WorkflowState) -> tuple[Choice, ...]:
-    """At the workflow's own menus."""
-    match state.stage:
-        case Stage.AT_UNCOMMITTED:
-            return (
-                Choice("mix", "Go on – what is built is mixed with it"),
-                Choice("stash", "Stash – git sets it aside; `git stash pop` brings it back when you want it"),
-                Choice("new-branch", "New branch – take it along; the branch you are on stays as it is"),
-                STOP,
-            )
-        case Stage.FAILED:
-            abort = replace(STOP, label="Abort – saved and stopped")
-            return (Choice("try-again", "Retry"), *_without_it(state), abort)
-        case Stage.AT_VERDICT:
-            revise = "Revise the plan once more, and review it again"
-            return (Choice("revise", revise, Takes.OPTIONAL_TEXT), STOP)
-        case Stage.AT_OPEN_TASKS:
-            return _at_open_tasks(state)
-        case Stage.AT_REASSESSMENT:
-            return _at_reassessment(state)
-        case Stage.ADJUSTING | Stage.COMMENTING:
-            return (Choice("back", "Back to the menu"), STOP)
-        case _:
-            return (Choice("begin-next", f"Accept – begin {state.waiting[0]}"),)
-
-
-def _without_it(state: WorkflowState) -> tuple[Choice, ...]:
-    """Where what failed can be done without."""
-    talk = state.brainstorm
-    if state.beneath is Stage.REASSESSING:
-        return (Choice("back", "Back – go on without a reassessment"),)
-    if state.beneath is Stage.ROLLING_BACK:
-        return (Choice("back", "Back – without rolling back"),)
-    if state.beneath is not Stage.BRAINSTORMING:
-        return ()
-    if talk.request is not None:
-        return (Choice("back", "Back to the menu, without it"),)
-    return (Choice("back", f"Back to the {talk.visited[-1]}"),) if talk.visited else ()
-
-
-def _at_open_tasks(state: WorkflowState) -> tuple[Choice, ...]:
-    if not state.failed_task:
-        return (Choice("try-again", "Retry the open tasks", Takes.OPTIONAL_TEXT), STOP)
-    undo = (
-        (Choice("roll-back", "Roll back – undo what the failed task changed"),) if state.before_task else ()
-    )
-    return (
-        Choice("try-again", "Retry – the agent is told what failed", Takes.OPTIONAL_TEXT),
-        Choice("skip", "Skip – leave this task open, and go on with the next"),
-        *undo,
-        Choice("comment", "Comment – say something to the agent, and retry", Takes.OPTIONAL_TEXT),
-        STOP,
-    )
-
-
-def _at_reassessment(state: WorkflowState) -> tuple[Choice, ...]:
-    left = len(state.proposed or ())
-    title = f": {state.proposed[0].title}" if state.proposed else ""
-    go_on = f"Continue to batch {state.current_batch + 2}{title}" if left else "Continue to the end"
-    changed = state.proposed != state.left_over
-    kept = Choice("keep-batches", f"Keep the batches as they were ({len(state.left_over)} left)")
-    here = Choice("end-here", "Stop here – the other batches are not done, and the queue goes on")
-    return (
-        Choice("next-batch", go_on),
-        Choice("adjust", "Adjust scope", Takes.OPTIONAL_TEXT),
-        *((kept,) if changed else ()),
-        *((here,) if left else ()),
-        STOP,
-    )
-
-
-# -- what was answered ---------------------------------------------------------------------------
-
-
-def answered(state: WorkflowState, answer: PersonAnswered) -> WorkflowEvent:
-    stage, text = state.stage, answer.text.strip()
-    if answer.choice == STOP.id:
-        return Stopped()
-    match stage, answer.choice:
-        case Stage.BRAINSTORMING, _:
-            return brainstorm_menu.answered(state.brainstorm, answer)
-        case Stage.ADJUSTING, choice:
-            return AdjustmentAsked(text) if choice is None else AdjustmentDropped()
-        case Stage.COMMENTING, choice:
-            return BuildResumed(text) if choice is None else CommentDropped()
-        case Stage.AT_UNCOMMITTED, choice:
-            return _for_uncommitted(choice)
-        case Stage.FAILED, choice:
-            return TriedAgain() if choice == "try-again" else _back(state)
-        case Stage.AT_VERDICT, _:
-            return RevisionWanted(text)
-        case Stage.AT_OPEN_TASKS, choice:
-            return _for_open_tasks(choice, text)
-        case Stage.AT_REASSESSMENT, choice:
-            return _for_reassessment(choice, text)
-        case _:
-            return NextChosen()
-
-
-def _for_uncommitted(choice: str | None) -> WorkflowEvent:
-    match choice:
-        case "stash":
-            return StashWanted()
-        case "new-branch":
-            return BranchWanted()
-        case _:
-            return UncommittedAccepted()
-
-
-def _for_open_tasks(choice: str | None, text: str) -> WorkflowEvent:
-    match choice:
-        case "skip":
-            return TaskSkipped()
-        case "roll-back":
-            return RollBackWanted()
-        case "comment" if not text:
-            return CommentBegun()
-        case _:
-            return BuildResumed(text)
-
-
-def _for_reassessment(choice: str | None, text: str) -> WorkflowEvent:
-    match choice:
-        case "adjust":
-            return AdjustmentAsked(text) if text else AdjustmentBegun()
-        case "keep-batches":
-            return PlanKept()
-        case "end-here":
-            return EndedHere()
-        case _:
-            return Continued()
-
-
-def _back(state: WorkflowState) -> WorkflowEvent:
-    if state.phase is Phase.REASSESS:
-        return ReassessmentPassed()
-    if state.phase is Phase.EXECUTE:
-        return RollBackDropped()
-    if state.brainstorm.request is None:
-        return GoneBack()
-    interrupted = state.failure is not None and state.failure.kind == INTERRUPTED
-    return RequestWithdrawn(keeps_comment=not interrupted)
 
 
 def remaining_in_words(state: WorkflowState) -> str:

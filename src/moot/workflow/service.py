@@ -21,9 +21,9 @@ from moot.files import timestamps
 from moot.files.lock import claimed, enter_in_time
 from moot.llm.names import ModelName, Speaker, parse
 from moot.workflow.documents import title_of
-from moot.workflow.events import Reopened, Restored, Resumed, WorkflowEvent, WorkflowOpened
+from moot.workflow.events import Reopened, Restored, Resumed, WorkflowOpened
 from moot.workflow.files import Queue, SnapshotLog, entry_id, put_away
-from moot.workflow.flow import WORKFLOW
+from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.snapshot import brings, restored, snapshot
 from moot.workflow.state import WorkflowState

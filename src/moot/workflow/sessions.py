@@ -17,8 +17,8 @@ from moot.errors import NotNow
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
 from moot.workflow.documents import title
-from moot.workflow.events import Reopened, Resumed, WorkflowEvent
-from moot.workflow.flow import WORKFLOW
+from moot.workflow.events import Reopened, Resumed
+from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.service import Workflows
 from moot.workflow.state import WorkflowState

@@ -21,9 +21,10 @@ from moot.brainstorm.events import Part
 from moot.brainstorm.replies import DISCUSS
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.conversation import PERSON
+from moot.core.flow import Event
 from moot.errors import InvalidInput
 from moot.text.faults import msgspec_fault
-from moot.workflow.events import Batch, NextBegun, Restored, WorkflowEvent
+from moot.workflow.events import Batch, NextBegun, Restored
 from moot.workflow.state import Phase, WorkflowState
 
 T = TypeVar("T")
@@ -96,7 +97,7 @@ def restored(saved: Saved) -> Restored:
     return Restored(dict(saved))
 
 
-def brings(event: WorkflowEvent) -> Saved | None:
+def brings(event: Event) -> Saved | None:
     """The other workflow that an event puts in the place of the running one."""
     return event.saved if isinstance(event, NextBegun) else None
 
