@@ -50,6 +50,9 @@ def test_all_settings_are_read() -> None:
         ("[providers.lab]\nurl = 'http://x'", "providers.lab."),
         ("[models", "is no valid TOML: "),
         ("a = 1\na = 2", "Cannot overwrite a value"),
+        (f"a = {'[' * 5000}{']' * 5000}", "is no valid TOML: it is nested too deeply"),
+        (f"[limits]\nsessions = {'9' * 5000}", "is no valid TOML: a number in it has too many digits"),
+        (".".join("a" * 20_000) + " = 1", "is no valid TOML: more than 200 dots in one line (at line 1)"),
     ],
 )
 def test_a_mistake_is_named(text: str, said: str) -> None:

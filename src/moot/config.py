@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
-import tomllib
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from moot.errors import ConfigInvalid
+from moot.text import toml
 from moot.text.faults import fault_of, field_of
 
 _ADDRESS = r"^https?://[^@/]+(/|$)"
@@ -275,8 +275,8 @@ def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
 
 def parse(text: str, where: str) -> Settings:
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml.parse(text)
+    except ValueError as error:
         raise ConfigInvalid(where, f"is no valid TOML: {error}") from error
     try:
         return Settings.model_validate(data)

@@ -353,6 +353,8 @@ def test_manifests_and_entry_points_are_named(plain: Path) -> None:
         ("package.json", '{"bin": 3}'),
         ("package.json", '{"bin": ["a"]}'),
         ("package.json", "[" * 100_000),
+        ("pyproject.toml", "a = " + "[" * 5000 + "]" * 5000),
+        ("pyproject.toml", ".".join("a" * 20_000) + " = 1"),
         ("Cargo.toml", "bin = 1"),
         ("Cargo.toml", "[[bin]]\npath = 'x'"),
         ("Cargo.toml", "\0"),

@@ -8,13 +8,13 @@ that the person has added in their own settings. Names may end in or contain `*`
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from moot.processes import absolute_folders
+from moot.text import toml
 
 Env = Mapping[str, str]
 
@@ -114,7 +114,7 @@ def codex_settings(env: Env) -> dict[str, Any]:
     """The person's own; none where they cannot be read."""
     home = Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/")) / ".codex")
     try:
-        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        return toml.parse((home / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 

@@ -7,8 +7,9 @@ declares nothing.
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import Any
+
+from moot.text import toml
 
 _MANIFESTS = """
 build.gradle build.gradle.kts build.zig Cargo.toml CMakeLists.txt compose.yaml composer.json deno.json
@@ -28,9 +29,9 @@ def commands(manifest: str, text: str) -> list[tuple[str, str]]:
     found: Any = {}
     try:
         if manifest == "pyproject.toml":
-            found = tomllib.loads(text).get("project", {}).get("scripts", {})
+            found = toml.parse(text).get("project", {}).get("scripts", {})
         elif manifest == "Cargo.toml":
-            found = {each["name"]: each.get("path", "") for each in tomllib.loads(text).get("bin", [])}
+            found = {each["name"]: each.get("path", "") for each in toml.parse(text).get("bin", [])}
         elif manifest == "package.json":
             package = json.loads(text)
             found = package.get("bin", {})

@@ -1,5 +1,5 @@
 """Small rules for text that everything shares: characters that act, keys that are masked, faults in plain
-words.
+words, TOML that is safe to read.
 
 Pure. Refuses to know where a text comes from.
 """
