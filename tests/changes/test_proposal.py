@@ -364,19 +364,28 @@ def test_whatever_the_new_text_leaves_open_the_reviews_are_found(new: str) -> No
 
 # -- promises ------------------------------------------------------------------------------------
 
-TO_DO = re.compile(r"\s*(?:todo|tbd|tba|fixme|xxx|\?+|\.\.\.|…)?[\s:.!?…]*", re.IGNORECASE)
+TO_DO = re.compile(r"[\s>*+-]*(?:todo|tbd|tba|fixme|xxx|\?+|\.\.\.|…)?[\s:.!?…]*", re.IGNORECASE)
 """What says nothing: a check warns of it, whoever wrote it."""
 fields = st.one_of(soup, st.text(min_size=1, max_size=20), st.just("A sentence.")).filter(
     lambda text: TO_DO.fullmatch(text) is None
 )
 field_lists = st.lists(fields, min_size=1, max_size=2)
 scenarios = st.builds(ScenarioDraft, title=fields, when=field_lists, then=field_lists)
+
+
+def told_apart(scenarios: list[ScenarioDraft]) -> list[ScenarioDraft]:
+    """Two of one title are warned of."""
+    return [
+        each.model_copy(update={"title": f"{each.title} {number}"}) for number, each in enumerate(scenarios)
+    ]
+
+
 specs = st.builds(
     SpecDraft,
     name=fields,
     overview=fields,
     requirements=st.lists(fields, max_size=2),
-    scenarios=st.lists(scenarios, min_size=1, max_size=2),
+    scenarios=st.lists(scenarios, min_size=1, max_size=2).map(told_apart),
 )
 drafts = st.builds(
     ProposalDraft,

@@ -105,13 +105,37 @@ def test_requirements_have_titles_of_their_own(change: Change) -> None:
     ]
 
 
+def test_scenarios_have_titles_of_their_own(change: Change) -> None:
+    steps = "- **WHEN** a key is used\n- **THEN** it opens\n\n"
+    titles = ("Scenario: Known passkey", "Scenario:", "Scenario: KNOWN passkey", "Scenario: TODO")
+    written = "".join(f"### {title}\n{steps}" for title in titles)
+    change.write("specs/sign-in.md", SPEC.partition("### Scenario")[0] + written)
+    ended = change.run("validate-proposal", "feat-auth")
+    assert ended.code == 0
+    assert ended.out.splitlines()[:3] == [
+        "specs/sign-in.md:12: warning: the scenario has no title",
+        "specs/sign-in.md:16: warning: 'Scenario: KNOWN passkey' is there twice, in line 8, too",
+        "specs/sign-in.md:20: warning: the heading 'Scenario: TODO' says nothing yet",
+    ]
+
+
+@pytest.mark.parametrize("words", ["TODO", "…", "- TBD\n- ???", "> To do: TODO"])
+def test_a_section_for_later_is_found(change: Change, words: str) -> None:
+    change.write("proposal.md", PROPOSAL.replace("Passwords get phished.", words))
+    ended = change.run("validate-proposal", "feat-auth")
+    assert ended.code == 0
+    is_found = "proposal.md:6: warning: the section '## Why' says nothing yet" in ended.out
+    assert is_found == ("To do" not in words)
+
+
 def test_titles_for_later_broken_links_and_merges_are_found(change: Change) -> None:
     (change.root / "there.md").write_text("x", encoding="utf-8")
     change.write(
         "proposal.md",
         PROPOSAL + "\n<<<<<<< HEAD\nNo.\n=======\nYes.\n>>>>>>> other\n"
         "\n## TBD\n\nSee [it](/there.md), [that](specs/sign-in.md#x), [this](https://example.org/no),\n"
-        "[none](no.md) and ![out](../../../../etc/passwd).\n\n```\n<<<<<<< HEAD\n[code](no.md)\n```\n",
+        "[none](no.md) and ![out](../../../../etc/passwd).\n\n```\n<<<<<<< HEAD\n[code](no.md)\n```\n"
+        "\n[Named][one], [named], [never].\n\n[one]: gone.md\n[Named]: /there.md\n",
     )
     change.write("tasks.md", "- [ ] Store public keys\n- [ ] TODO\n")
     ended = change.run("validate-proposal", "feat-auth")
@@ -123,6 +147,7 @@ def test_titles_for_later_broken_links_and_merges_are_found(change: Change) -> N
         "tasks.md:2: warning: the task 'TODO' says nothing yet",
         "proposal.md:23: warning: the link 'no.md' leads nowhere",
         "proposal.md:23: warning: the link '../../../../etc/passwd' leads out of the workspace",
+        "proposal.md:31: warning: the link 'gone.md' leads nowhere",
         "2 problems to fix.",
     ]
 

@@ -38,6 +38,7 @@ _STEP = re.compile(
 
 _CONFLICT = re.compile(r"<{7}(?: |$)|>{7}(?: |$)|\|{7}(?: |$)")
 _TO_DO = re.compile(r"(?:todo|tbd|tba|fixme|xxx|\?+|\.\.\.|…)[\s:.!?…]*", re.IGNORECASE)
+_MARKS = re.compile(r"[\s>*+-]+")
 _LABEL = re.compile(r"(?:(?P<name>R\d+)\s*(?:[:.–—-]\s*|\s|$)|scenario\s*:\s*)", re.IGNORECASE)
 
 
@@ -89,8 +90,11 @@ def _check_sections(text: str, file: str, titles: Sequence[str]) -> Iterator[Fin
             yield Finding(file, 1, "error", f"the section '## {title}' is missing")
         elif not fitting:
             yield Finding(file, named[0].heading.line, "error", f"write this heading as '## {title}'")
-        elif not any(content[section.body : section.end].strip() for section in fitting):
+        elif not (words := "".join(content[section.body : section.end] for section in fitting).strip()):
             yield Finding(file, fitting[0].heading.line, "error", f"the section '## {title}' is empty")
+        elif _TO_DO.fullmatch(_MARKS.sub("", words)):
+            problem = f"the section '## {title}' says nothing yet"
+            yield Finding(file, fitting[0].heading.line, "warning", problem)
         for again in fitting[1:]:
             yield Finding(file, again.heading.line, "warning", f"the section '## {title}' is there twice")
 
@@ -142,7 +146,14 @@ def _check_scenarios(text: str, file: str) -> Iterator[Finding]:
         scenarios = [section for section in scenarios if _SCENARIO.match(section.heading.title)]
         if not scenarios:
             yield Finding(file, criteria.heading.line, "error", "no '### Scenario:' is below this heading")
+        seen: dict[str, int] = {}
         for scenario in scenarios:
+            title, line = scenario.heading.title, scenario.heading.line
+            name = _LABEL.sub("", title).casefold()
+            if not name:
+                yield Finding(file, line, "warning", "the scenario has no title")
+            elif seen.setdefault(name, line) != line:
+                yield Finding(file, line, "warning", f"'{title}' is there twice, in line {seen[name]}, too")
             for word, starts in steps.items():
                 if bisect_left(starts, scenario.body) == bisect_left(starts, scenario.end):
                     yield Finding(file, scenario.heading.line, "error", f"the scenario has no {word}")

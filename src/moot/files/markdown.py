@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -84,11 +85,12 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Document:
     """Block tokens whose `map` counts the lines of the text from 0, and the offset where each line starts.
-    Inline content is not parsed."""
+    Inline content is not parsed; `names` are the link targets that it may refer to."""
 
     text: str
     tokens: tuple[Token, ...]
     starts: tuple[int, ...]
+    names: Mapping[str, Any]
 
     def blocks(self) -> Iterator[Block]:
         for token, following in zip_longest(self.tokens, self.tokens[1:]):
@@ -123,9 +125,10 @@ def parse(text: str) -> Document:
     breaks = [found.end() for found in LINE_BREAK.finditer(text)]
     # Empty lines in place of the front matter keep the parser's line numbers those of the file.
     lines_above = sum(1 for offset in breaks if offset <= body)
-    tokens = _PARSER.parse("\n" * lines_above + text[body:])
+    names: dict[str, Any] = {}
+    tokens = _PARSER.parse("\n" * lines_above + text[body:], names)
     first = int(text.startswith(frontmatter.BOM))
-    return Document(text, tuple(tokens), (first, *breaks, len(text)))
+    return Document(text, tuple(tokens), (first, *breaks, len(text)), names)
 
 
 def line_ending(text: str) -> str:
@@ -209,12 +212,13 @@ def code_lines(text: str) -> frozenset[int]:
 
 def links(text: str) -> tuple[tuple[int, str], ...]:
     """The line, counted from 1, of its paragraph, and the target of every link and image."""
+    document = parse(text)
     found = []
-    for token in parse(text).tokens:
-        if token.type != "inline" or token.map is None or "](" not in token.content:
+    for token in document.tokens:
+        if token.type != "inline" or token.map is None or "]" not in token.content:
             continue
         shown: list[Token] = []
-        _PARSER.inline.parse(token.content, _PARSER, {}, shown)
+        _PARSER.inline.parse(token.content, _PARSER, dict(document.names), shown)
         for part in shown:
             target = part.attrGet("href" if part.type == "link_open" else "src")
             if part.type in {"link_open", "image"} and isinstance(target, str):
