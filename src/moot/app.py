@@ -503,5 +503,9 @@ def _folded(flow: Flow[S, Any] | None, session: Session, logged: Sequence[Logged
         raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
     try:
         return flow.fold([flow.decode_stored(entry.body) for entry in logged])
-    except (msgspec.DecodeError, UnicodeDecodeError, UserMistake) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # What the decoder says of it is in words for programmers.
+        problem = "cannot be read: it has an event that this version of moot does not know"
+        raise FileDamaged(f"session {session.id}", problem) from error
+    except UserMistake as error:
         raise FileDamaged(f"session {session.id}", f"cannot be read: {error}") from error

@@ -97,7 +97,7 @@ def test_stories_are_numbered_and_never_twice() -> None:
     assert artifacts.with_stories(text, [STORY, other], "01-07") == text
 
 
-@pytest.mark.parametrize("damaged", ["{", '{"stories": []}'])
+@pytest.mark.parametrize("damaged", ["{", '{"stories": []}', "[" * 5000 + "]" * 5000])
 def test_a_story_file_that_is_no_list_is_left_alone(damaged: str) -> None:
     with pytest.raises(InvalidInput, match="user stories"):
         artifacts.with_stories(damaged, [STORY], "01-07")
@@ -114,6 +114,11 @@ def test_rows_are_added_below_those_that_are_there() -> None:
         "Read offline",
         'Say "hello", twice',
     ]
+
+
+def test_a_table_that_cannot_be_read_is_left_alone() -> None:
+    with pytest.raises(InvalidInput, match="the file is no table that can be read"):
+        artifacts.with_rows(f"requirement\n{'x' * 200_000}\n", [ROW])
 
 
 def test_columns_of_others_are_kept() -> None:

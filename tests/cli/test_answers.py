@@ -26,11 +26,16 @@ def test_replies_are_texts_or_pinned_to_a_step() -> None:
     ("text", "line", "said"),
     [
         ("why", None, "must be a list"),
-        ("- ok\n- [", 2, "no valid YAML"),
+        ("- ok\n- [", 2, "not valid YAML"),
         ("- 3", None, "reply 1"),
         ("- ok\n- {at: x}", None, "reply 2"),
         ("- {at: x, reply: y, more: z}", None, "reply 1"),
         ("- yes: no", None, "reply 1"),
+        ("- 2026-99-99", None, "a value in it cannot be read: month must be in 1..12"),
+        ("- !!int x", None, "a value in it cannot be read"),
+        (f"- {'9' * 5000}", None, "a value in it cannot be read: Exceeds the limit"),
+        ("- " + "[" * 5000, 1, "nested more than 50 levels deep"),
+        (f"- {'x ' * 150_000}", None, "larger than 256 KB"),
     ],
 )
 def test_what_is_no_list_of_replies_is_named(text: str, line: int | None, said: str) -> None:

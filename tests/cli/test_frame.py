@@ -129,6 +129,23 @@ def test_one_session_that_cannot_be_read_does_not_hide_the_others(stub: StubServ
     assert {(s["format"], s["step"]) for s in listed} == {("ask", "follow-up"), ("future", "unreadable")}
 
 
+@pytest.mark.parametrize("event", ['{"type":"Sung"}', '{"type":"QuestionAsked","text":3}', "[1]", "[" * 5000])
+def test_a_session_with_an_event_of_another_version_is_said_to_have_one(
+    stub: StubServer, tmp_path: Path, event: str
+) -> None:
+    env = environment(tmp_path, stub)
+    moot("ask", "the-coach", "Well?", env=env, cwd=tmp_path)
+    with sqlite3.connect(tmp_path / "data" / "moot" / "moot.sqlite3") as database:
+        database.execute("UPDATE events SET body = ? WHERE seq = 1", (event.encode(),))
+        (session,) = database.execute("SELECT id FROM sessions").fetchone()
+    database.close()
+    ended = moot("ask", "--resume", session, env=env, cwd=tmp_path)
+    assert ended.code == 1
+    assert f"session {session}: cannot be read: it has an event that this version of moot does not know." in (
+        ended.err
+    )
+
+
 def test_a_database_that_is_held_by_another_is_told_without_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "moot.db"
     file.write_text("no database at all\n" * 100, encoding="utf-8")

@@ -180,7 +180,7 @@ def test_a_line_that_cannot_be_read_is_named_and_left_as_it_is(path: Path, line:
     text = f'{{"type":"Said","text":"one"}}\n\n{line}{behind}'
     path.write_text(text, encoding="utf-8")
     log = log_at(path)
-    with pytest.raises(FileDamaged, match="it is no whole event that this version knows") as raised:
+    with pytest.raises(FileDamaged, match=r"line 3: it is no whole event that this version knows$") as raised:
         read(log)
     assert (raised.value.file, raised.value.line) == (str(path), 3)
     with pytest.raises(SessionMoved):

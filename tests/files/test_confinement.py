@@ -14,7 +14,7 @@ from moot.app import Options, opened
 from moot.changes.folder import ChangeFolders
 from moot.cli.answers import parse_answers
 from moot.errors import FileDamaged, UnsafePath
-from moot.files.documents import YamlDocument
+from moot.files.documents import JsonDocument, YamlDocument
 from moot.files.layout import Workspace
 from moot.workflow.designs import Designs
 from moot.workflow.files import Queue
@@ -215,6 +215,26 @@ def test_a_state_that_is_nested_without_end_is_refused(root: Path, text: str) ->
     state.write_text(text, encoding="utf-8")
     with pytest.raises(FileDamaged, match="nested"):
         YamlDocument.load(state)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (YamlDocument, f"a: {'9' * 5000}\n", "a value in it cannot be read: Exceeds the limit"),
+        (YamlDocument, "a: !!int x\n", "a value in it cannot be read: "),
+        (JsonDocument, f'{{"a": {"9" * 5000}}}', "a number in it has too many digits"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_damage(
+    root: Path, read: type[YamlDocument | JsonDocument], text: str, said: str
+) -> None:
+    file = root / "file"
+    file.write_text(text, encoding="utf-8")
+    for look in (read.load, lambda path: read.update(path, lambda data: data.update(b=1))):
+        with pytest.raises(FileDamaged) as damaged:
+            look(file)
+        assert said in str(damaged.value)
+        assert "sys." not in str(damaged.value)
 
 
 def test_a_state_that_would_take_minutes_is_refused(root: Path) -> None:

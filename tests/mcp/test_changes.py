@@ -153,6 +153,8 @@ def test_a_change_is_challenged_reopened_and_given_up(stub: StubServer, tmp_path
             )
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert not {"approve_change", "dismiss_issue", "approve", "dismiss"} & set(names)
+            blank = await refused(client, "abandon_change", change_id="add-login", because=" ")
+            assert blank == "because: say in a sentence why."
             gone = await used(client, "abandon_change", change_id="add-login", because="Nobody needs it.")
             state = (tmp_path / gone["archived"] / "STATE.yaml").read_text(encoding="utf-8")
             assert "because: Nobody needs it." in state

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moot.text.characters import strip_controls, strip_controls_in
+from moot.text.characters import strip_controls, strip_controls_in, strip_controls_in_json
 
 OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -35,3 +36,12 @@ def test_right_to_left_words_keep_their_marks() -> None:
 def test_every_text_within_a_value_is_stripped_and_nothing_else_is_touched() -> None:
     value = {"a\x00": ["b\x1b", {"c": "d\u202e"}, ("e\x7f",)], "n": 1, "none": None, "yes": True}
     assert strip_controls_in(value) == {"a": ["b", {"c": "d"}, ["e"]], "n": 1, "none": None, "yes": True}
+
+
+DEEP = b'{"a": "\\u0007", "b": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+
+@pytest.mark.parametrize("text", [b'"\\u0007', DEEP], ids=["broken", "nested without end"])
+def test_json_that_cannot_be_read_is_left_to_whoever_decodes_it(text: bytes) -> None:
+    assert strip_controls_in_json(b'{"a": "b\\u0007"}') == b'{"a": "b"}'
+    assert strip_controls_in_json(text) == text

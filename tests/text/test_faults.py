@@ -127,6 +127,7 @@ def test_no_value_brings_out_another_voice(value: dict[str, Any]) -> None:
         ("text", 7, "text: has to be text, and is a number"),
         ("text", "", "text: must not be empty"),
         ("text", "abcdef", "text: has to have at most 5 characters"),
+        ("text", "\ud800", "text: has half a character in it"),
         ("form", "b", "form: has to match the pattern ^a+$"),
         ("whole", 0, "whole: has to be at least 1, and is 0"),
         ("whole", "x", "whole: has to be a whole number, and is 'x'"),

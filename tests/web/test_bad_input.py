@@ -355,7 +355,9 @@ BODIES: dict[str, bytes] = {
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_body_that_is_no_json_object_is_refused(unmoved: Server, path: str, body: bytes) -> None:
-    refusal(sent(unmoved, path, body))
+    told = refusal(sent(unmoved, path, body))
+    # Each names the body or a field of it: FastAPI has words of its own for what ends its parser.
+    assert told.startswith("The body ") or ": " in told, told
 
 
 @pytest.mark.parametrize("path", POSTS)

@@ -48,6 +48,8 @@ def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id
     """A JSON list of user stories, with those added that are not in it. They are numbered here."""
     try:
         known = [] if text is None else json.loads(text)
+    except RecursionError:
+        raise InvalidInput("user stories", "the file is nested too deeply") from None
     except ValueError as error:
         raise InvalidInput("user stories", f"the file is no JSON: {error}") from error
     if not isinstance(known, list):
@@ -70,7 +72,10 @@ def _identity(story: Mapping[str, Any]) -> tuple[str, ...]:
 def with_rows(text: str | None, rows: Sequence[Mapping[str, Any]]) -> str:
     """A CSV table, with the rows added that are not in it."""
     old = "" if text is None else text
-    known = list(csv.DictReader(io.StringIO(old)))
+    try:
+        known = list(csv.DictReader(io.StringIO(old)))
+    except csv.Error as error:
+        raise InvalidInput("table", f"the file is no table that can be read: {error}") from error
     columns = list(known[0]) if known else list(COLUMNS)
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, extrasaction="ignore", restval="", lineterminator="\n")

@@ -154,7 +154,7 @@ def _issues(folder: ChangeFolder) -> tuple[Issue, ...]:
 def _reason(because: str) -> str:
     because = because.strip()
     if not because:
-        raise InvalidInput("--because", "say in a sentence why")
+        raise InvalidInput("because", "say in a sentence why")
     if len(because) > LONGEST_REASON:
-        raise InvalidInput("--because", f"has {len(because)} characters; at most {LONGEST_REASON}")
+        raise InvalidInput("because", f"has {len(because)} characters; at most {LONGEST_REASON}")
     return because

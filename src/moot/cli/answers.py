@@ -35,19 +35,15 @@ def read_answers(file: Path) -> list[Answer]:
 
 def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    from moot.files.plain_yaml import LARGEST, make_plain
+    from moot.files.plain_yaml import make_plain, parsing
+    from moot.files.spelling import ParseError
 
     try:
-        if len(text) > LARGEST:
-            raise FileDamaged(file, f"is larger than {LARGEST // 1024} KB")
-        listed = make_plain(YAML(typ="safe", pure=True)).load(text)
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise FileDamaged(file, f"is no valid YAML: {error.problem}", line) from error
-    except YAMLError as error:
-        raise FileDamaged(file, f"is no valid YAML: {str(error).splitlines()[0]}") from error
+        with parsing(text):
+            listed = make_plain(YAML(typ="safe", pure=True)).load(text)
+    except ParseError as error:
+        raise FileDamaged(file, error.problem, error.line) from None
     if listed is None:
         return []
     if not isinstance(listed, list):

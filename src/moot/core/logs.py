@@ -104,8 +104,9 @@ class FileLog(Generic[E]):
         try:
             return self._decode(line.encode("utf-8"))
         except (ValueError, RecursionError, msgspec.DecodeError) as error:
-            problem = f"it is no whole event that this version knows: {error}"
-            raise FileDamaged(str(self._path), problem, number) from None
+            # What the decoder says of it is in words for programmers.
+            problem = "it is no whole event that this version knows"
+            raise FileDamaged(str(self._path), problem, number) from error
 
 
 def _is_half(line: bytes) -> bool:

@@ -95,6 +95,8 @@ def read(text: str) -> dict[str, Any]:
         )
     except json.JSONDecodeError as error:
         raise ParseError(error.msg, error.lineno) from None
+    except ValueError:
+        raise ParseError("a number in it has too many digits") from None
     if not isinstance(data, dict):
         raise ParseError("it is not an object", 1)
     return data

@@ -61,3 +61,6 @@ def parsing(text: str) -> Iterator[None]:
         if begun is not None and (mark is None or mark.line >= text.count("\n")):
             raise ParseError(f"{problem}, {error.context}", begun.line + 1) from None
         raise ParseError(problem, mark.line + 1 if mark else None) from None
+    except ValueError as error:
+        # Of `!!int x`, 2026-02-30 or a number of 5,000 digits. What follows the semicolon is for programmers.
+        raise ParseError(f"a value in it cannot be read: {str(error).partition(';')[0]}") from None

@@ -43,5 +43,5 @@ def strip_controls_in_json(text: bytes) -> bytes:
         return text
     try:
         return json.dumps(strip_controls_in(json.loads(text)), ensure_ascii=False).encode()
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

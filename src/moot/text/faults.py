@@ -52,13 +52,18 @@ _BOUNDS = {
     "less_than_equal": ("le", "at most"),
     "multiple_of": ("multiple_of", "a multiple of"),
 }
-_MISSING = {
-    "missing",
-    "missing_argument",
-    "missing_keyword_only_argument",
-    "missing_positional_only_argument",
+_ALWAYS_SAID = {
+    "missing": "is missing",
+    "missing_argument": "is missing",
+    "missing_keyword_only_argument": "is missing",
+    "missing_positional_only_argument": "is missing",
+    "extra_forbidden": "is not known here",
+    "unexpected_keyword_argument": "is not known here",
+    "no_such_attribute": "is not known here",
+    "json_invalid": "is no valid JSON",
+    "json_type": "is no valid JSON",
+    "string_unicode": "has half a character in it",
 }
-_UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument", "no_such_attribute"}
 _BRANCH = re.compile(r"str|int|float|bool|none|\[key\]|[\w-]+[\[(].*[\])]")
 """A part of a place that names an alternative of a type and no field."""
 
@@ -77,15 +82,11 @@ def field_of(place: Sequence[str | int]) -> str:
 def fault_of(fault: Mapping[str, Any], forms: Mapping[str, str] = _NO_FORMS) -> str:
     """What is wrong, without the field's name. `forms` says what the patterns of texts mean."""
     kind, given, more = str(fault["type"]), fault.get("input"), fault.get("ctx") or {}
-    if kind in _MISSING:
-        return "is missing"
-    if kind in _UNKNOWN:
-        return "is not known here"
+    if kind in _ALWAYS_SAID:
+        return _ALWAYS_SAID[kind]
     if kind in {"value_error", "assertion_error"}:
         # Raised by a check of ours, in words of ours.
         return str(more.get("error", "")) or "cannot be taken"
-    if kind in {"json_invalid", "json_type"}:
-        return "is no valid JSON"
     if kind == "string_pattern_mismatch":
         return forms.get(more["pattern"], f"has to match the pattern {more['pattern']}")
     if kind in _BOUNDS:

@@ -38,6 +38,7 @@ _STATUS = {
     "StoreFailed": 503,
     STOPPED: 409,
 }
+_NO_JSON = "The body is no valid JSON."
 
 
 class Refused(HTTPException):
@@ -63,7 +64,7 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
 def _sentence(error: RequestValidationError) -> str:
     problem = error.errors()[0]
     if problem["type"] == "json_invalid":
-        return "The body is no valid JSON."
+        return _NO_JSON
     if isinstance(error.body, bytes):
         return "The body must be JSON and sent as application/json."
     where = [part for part in problem["loc"] if part not in ("body", "query", "path", "header")]
@@ -76,7 +77,10 @@ def _sentence(error: RequestValidationError) -> str:
 
 async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
+    # FastAPI raises its own for a body that ends its parser, such as one that is nested too deeply.
+    is_unread = error.status_code == 400 and error.__cause__ is not None
+    said = _NO_JSON if is_unread else str(error.detail)
+    return JSONResponse({"error": said}, error.status_code, headers=error.headers)
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:
