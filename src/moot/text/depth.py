@@ -40,7 +40,12 @@ _WHERE = (
     r" (?:this|that|it|these|everything|the (?:rest|next|other))"
     r"(?: (?:one|step|steps|part|phase|question|questions|point))?))*"
 )
+_ASKED_OF_YOU = (
+    r"(?:(?:(?:can|could|would) you|you (?:can|could|should)|(?:i|we)(?:'d| would) (?:like|love|prefer) you)"
+    r"(?: to)?(?: please)? )"
+)
 _ABOUT = r"(?: (?:about|on|of|for) .+)?"
+"""Only where somebody is asked to say more: "we would like more detail on the invoice" is about that."""
 
 
 def depth_in(text: str) -> Depth | None:
@@ -56,7 +61,8 @@ def depth_in(text: str) -> Depth | None:
 def _asks(depth: Depth) -> tuple[re.Pattern[str], ...]:
     alone, how = dict(_ALONE)[depth], dict(_HOW)[depth]
     told = rf"{_FILLER}(?:{_ASKED}{_VERB}?|{_VERB}){_HOW_MUCH}(?:{how}){_WHAT}{_WHERE}"
-    more = rf"{_FILLER}{_ASKED}{_VERB}?(?:in(?:to)? )?more details?{_ABOUT}"
+    of_whom = rf"(?:{_ASKED_OF_YOU}{_VERB}?(?:in(?:to)? )?|{_ASKED}(?:go|get) in(?:to)? )"
+    more = rf"{_FILLER}{of_whom}more details?{_ABOUT}"
     patterns = (rf"{_FILLER}{_ASKED}?(?:{alone}){_WHERE}", told, *((more,) if depth == "deep" else ()))
     return tuple(map(re.compile, patterns))
 
