@@ -40,6 +40,9 @@ def test_who_signs_in_is_named_and_can_sign_out(
         expect(page.get_by_role("alert")).to_have_text(
             "This token opens nothing: it is mistyped, or was revoked."
         )
+        sign_in(page, "x" * 201)
+        expect(page.get_by_role("alert")).to_have_text("token: has to have at most 200 characters.")
+        expect(page.get_by_label("Your token")).to_have_value("x" * 201)
         sign_in(page, team.tokens["ada"])
         expect(page.get_by_text("Nobody asked the customers.")).to_be_visible()
         expect(page.locator(".who-name")).to_contain_text("ada")

@@ -39,7 +39,6 @@ export function SignIn(): ReactNode {
           name="token"
           autoComplete="current-password"
           required
-          maxLength={200}
           value={token}
           aria-invalid={problem !== null}
           aria-describedby={problem !== null ? `${id}-problem` : undefined}
