@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
@@ -26,9 +28,14 @@ from tests.support.board_page import (
     stored,
 )
 from tests.support.board_session import BILL, events, keep
-from tests.support.server import Server, serving
+from tests.support.server import BRIEF, QUESTIONS, Server, serving
 
 HEBREW = "האם לפתוח סניף שני?"
+MISPLACED = """[...document.querySelectorAll("main *")].filter(one =>
+  getComputedStyle(one).direction === "ltr" && !["CODE", "PRE"].includes(one.tagName) &&
+  [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && /^\\s*[א-ת]/.test(node.data))
+).map(one => one.outerHTML)"""
+"""What begins with Hebrew and is set from the left."""
 
 
 # -- conditions ------------------------------------------------------------------------------------
@@ -233,6 +240,19 @@ def direction(of: Locator) -> str:
     return found
 
 
+def in_hebrew(value: Any) -> Any:
+    """The same shape with all words in Hebrew, but for names and those of a closed set."""
+    match value:
+        case dict():
+            return {
+                key: inner if key in ("between", "strength", "confidence") else in_hebrew(inner)
+                for key, inner in value.items()
+            }
+        case list():
+            return [in_hebrew(inner) for inner in value]
+    return HEBREW
+
+
 def test_words_begin_at_the_side_that_they_are_written_from(
     board: Board, server: Server, stub: StubServer
 ) -> None:
@@ -250,9 +270,23 @@ def test_words_begin_at_the_side_that_they_are_written_from(
     assert direction(board.page.locator(".decision-line")) == "rtl"
     board.box.fill(HEBREW)
     assert direction(board.box) == "rtl"
+    assert board.page.evaluate(MISPLACED) == []
     board.page.goto("/")
     expect(rows(board.page).first).to_have_text(HEBREW)
     assert direction(rows(board.page).first) == "rtl"
+    assert board.page.evaluate(MISPLACED) == []
+    questions, brief = (Behaviour(json_text=json.dumps(in_hebrew(kept))) for kept in (QUESTIONS, BRIEF))
+    stub.on(lambda request: "questions" in (request.schema or {}).get("properties", {}), questions)
+    stub.on(lambda request: "recommendation" in (request.schema or {}).get("properties", {}), brief)
+    board.page.goto("/new")
+    board.page.get_by_role("textbox").fill(HEBREW)
+    board.page.get_by_role("button", name="Continue").click()
+    expect(board.page.get_by_text(HEBREW).nth(5)).to_be_visible()
+    assert board.page.evaluate(MISPLACED) == []
+    board.open_brief(a_session(server, stub, decision=HEBREW))
+    expect(board.recommendation).to_have_text(HEBREW)
+    board.row("The Strategist").click()
+    assert board.page.evaluate(MISPLACED) == []
 
 
 def test_every_page_of_a_session_warns_of_the_small_model(
