@@ -341,7 +341,7 @@ def test_closing_waits_for_what_the_database_is_doing(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction that is cancelled in the middle is logged with a traceback, below the result."""
-    monkeypatch.setattr(meter, "NOTE_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(meter, "NOTE_SECONDS", 0.01)
     real = getattr(Ledger, at)
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -379,7 +379,7 @@ def test_closing_waits_for_what_the_database_is_doing(
 def test_what_a_killed_process_had_under_way_is_settled_at_what_was_known(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meter, "NOTE_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(meter, "NOTE_SECONDS", 0.01)
 
     async def main(store: Store) -> None:
         provider = Waiting()

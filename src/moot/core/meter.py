@@ -33,11 +33,9 @@ from moot.store.ledger import LEASE_SECONDS, Ledger, Row, Spent, bounded, today,
 from moot.store.sessions import Store
 
 TRY_AGAIN_SECONDS = 5.0
-NOTE_SECONDS = 0.25, 2.0
-"""How often what is known of requests under way is written: what a kill can lose of one. The longer writing
-takes, the less often."""
-_NOTING_SHARE = 0.05
-"""Of the time that this may take."""
+NOTE_SECONDS = 1.0
+"""How often what is known of requests under way is written: what a kill can lose of one. One write for all of
+them, and only of those of which more is known, or whose lease is to be renewed."""
 _LOOK_AGAIN_SECONDS = 1.0
 
 T = TypeVar("T")
@@ -202,17 +200,13 @@ class Meter:
     # -- while something is under way --------------------------------------------------------
 
     async def _beat(self) -> None:
-        pause = NOTE_SECONDS[0]
         while self._under_way or self._due:
             with contextlib.suppress(MootError):
                 await _to_the_end(self._sweep())
-            await asyncio.sleep(pause)
-            for attempt in self._under_way.values():
-                attempt.note()
-            began = time.monotonic()
-            await self._put(list(self._under_way.values()))
-            least, most = NOTE_SECONDS
-            pause = min(max(least, (time.monotonic() - began) / _NOTING_SHARE), most)
+            await asyncio.sleep(NOTE_SECONDS)
+            changed = [attempt for attempt in self._under_way.values() if attempt.note()]
+            if changed or self._due:
+                await self._put(changed)
 
     async def _sweep(self) -> None:
         if time.monotonic() - self._swept > LEASE_SECONDS or not self._swept:
@@ -254,15 +248,18 @@ class _Attempt:
         self._reserved = (0, 0)
         self._day = today()
         self._began = datetime.now(UTC)
+        self._renew_at = 0.0
 
     def reserve(self, most: Tokens) -> None:
         most = bounded(most)
         self._reserved = (most.input_tokens + most.output_tokens, self._pricing.nano_usd(most) or 0)
 
-    def note(self) -> None:
-        """What is known by now."""
-        if not self._outcome:
-            self._usage = bounded(self._used())
+    def note(self) -> bool:
+        """Notes what is known by now. Whether that has to be written."""
+        if self._outcome:
+            return False
+        before, self._usage = self._usage, bounded(self._used())
+        return self._usage != before or time.time() > self._renew_at
 
     def end(self, outcome: str, usage: Tokens, nano_usd: int | None = None) -> asyncio.Future[int | None]:
         """`nano_usd` where whoever was asked says what it costs."""
@@ -285,6 +282,8 @@ class _Attempt:
     def row(self) -> Row:
         """As it is now."""
         ended = bool(self._outcome)
+        now = time.time()
+        self._renew_at = now + LEASE_SECONDS / 3
         reserved_tokens, reserved_nano_usd = (0, 0) if ended else self._reserved
         return {
             "id": self.id,
@@ -292,7 +291,7 @@ class _Attempt:
             "session": self.session,
             "model": self._model,
             "began_at": self._began,
-            "lease_until": None if ended else time.time() + LEASE_SECONDS,
+            "lease_until": None if ended else now + LEASE_SECONDS,
             "outcome": self._outcome,
             **tokens(self._usage),
             "nano_usd": self._nano_usd,
