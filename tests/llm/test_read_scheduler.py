@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import ExitStack
 from unittest.mock import Mock
 
 import pytest
@@ -25,18 +24,6 @@ def how_many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) ->
         monkeypatch.setattr(read_scheduler, "MANY", 1)
     if request.param == "in parts":
         monkeypatch.setattr(read_scheduler, "TOGETHER", 3)
-
-
-@pytest.mark.parametrize(
-    ("streams", "seconds"), [(0, 0.04), (480, 0.04), (600, 0.05), (720, 0.06), (9000, 0.06)]
-)
-def test_the_more_streams_the_longer_between_two_readings(streams: int, seconds: float) -> None:
-    one = Pace()
-    with ExitStack() as reading:
-        for _ in range(streams):
-            reading.enter_context(one.stream(Silent(), None, print))
-        assert one.seconds == pytest.approx(seconds)
-    assert one.seconds == 0.04
 
 
 class Silent:
@@ -62,7 +49,7 @@ def test_what_is_read_together_is_whole_and_in_order(wire: Wire, stub: StubServe
             replies = await asyncio.gather(*(talk.stream() for _ in range(8)))
             assert {reply.text for reply in replies} == {text}
             assert sum(map(len, talk.heard)) == 8 * len(text)
-            # 60 tokens in 120 ms and a reading every 40: several tokens each time.
+            # 60 tokens in 120 ms and a reading every 60: several tokens each time.
             assert len(talk.heard) < 8 * 30
 
     run(main)
@@ -115,7 +102,7 @@ def test_a_stream_that_falls_silent_is_left_to_who_reads_it_unless_there_are_man
         with Pace().stream(Silent(), Mock(), print) as stream:
             attended = asyncio.ensure_future(stream.attended())
             for _ in range(3):
-                await asyncio.sleep(read_scheduler.SHORTEST_SECONDS)
+                await asyncio.sleep(read_scheduler.READ_SECONDS)
             left = attended.done()
             attended.cancel()
             await asyncio.gather(attended, return_exceptions=True)
@@ -129,8 +116,7 @@ def test_the_end_of_a_reply_does_not_wait_for_the_next_beat(
     wire: Wire, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_scheduler, "MANY", 128)
-    monkeypatch.setattr(read_scheduler, "SHORTEST_SECONDS", 60.0)
-    monkeypatch.setattr(read_scheduler, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(read_scheduler, "READ_SECONDS", 60.0)
     stub.script(Behaviour(text="One two three four.", pace=50))
 
     async def main() -> None:

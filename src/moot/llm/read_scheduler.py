@@ -1,7 +1,7 @@
 """How often replies are read.
 
 The first words after a silence are read as they come. Where more keep coming, all streams are read together,
-some twenty times a second: waking up for every token of every stream would be most of the work, and
+some sixteen times a second: waking up for every token of every stream would be most of the work, and
 nobody reads faster than that.
 """
 
@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-SHORTEST_SECONDS = 0.04
-"""Between two readings of a stream: nobody reads faster."""
-LONGEST_SECONDS = 0.06
-READS_PER_SECOND = 12_000
-"""More streams than this allows for are read less often each, but never less than LONGEST_SECONDS says."""
+READ_SECONDS = 0.06
+"""Between two readings of a stream. A stream of which nothing came in that time is read as it comes again, so
+that less would not read most models' words together."""
 
 MANY = 128
 """From so many streams on, what comes between two readings waits in the kernel."""
@@ -126,17 +124,12 @@ class Pace:
         finally:
             self._streams -= 1
 
-    @property
-    def seconds(self) -> float:
-        """Between two readings of a stream, with as many as there are now."""
-        return min(max(self._streams / READS_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS)
-
     def join(self, stream: Stream) -> None:
         self._attended[stream] = None
         if not self._beating:
             self._beating = True
             loop = asyncio.get_running_loop()
-            self._next_beat = loop.time() + self.seconds
+            self._next_beat = loop.time() + READ_SECONDS
             loop.call_at(self._next_beat, self._beat)
 
     def leave(self, stream: Stream) -> None:
@@ -160,7 +153,7 @@ class Pace:
                 stream.let_come()
             # Twice around the loop: in between, it takes in what has come.
             loop.call_soon(loop.call_soon, self._read, some, True)
-        self._next_beat = max(self._next_beat + self.seconds / self._parts, loop.time())
+        self._next_beat = max(self._next_beat + READ_SECONDS / self._parts, loop.time())
         loop.call_at(self._next_beat, self._beat)
 
     def _read(self, some: list[Stream], many: bool) -> None:
