@@ -125,8 +125,7 @@ def model(provider: Any, by: Meter) -> Model:
 
 
 async def rows(store: Store) -> list[Any]:
-    async with store.reading() as connection:
-        return list((await connection.execute(select(attempts).order_by(attempts.c.began_at))).all())
+    return await store.read(select(attempts).order_by(attempts.c.began_at))
 
 
 async def booked(store: Store) -> int:
@@ -321,8 +320,7 @@ def test_one_session_at_its_limit_stops_no_other(tmp_path: Path) -> None:
 
 def test_what_an_earlier_version_had_booked_today_still_counts(tmp_path: Path) -> None:
     async def main(store: Store) -> None:
-        async with store.transaction() as connection:
-            await connection.execute(insert(spending).values(day=ledger.today(), usd=0.75))
+        await store.run(insert(spending).values(day=ledger.today(), usd=0.75))
         provider = Waiting()
         provider.may_end.set()
         async with metering(store, Limits(day_usd=0.75)) as by:
@@ -416,8 +414,7 @@ async def _until(there: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def _end_leases(store: Store) -> None:
-    async with store.transaction() as connection:
-        await connection.execute(update(attempts).values(lease_until=1.0))
+    await store.run(update(attempts).values(lease_until=1.0))
 
 
 # -- a database that is away -----------------------------------------------------------------------
@@ -491,8 +488,7 @@ def test_who_has_waited_longest_is_next_and_a_killed_process_holds_nothing(
             "reserved_tokens": 0,
             "reserved_nano_usd": 0,
         }
-        async with store.transaction() as connection:
-            await connection.execute(insert(attempts).values(left_behind))
+        await store.run(insert(attempts).values(left_behind))
         order: list[int] = []
 
         async def ask(number: int, by: Meter) -> None:

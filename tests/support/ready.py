@@ -177,11 +177,10 @@ def _load() -> None:
     for name in (
         "openai.resources.chat.chat",
         "anthropic.resources.messages",
-        "aiosqlite",
         "importlib.readers",
         "prompt_toolkit.shortcuts",
         "ruamel.yaml.mergevalue",
-        "sqlalchemy.dialects.sqlite.aiosqlite",
+        "sqlalchemy.dialects.sqlite.pysqlite",
     ):
         importlib.import_module(name)
     # Typer makes its commands at each call, from forty functions' signatures.

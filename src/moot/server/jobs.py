@@ -24,6 +24,7 @@ from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
 from psycopg import sql
 from psycopg_pool import AsyncConnectionPool
+from sqlalchemy import Connection, text
 
 from moot.server.sharing import LEASE_SECONDS
 from moot.store.postgres import CONNECTING, told, was_ended
@@ -52,6 +53,13 @@ _SWEEPING = (
 neither a job nor a driver whose lease holds. In one question, because everybody asks it every second."""
 
 _log = logging.getLogger(__name__)
+
+
+def _create_tables(connection: Connection) -> None:
+    """Procrastinate's own, where they are missing."""
+    if connection.scalar(text("SELECT to_regclass('procrastinate_jobs')")) is None:
+        # Without parameters, so that it may be many statements.
+        connection.execution_options(no_parameters=True).exec_driver_sql(SchemaManager.get_schema())
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
@@ -181,11 +189,7 @@ class Jobs:
         self._driving = driving
 
     async def open(self) -> None:
-        async with self._store.alone("procrastinate") as sql:
-            [row] = await sql("SELECT to_regclass('procrastinate_jobs') AS there")
-            if row.there is None:
-                async with await psycopg.AsyncConnection.connect(self._store.conninfo) as connection:
-                    await connection.execute(SchemaManager.get_schema())
+        await self._store.write(_create_tables, alone="procrastinate")
         await self._app.open_async()
 
     async def close(self) -> None:

@@ -11,18 +11,18 @@ import functools
 import itertools
 import sqlite3
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError
 
 from moot.store.postgres import CHANNEL, CONNECTING, notes
 
 if TYPE_CHECKING:
     import psycopg
+    from sqlalchemy.engine import Engine
     from sqlalchemy.pool import PoolProxiedConnection
+
+    from moot.store.engines import SqliteEngine
 
 Run = tuple[str, int, bytes]
 """A row: consecutive frames of a session under the number of the first, a line each."""
@@ -47,15 +47,6 @@ class FrameWriter(Protocol):
     async def close(self) -> None: ...
 
 
-def prepare_sqlite(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
-    # killed, only, at worst, the last ones when the machine itself loses power.
-    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
 def slices(runs: list[Run]) -> Iterator[list[Run]]:
     for start in range(0, len(runs), ROWS_AT_ONCE):
         yield runs[start : start + ROWS_AT_ONCE]
@@ -69,23 +60,21 @@ def inserting(rows: int) -> str:
 
 
 class SqliteFrameWriter:
-    """In one hop to a thread of its own, and there without SQLAlchemy, which takes longer for a transaction
-    than SQLite does. Through the asynchronous engine every statement would be a hop."""
+    """In the thread of all who write, on a connection of its own and without SQLAlchemy, which takes longer
+    for a transaction than SQLite does."""
 
-    def __init__(self, url: URL) -> None:
-        self._engine = create_engine(url.set(drivername="sqlite+pysqlite"))
-        event.listen(self._engine, "connect", prepare_sqlite)
-        self._thread = ThreadPoolExecutor(1, "moot-frames")
+    def __init__(self, engine: SqliteEngine) -> None:
+        self._engine = engine
         self._connection: PoolProxiedConnection | None = None
 
     async def write(self, runs: list[Run], heard: Collection[str]) -> None:  # noqa: ARG002
         """Who listens elsewhere sees by the file's version that there is something new."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, runs)
+        await self._engine.in_turn(self._write, runs)
 
-    def _write(self, runs: list[Run]) -> None:
+    def _write(self, engine: Engine, runs: list[Run]) -> None:
         try:
             if self._connection is None:
-                self._connection = self._engine.raw_connection()
+                self._connection = engine.raw_connection()
             # As a context, sqlite3's connection is a transaction.
             with cast("sqlite3.Connection", self._connection.driver_connection) as connection:
                 for some in slices(runs):
@@ -101,12 +90,10 @@ class SqliteFrameWriter:
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            connection.invalidate()
 
     async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
-        self._thread.shutdown()
-        self._engine.dispose()
+        await self._engine.in_turn(lambda _: self._disconnect())
 
 
 class PostgresFrameWriter:

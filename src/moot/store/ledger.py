@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import case, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from moot.llm.messages import Tokens
@@ -87,58 +87,37 @@ class Ledger:
 
     async def put(self, rows: Sequence[Row]) -> None:
         """Writes rows as they are now, all or none."""
-        async with self._store.transaction() as connection:
-            await connection.execute(self._put, rows)
+        await self._store.write(lambda connection: connection.execute(self._put, rows))
 
     async def reserve(self, row: Row, provider: str, may_begin: Callable[[Spent, Spent, int], bool]) -> bool:
         """Writes a row if `may_begin`, told what the day and the session have cost and how many requests to
         the provider are under way, says so. Of all processes only one does this at a time: what it was
         told holds until the row is there."""
-        async with self._store.transaction(alone="attempts") as connection:
-            day = await self._spent(connection, attempts.c.day == row["day"])
-            session = await self._spent(connection, attempts.c.session == row["session"])
-            old = await connection.scalar(select(spending.c.usd).where(spending.c.day == row["day"]))
-            under_way = await self._under_way(connection, provider)
+
+        def reserve(connection: Connection) -> bool:
+            day = _spent(connection, attempts.c.day == row["day"])
+            session = _spent(connection, attempts.c.session == row["session"])
+            old = connection.scalar(select(spending.c.usd).where(spending.c.day == row["day"]))
+            under_way = _under_way(connection, provider)
             if not may_begin(_with(day, round((old or 0.0) * NANO)), session, under_way):
                 return False
-            await connection.execute(insert(attempts).values(row))
+            connection.execute(insert(attempts).values(row))
             return True
 
-    @staticmethod
-    async def _under_way(connection: Any, provider: str) -> int:
-        mine = (attempts.c.model.startswith(provider + mark, autoescape=True) for mark in (":", "#"))
-        query = select(func.count()).select_from(attempts).where(attempts.c.lease_until > time.time())
-        return int(await connection.scalar(query.where(or_(attempts.c.model == provider, *mine))))
-
-    @staticmethod
-    async def _spent(connection: Any, which: Any) -> Spent:
-        ended = attempts.c.lease_until.is_(None)
-        counted = attempts.c.input_tokens + attempts.c.output_tokens
-        found = await connection.execute(
-            select(
-                func.sum(case((ended, attempts.c.nano_usd))),
-                func.sum(case((ended, 0), else_=attempts.c.reserved_nano_usd)),
-                func.sum(case((ended, counted))),
-                func.sum(case((ended, 0), else_=attempts.c.reserved_tokens)),
-            ).where(which)
-        )
-        return Spent(*(int(total or 0) for total in found.one()))
+        return await self._store.write(reserve, alone="attempts")
 
     # -- what nobody has settled -------------------------------------------------------------
 
     async def abandoned(self) -> list[Any]:
         """Requests of processes that were killed, as they were last known."""
-        async with self._store.reading() as connection:
-            found = await connection.execute(select(attempts).where(attempts.c.lease_until < time.time()))
-            return list(found.all())
+        return await self._store.read(select(attempts).where(attempts.c.lease_until < time.time()))
 
     async def settle_abandoned(self, request_id: str, nano_usd: int | None) -> None:
         """Unless it was settled meanwhile: a process that was only frozen may do that itself, and then with
         what the request really cost, also after this."""
         due = (attempts.c.id == request_id) & (attempts.c.lease_until < time.time())
         values = {"outcome": ABANDONED, "estimated": 1, "nano_usd": nano_usd, "lease_until": None}
-        async with self._store.transaction() as connection:
-            await connection.execute(update(attempts).where(due).values(values))
+        await self._store.run(update(attempts).where(due).values(values))
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -158,9 +137,8 @@ class Ledger:
         ).where(attempts.c.lease_until.is_(None), attempts.c.outcome != UNSENT)
         if day is not None:
             query = query.where(attempts.c.day == day)
-        async with self._store.reading() as connection:
-            found = (await connection.execute(query.group_by(column).order_by(column))).all()
-            old = (await connection.execute(select(spending))).all() if by == "day" and day is None else []
+        found = await self._store.read(query.group_by(column).order_by(column))
+        old = await self._store.read(select(spending)) if by == "day" and day is None else []
         lines = {name: Line(name, *(int(count or 0) for count in counts)) for name, *counts in found}
         for row in old:
             there = lines.get(row.day, Line(row.day, 0, 0, 0, 0, 0, 0, 0))
@@ -177,6 +155,26 @@ class Ledger:
 
 
 _FIXED = ("id", "day", "session", "model", "began_at")
+
+
+def _under_way(connection: Connection, provider: str) -> int:
+    mine = (attempts.c.model.startswith(provider + mark, autoescape=True) for mark in (":", "#"))
+    query = select(func.count()).select_from(attempts).where(attempts.c.lease_until > time.time())
+    return int(connection.scalar(query.where(or_(attempts.c.model == provider, *mine))) or 0)
+
+
+def _spent(connection: Connection, which: ColumnElement[bool]) -> Spent:
+    ended = attempts.c.lease_until.is_(None)
+    counted = attempts.c.input_tokens + attempts.c.output_tokens
+    found = connection.execute(
+        select(
+            func.sum(case((ended, attempts.c.nano_usd))),
+            func.sum(case((ended, 0), else_=attempts.c.reserved_nano_usd)),
+            func.sum(case((ended, counted))),
+            func.sum(case((ended, 0), else_=attempts.c.reserved_tokens)),
+        ).where(which)
+    )
+    return Spent(*(int(total or 0) for total in found.one()))
 
 
 def _with(spent: Spent, more: int) -> Spent:

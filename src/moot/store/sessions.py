@@ -6,7 +6,6 @@ Bodies are bytes to this module: what an event means is known to the flow that w
 from __future__ import annotations
 
 import contextlib
-import itertools
 import secrets
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import (
     ColumnElement,
+    Connection,
     delete,
     func,
     insert,
@@ -27,19 +27,17 @@ from sqlalchemy import (
 from sqlalchemy.exc import (
     IntegrityError,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from moot.errors import KeyReused, NotFound, SessionMoved
 from moot.store import tables
 from moot.store.database import Database, explained, make_engine
+from moot.store.engines import DatabaseEngine, SqliteEngine
 from moot.store.frames import (
     FrameWriter,
     NumberTaken,
     PostgresFrameWriter,
     Run,
     SqliteFrameWriter,
-    inserting,
-    slices,
 )
 from moot.store.migrations import bring_up_to_date
 from moot.store.postgres import CHANNEL, notes
@@ -122,8 +120,8 @@ class Store(Database):
 
     def __init__(
         self,
-        engine: AsyncEngine,
-        frame_writer: FrameWriter | None,
+        engine: DatabaseEngine,
+        frame_writer: FrameWriter,
         server: str,
         file: DatabaseFile | None = None,
         workspace: str = "",
@@ -134,11 +132,11 @@ class Store(Database):
         self.server = server
         """The name of this process among those that use the same database."""
 
-    async def _note(self, connection: AsyncConnection, kind: str, session_id: str) -> None:
+    def _note(self, connection: Connection, kind: str, session_id: str) -> None:
         """Others hear of it when, and only when, the transaction is there."""
         if self.shared:
             for note in notes(self.server, kind, (session_id,)):
-                await connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :note)"), {"note": note})
+                connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :note)"), {"note": note})
 
     async def create(
         self,
@@ -164,31 +162,36 @@ class Store(Database):
     ) -> Session:
         now = datetime.now(UTC)
         session = Session(f"{format_}-{_token()}", format_, title, now, now, self._workspace, owner)
-        async with self._writing() as connection:
+        head = self._head(session)
+        events = [
+            {"session": session.id, "seq": seq, "at": now, "body": body}
+            for seq, body in enumerate(opening, start=1)
+        ]
+
+        def insert_all(connection: Connection) -> None:
             if key is not None:
                 # First, so that of those who come at once all but one find it there.
-                await connection.execute(delete(tables.keys).where(tables.keys.c.at < now - KEEP_KEYS))
-                await connection.execute(
-                    insert(tables.keys).values(
-                        owner=owner, key=key.name, fingerprint=key.fingerprint, session=session.id, at=now
-                    )
-                )
-            await connection.execute(
-                insert(tables.sessions).values(
-                    id=session.id,
-                    format=format_,
-                    title=title,
-                    created_at=now,
-                    updated_at=now,
-                    workspace=self._workspace,
-                    owner=owner,
-                )
-            )
-            for seq, body in enumerate(opening, start=1):
-                await connection.execute(
-                    insert(tables.events).values(session=session.id, seq=seq, at=now, body=body)
-                )
+                connection.execute(delete(tables.keys).where(tables.keys.c.at < now - KEEP_KEYS))
+                used = {"owner": owner, "key": key.name, "fingerprint": key.fingerprint}
+                connection.execute(insert(tables.keys), used | {"session": session.id, "at": now})
+            connection.execute(insert(tables.sessions), head)
+            if events:
+                connection.execute(insert(tables.events), events)
+
+        await self.write(insert_all)
         return session
+
+    @staticmethod
+    def _head(session: Session) -> dict[str, Any]:
+        return {
+            "id": session.id,
+            "format": session.format,
+            "title": session.title,
+            "created_at": session.created_at,
+            "updated_at": session.updated_at,
+            "workspace": session.workspace,
+            "owner": session.owner,
+        }
 
     async def keyed(self, owner: str, key: Key) -> Session | None:
         """The session that this person began with this key. Raises where it came with another request."""
@@ -198,58 +201,56 @@ class Store(Database):
             .join(tables.sessions, tables.sessions.c.id == kept.session)
             .where(kept.owner == owner, kept.key == key.name, kept.at >= datetime.now(UTC) - KEEP_KEYS)
         )
-        async with self._reading() as connection:
-            found = (await connection.execute(query)).first()
-        if found is None:
+        found = await self.read(query)
+        if not found:
             return None
-        if found.fingerprint != key.fingerprint:
+        [(fingerprint, *session)] = found
+        if fingerprint != key.fingerprint:
             raise KeyReused(key.name)
-        return Session(*found[1:])
+        return Session(*session)
 
     async def append(self, session_id: str, seq: int, body: bytes, *, driving: bool = False) -> None:
         """Adds event number `seq` (from 1). The number is the caller's: where another process has added that
         event already, this raises instead of interleaving two stories. With `driving`, also where another
         process drives the session by now."""
         now = datetime.now(UTC)
+
+        def add(connection: Connection) -> None:
+            event = {"session": session_id, "seq": seq, "at": now, "body": body}
+            connection.execute(insert(tables.events), event)
+            # Once SQLite has begun to write, nobody else can take the lease before the end.
+            if driving and not self._drives(connection, session_id):
+                raise SessionMoved(session_id)
+            touched = update(tables.sessions).where(tables.sessions.c.id == session_id)
+            connection.execute(touched.values(updated_at=now))
+            self._note(connection, "events", session_id)
+
         try:
-            async with self._writing() as connection:
-                await connection.execute(
-                    insert(tables.events).values(session=session_id, seq=seq, at=now, body=body)
-                )
-                # Once SQLite has begun to write, nobody else can take the lease before the end.
-                if driving and not await self._drives(connection, session_id):
-                    raise SessionMoved(session_id)
-                await connection.execute(
-                    update(tables.sessions).where(tables.sessions.c.id == session_id).values(updated_at=now)
-                )
-                await self._note(connection, "events", session_id)
+            await self.write(add)
         except IntegrityError as error:
             raise SessionMoved(session_id) from error
 
     async def ensure(self, session_id: str, format_: str, title: str) -> Session:
         """The session of this id, made where there is none: one whose events are in the workspace's files."""
         now = datetime.now(UTC)
-        with contextlib.suppress(IntegrityError):
-            async with self._writing() as connection:
-                await connection.execute(
-                    insert(tables.sessions).values(
-                        id=session_id,
-                        format=format_,
-                        title=title,
-                        created_at=now,
-                        updated_at=now,
-                        workspace=self._workspace,
-                    )
-                )
-                await connection.execute(
-                    insert(tables.events).values(session=session_id, seq=1, at=now, body=b"")
-                )
+        head = self._head(Session(session_id, format_, title, now, now, self._workspace))
+
+        def insert_both(connection: Connection) -> None:
+            connection.execute(insert(tables.sessions), head)
+            connection.execute(
+                insert(tables.events), {"session": session_id, "seq": 1, "at": now, "body": b""}
+            )
+
+        if not await self.newest_event(session_id):
+            with contextlib.suppress(IntegrityError):
+                await self.write(insert_both)
         return await self.session(session_id)
 
     async def newest_event(self, session_id: str) -> int:
-        newest = select(func.max(tables.events.c.seq)).where(tables.events.c.session == session_id)
-        async with self._reading() as connection:
-            return int(await connection.scalar(newest) or 0)
+        [(newest,)] = await self.read(
+            select(func.max(tables.events.c.seq)).where(tables.events.c.session == session_id)
+        )
+        return int(newest or 0)
 
     async def count_event(self, session_id: str) -> int:
         """One more event, whose words are elsewhere. Returns its number; raises where the session is gone."""
@@ -262,13 +263,13 @@ class Store(Database):
                 return number
 
     async def is_driven_here(self, session_id: str) -> bool:
-        async with self._reading() as connection:
-            return await self._drives(connection, session_id)
+        driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
+        return [row.driver for row in await self.read(driver)] == [self.server]
 
-    async def _drives(self, connection: AsyncConnection, session_id: str) -> bool:
+    def _drives(self, connection: Connection, session_id: str) -> bool:
         """Until the end of the transaction nobody else can begin to."""
         driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
-        return await connection.scalar(driver.with_for_update(read=True)) == self.server
+        return connection.scalar(driver.with_for_update(read=True)) == self.server
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
@@ -277,8 +278,7 @@ class Store(Database):
             .where(tables.sessions.c.id.startswith(session_id, autoescape=True))
             .limit(2)
         )
-        async with self._reading() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self.read(query)
         exact = [row for row in rows if row.id == session_id]
         if not exact and len(rows) != 1:
             raise NotFound("session", session_id, tuple(row.id for row in rows))
@@ -291,24 +291,16 @@ class Store(Database):
             .where(tables.events.c.session == session_id, tables.events.c.seq > after)
             .order_by(tables.events.c.seq)
         )
-        async with self._reading() as connection:
-            return [Logged(*row) for row in await connection.execute(query)]
+        return [Logged(*row) for row in await self.read(query)]
 
     async def append_frames(self, frames: Sequence[Frame], heard: Collection[str] = ()) -> None:
         """Frames of any number of sessions, each session's in order and without a gap, in one transaction. Of
         those `heard` elsewhere, other processes are told."""
         runs = _runs(frames)
         try:
-            if self._frame_writer is None:
-                async with self._writing() as connection:
-                    for some in slices(runs):
-                        values = tuple(itertools.chain(*some))
-                        await connection.exec_driver_sql(inserting(len(some)), values)
-            else:
-                async with self._turn:
-                    with self._explained():
-                        await self._frame_writer.write(runs, heard)
-        except (IntegrityError, NumberTaken) as error:
+            with self._explained():
+                await self._frame_writer.write(runs, heard)
+        except NumberTaken as error:
             raise SessionMoved(frames[0].session) from error
 
     async def frames(self, session_id: str, after: int = 0, rows: int | None = None) -> list[Frame]:
@@ -326,8 +318,7 @@ class Store(Database):
             .order_by(tables.frames.c.seq)
             .limit(rows)
         )
-        async with self._reading() as connection:
-            found = (await connection.execute(query)).all()
+        found = await self.read(query)
         return [frame for seq, run in found for frame in frames_of(session_id, seq, run) if frame.seq > after]
 
     async def last_frame(self, session_id: str) -> int:
@@ -337,9 +328,8 @@ class Store(Database):
             .order_by(tables.frames.c.seq.desc())
             .limit(1)
         )
-        async with self._reading() as connection:
-            last = (await connection.execute(query)).first()
-        return int(last.seq) + last.body.count(b"\n") if last else 0
+        found = await self.read(query)
+        return int(found[0].seq) + found[0].body.count(b"\n") if found else 0
 
     async def clear_frames(self, before: datetime, most: int = 200) -> int:
         """Clears away the frames of sessions that nobody has touched since, except for the number that they
@@ -352,13 +342,15 @@ class Store(Database):
             .having(func.max(func.length(tables.frames.c.body)) > 0)
             .limit(most)
         )
-        async with self._reading() as connection:
-            due = [row.session for row in await connection.execute(query)]
+        due = [row.session for row in await self.read(query)]
         for session_id in due:
             last = await self.last_frame(session_id)
-            async with self._writing() as connection:
-                await connection.execute(delete(tables.frames).where(tables.frames.c.session == session_id))
-                await connection.execute(insert(tables.frames).values(session=session_id, seq=last, body=b""))
+
+            def clear(connection: Connection, session_id: str = session_id, last: int = last) -> None:
+                connection.execute(delete(tables.frames).where(tables.frames.c.session == session_id))
+                connection.execute(insert(tables.frames).values(session=session_id, seq=last, body=b""))
+
+            await self.write(clear)
         return len(due)
 
     async def sessions(
@@ -401,8 +393,7 @@ class Store(Database):
             same_moment = same & (kept.updated_at == after.updated_at) & (kept.id > after.id)
             rest = [kept.pinned.is_(False)] if after.pinned else []
             query = query.where(or_(earlier, same_moment, *rest))
-        async with self._reading() as connection:
-            return [Session(*row) for row in await connection.execute(query)]
+        return [Session(*row) for row in await self.read(query)]
 
     def _fold_case(self, words: str) -> str:
         """As the database does it."""
@@ -423,20 +414,16 @@ class Store(Database):
             changes["pinned"] = pinned
         if not changes:
             return
-        async with self._writing() as connection:
-            changed = await connection.execute(
-                update(tables.sessions).where(tables.sessions.c.id == session_id).values(changes)
-            )
-            if changed.rowcount == 0:
-                raise NotFound("session", session_id)
+        mine = update(tables.sessions).where(tables.sessions.c.id == session_id)
+        if not await self.run(mine.values(changes).returning(tables.sessions.c.id)):
+            raise NotFound("session", session_id)
 
     async def count(self) -> int:
-        async with self._reading() as connection:
-            found = await connection.scalar(select(func.count()).select_from(tables.sessions))
-        return int(found or 0)
+        [(found,)] = await self.read(select(func.count()).select_from(tables.sessions))
+        return int(found)
 
     async def delete(self, session_id: str) -> None:
-        async with self._writing() as connection:
+        def remove(connection: Connection) -> None:
             for table in (
                 tables.events,
                 tables.frames,
@@ -444,11 +431,13 @@ class Store(Database):
                 tables.listeners,
                 tables.keys,
             ):
-                await connection.execute(delete(table).where(table.c.session == session_id))
-            await self._note(connection, "gone", session_id)
-            gone = await connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
+                connection.execute(delete(table).where(table.c.session == session_id))
+            self._note(connection, "gone", session_id)
+            gone = connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
             if gone.rowcount == 0:
                 raise NotFound("session", session_id)
+
+        await self.write(remove)
 
 
 @asynccontextmanager
@@ -459,9 +448,8 @@ async def open_store(url: str, workspace: str = "") -> AsyncIterator[Store]:
     path = sqlite_file(url)
     file = DatabaseFile(path) if path else None
     try:
-        with explained(engine):
-            async with engine.begin() as connection:
-                await connection.run_sync(bring_up_to_date, tables.metadata)
+        with explained(engine.url):
+            await engine.write(lambda connection: bring_up_to_date(connection, tables.metadata))
         if file is not None:
             file.opened()
         server = secrets.token_hex(6)
@@ -471,18 +459,16 @@ async def open_store(url: str, workspace: str = "") -> AsyncIterator[Store]:
             yield store
         finally:
             store.stop_watching()
-            if writer is not None:
-                await writer.close()
+            await writer.close()
     finally:
-        await engine.dispose()
+        await engine.close()
 
 
-def _frame_writer(engine: AsyncEngine, server: str) -> FrameWriter | None:
-    if engine.dialect.name == "postgresql":
-        url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        return PostgresFrameWriter(url, server)
-    in_a_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
-    return SqliteFrameWriter(engine.url) if in_a_file else None
+def _frame_writer(engine: DatabaseEngine, server: str) -> FrameWriter:
+    if isinstance(engine, SqliteEngine):
+        return SqliteFrameWriter(engine)
+    url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return PostgresFrameWriter(url, server)
 
 
 def _token() -> str:

@@ -1,0 +1,162 @@
+"""How work gets to a database: SQLite's to a thread, PostgreSQL's through its asynchronous driver.
+
+What belongs together is one function of a connection, and one trip: SQLite has its own thread carry all of it
+out. Statement by statement it would be five trips for each, which cost more than SQLite itself.
+
+Knows connections and threads. Refuses to know any statement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DisconnectionError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from moot.store.postgres import CONNECTING, was_ended
+
+T = TypeVar("T")
+Do = Callable[[Connection], T]
+
+_READERS = 3
+
+
+class DatabaseEngine(Protocol):
+    url: URL
+
+    @property
+    def dialect(self) -> str: ...
+
+    async def write(self, do: Do[T]) -> T:
+        """In a transaction of its own."""
+
+    async def run(self, do: Do[T]) -> T:
+        """The same for a single statement."""
+
+    async def read(self, do: Do[T]) -> T:
+        """Waits for nobody who writes."""
+
+    async def close(self) -> None: ...
+
+
+class SqliteEngine:
+    """All who write use one thread, and so take turns: SQLite takes one writer at a time, and of those who
+    wait lets anybody be next, so that with many somebody would wait for ever. Once begun, a transaction goes
+    on to its end whether or not anybody still waits for it."""
+
+    dialect = "sqlite"
+
+    def __init__(self, url: URL) -> None:
+        self.url = url.set(drivername="sqlite+pysqlite")
+        self._writer = ThreadPoolExecutor(1, "moot-writer")
+        self._read_only = False
+        if url.database in (None, "", ":memory:"):
+            # It is in its one connection.
+            self._readers = self._writer
+            self._sync = create_engine(
+                self.url, poolclass=StaticPool, connect_args={"check_same_thread": False}
+            )
+        else:
+            self._readers = ThreadPoolExecutor(_READERS, "moot-reader")
+            # One more, for frames.
+            self._sync = create_engine(self.url, pool_size=_READERS + 2, max_overflow=0)
+        event.listen(self._sync, "connect", _prepare)
+
+    async def in_turn(self, do: Callable[..., T], *given: Any) -> T:
+        """For one who writes with a connection of its own: `do` is given where to get it."""
+        return await _in(self._writer, do, self._sync, *given)
+
+    async def write(self, do: Do[T]) -> T:
+        return await _in(self._writer, self._write, do)
+
+    run = write
+
+    async def read(self, do: Do[T]) -> T:
+        return await _in(self._readers, self._read, do)
+
+    def _write(self, do: Do[T]) -> T:
+        if self._read_only:
+            # SQLite finds that out when it opens a file: once it may be written, new connections can.
+            self._sync.dispose()
+        try:
+            with self._sync.begin() as connection:
+                found = do(connection)
+        except OperationalError as error:
+            self._read_only = "readonly" in str(error.orig)
+            raise
+        self._read_only = False
+        return found
+
+    def _read(self, do: Do[T]) -> T:
+        with self._sync.connect() as connection:
+            return do(connection)
+
+    async def close(self) -> None:
+        await _in(self._writer, self._sync.dispose)
+        self._writer.shutdown()
+        self._readers.shutdown()
+
+
+async def _in(thread: ThreadPoolExecutor, do: Callable[..., T], *given: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(thread, do, *given)
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    # WAL, so that a reader never blocks the writer; NORMAL loses no committed event when a process is
+    # killed, only, at worst, the last ones when the machine itself loses power. By default each connection
+    # would fill 2 MB with pages, as slowly as it is used, which looks like a leak: the system has them
+    # anyway.
+    for pragma in (
+        "busy_timeout=10000",
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        "cache_size=-256",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+
+
+class PostgresEngine:
+    """Any database that is reached through a driver of asyncio's."""
+
+    def __init__(self, url: URL) -> None:
+        # Imported here, because most use SQLite.
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        self.url = url
+        postgres = url.get_backend_name() == "postgresql"
+        self._engine = create_async_engine(url, connect_args=CONNECTING if postgres else {})
+        # A statement by itself is a transaction by itself: to begin and end one are two more round trips.
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self._engine.sync_engine, "checkout", _refuse_an_ended_one)
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
+
+    async def write(self, do: Do[T]) -> T:
+        async with self._engine.begin() as connection:
+            return await connection.run_sync(do)
+
+    async def run(self, do: Do[T]) -> T:
+        async with self._single.connect() as connection:
+            return await connection.run_sync(do)
+
+    read = run
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _refuse_an_ended_one(connection: Any, *_: Any) -> None:
+    """A connection that broke while nobody used it is nobody's failure: the pool makes another."""
+    if was_ended(connection.driver_connection):
+        raise DisconnectionError
