@@ -25,6 +25,10 @@ LIMITS = {
 """Those that the page's fields observe while somebody types."""
 
 
+_OPEN = {"type", "title", "description", "additionalProperties"}
+"""All that is said of an object of whose fields nothing is said."""
+
+
 def wire_types(document: Schema) -> str:
     schemas = document["components"]["schemas"]
     limits = ", ".join(
@@ -74,7 +78,7 @@ def _type(schema: Schema) -> str:
             return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
         case {"type": "object", "additionalProperties": dict(values)}:
             return f"Readonly<Record<string, {_type(values)}>>"
-        case {"type": "object"}:
+        case {"type": "object"} if schema.keys() <= _OPEN:
             return "Readonly<Record<string, unknown>>"
         case {"type": "integer"}:
             return "number"

@@ -88,6 +88,12 @@ export interface Said {
     assert f"export const LIMITS = {limits} as const;\n" in written
 
 
+def test_an_object_of_which_nothing_is_said_is_unknown_to_the_page() -> None:
+    for anything in ({"type": "object"}, {"type": "object", "additionalProperties": True, "title": "Some"}):
+        written = wire_types(a_document(Some={"properties": {"more": anything}, "required": ["more"]}))
+        assert "readonly more: Readonly<Record<string, unknown>>;" in written
+
+
 def test_a_schema_that_has_no_type_for_the_page_is_an_error() -> None:
     with pytest.raises(ValueError, match="no TypeScript is known"):
         wire_types(a_document(Odd={"type": "object", "patternProperties": {}}))
