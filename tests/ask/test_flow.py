@@ -84,7 +84,7 @@ def test_a_whole_conversation() -> None:
         (PERSON, "Why?"),
         ("the-strategist", "Because."),
     ]
-    assert state.spoken == (BILL, BILL)
+    assert state.bills == (BILL, BILL)
     assert state.failure is None
 
 

@@ -301,7 +301,7 @@ def test_a_whole_session() -> None:
         state = BOARD.advance(state, spoke(persona))
     assert [advisor.member.id for advisor in state.advisors] == list(order)
     assert [advisor.text for advisor in state.advisors] == [f"{each}'s view" for each in order]
-    assert [advisor.spoken for advisor in state.advisors] == [BILL] * 8
+    assert [advisor.usage for advisor in state.advisors] == [BILL] * 8
     assert (state.step, state.contributions, state.turns) == (Step.BRIEF, 8, 8)
     assert BOARD.pending(state) == (DraftReply("board/brief", "8"),)
 
@@ -878,6 +878,16 @@ def test_events_survive_the_log(kind: type, data: st.DataObject) -> None:
     assert read == event
 
 
+def test_a_log_calls_a_bill_what_it_always_has() -> None:
+    bill = (
+        b'{"model":"local","input_tokens":10,"output_tokens":5,"cost_usd":0.0,"duration_ms":800,'
+        b'"cut_short":false}'
+    )
+    assert BOARD.encode(replied("ada", "Yes.")) == (
+        b'{"type":"ChallengeReplied","persona":"ada","text":"Yes.","spoken":%b}' % bill
+    )
+
+
 def test_a_failure_logged_without_a_wait_can_still_be_read() -> None:
     logged = b'{"type":"AdvisorFailed","persona":"ada","kind":"ProviderDown","message":"529"}'
     assert BOARD.decode(logged) == AdvisorFailed("ada", "ProviderDown", "529", retry_after=None)
@@ -1043,7 +1053,7 @@ def test_what_was_said_is_never_lost(walked: Walk) -> None:
         said = isinstance(event, AdvisorSpoke | ChallengeReplied)
         assert after.contributions == before.contributions + said
         for was, now in zip(before.advisors, after.advisors, strict=False):
-            assert was.text is None or (was.text, was.spoken) == (now.text, now.spoken)
+            assert was.text is None or (was.text, was.usage) == (now.text, now.usage)
             assert now.replied[: len(was.replied)] == was.replied
         assert after.bills[: len(before.bills)] == before.bills
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import msgspec
+
 from moot.core.conversation import PERSON, Conversation
 from moot.core.flow import (
     AskPerson,
@@ -49,7 +51,7 @@ class QuestionAsked(Event, frozen=True):
 
 class AnswerGiven(Event, frozen=True):
     text: str
-    spoken: Usage
+    usage: Usage = msgspec.field(name="spoken")
 
 
 class AnswerFailed(Event, frozen=True):
@@ -82,7 +84,7 @@ class AskState:
     conversation: Conversation = field(default_factory=Conversation)
     attempts: int = 0
     failure: AnswerFailed | None = None
-    spoken: tuple[Usage, ...] = ()
+    bills: tuple[Usage, ...] = ()
 
     @property
     def turns(self) -> int:
@@ -105,9 +107,9 @@ def advance(state: AskState, event: AskEvent) -> AskState:
                 attempts=state.attempts + 1,
                 failure=None,
             )
-        case AnswerGiven(text, spoken):
+        case AnswerGiven(text, usage):
             said = state.conversation.said(state.persona, Step.ANSWER, text)
-            return replace(state, step=step, conversation=said, spoken=(*state.spoken, spoken))
+            return replace(state, step=step, conversation=said, bills=(*state.bills, usage))
         case AnswerFailed():
             return replace(state, step=step, failure=event)
         case RetryChosen():
@@ -141,8 +143,8 @@ def pending(state: AskState) -> tuple[Effect, ...]:
 
 def record(_state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
     match outcome:
-        case PersonaSpoke(text, spoken):
-            return AnswerGiven(text, spoken)
+        case PersonaSpoke(text, usage):
+            return AnswerGiven(text, usage)
         case PersonaFailed(kind, message):
             return AnswerFailed(kind, message)
         case PersonAnswered(choice="retry"):

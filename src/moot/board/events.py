@@ -102,7 +102,7 @@ class DecisionPresented(Event, frozen=True):
 
 class QuestionsDrafted(Event, frozen=True):
     questions: tuple[Question, ...]
-    spoken: Usage
+    usage: Usage = msgspec.field(name="spoken")
 
 
 class QuestionsFailed(Event, frozen=True):
@@ -125,7 +125,7 @@ class BoardConvened(Event, frozen=True):
 class AdvisorSpoke(Event, frozen=True):
     persona: str
     text: str
-    spoken: Usage
+    usage: Usage = msgspec.field(name="spoken")
 
 
 STOPPED = "Stopped"
@@ -162,7 +162,7 @@ class ChallengeMade(Event, frozen=True):
 class ChallengeReplied(Event, frozen=True):
     persona: str
     text: str
-    spoken: Usage
+    usage: Usage = msgspec.field(name="spoken")
 
 
 class ChallengeWithdrawn(Event, frozen=True):
@@ -187,7 +187,7 @@ class BriefRequested(Event, frozen=True):
 
 class BriefDrafted(Event, frozen=True):
     brief: Brief
-    spoken: Usage
+    usage: Usage = msgspec.field(name="spoken")
 
 
 class BriefFailed(Event, frozen=True):

@@ -200,7 +200,7 @@ def _fold_advisor(
     """What an advisor says, or is told."""
     match event:
         case AdvisorSpoke(persona, text, usage):
-            said = replace(state.advisor(persona), text=text, spoken=usage)
+            said = replace(state.advisor(persona), text=text, usage=usage)
             return state.with_advisor(said).billed(usage)
         case AdvisorFailed(persona):
             return state.with_advisor(replace(state.advisor(persona), failure=event))
@@ -217,7 +217,7 @@ def _fold_advisor(
             return replace(state.with_advisor(made), challenges_made=number)
         case ChallengeReplied(persona, text, usage):
             advisor = state.advisor(persona)
-            replied = replace(advisor.exchanges[-1], reply=text, spoken=usage)
+            replied = replace(advisor.exchanges[-1], reply=text, usage=usage)
             done = replace(advisor, exchanges=(*advisor.replied, replied))
             return state.with_advisor(done).billed(usage)
         case ChallengeWithdrawn():

@@ -50,14 +50,14 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
     def happened(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         number = after.challenges_made
         match event:
-            case AdvisorSpoke(persona, _, spoken):
-                self.end_view(persona, spoken)
+            case AdvisorSpoke(persona, _, usage):
+                self.end_view(persona, usage)
             case AdvisorFailed(persona, kind, message):
                 self._tell_after((ADVISOR, persona), wire.PersonaError(persona, message, kind))
             case ChallengeMade(persona, text):
                 self._tell_after((CHALLENGE, persona), wire.ChallengeMade(persona, number, text))
-            case ChallengeReplied(persona, _, spoken):
-                self.end_reply(persona, number, spoken)
+            case ChallengeReplied(persona, _, usage):
+                self.end_reply(persona, number, usage)
             case ChallengeWithdrawn(persona, kind, message, retry_after):
                 why = message or "The challenge was withdrawn."
                 error = wire.ChallengeReplyError(persona, number, kind, why, retry_after)
@@ -126,9 +126,9 @@ def missing(state: BoardState, told: list[Any], start: Payload, _log_seq: int) -
         outbox.tell(start)
     for advisor in state.advisors:
         member, failure = advisor.member, advisor.failure
-        if advisor.text is not None and advisor.spoken is not None and member.id not in complete:
+        if advisor.text is not None and advisor.usage is not None and member.id not in complete:
             outbox.say_view(member, advisor.text)
-            outbox.end_view(member.id, advisor.spoken)
+            outbox.end_view(member.id, advisor.usage)
         elif failure is not None and member.id not in failed:
             outbox.tell(wire.PersonaError(member.id, failure.message, failure.kind))
     _tell_challenges(outbox, state, told)
@@ -148,15 +148,15 @@ def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Any]) ->
     )
     exchanges = ((one, advisor.member.id) for advisor in state.advisors for one in advisor.exchanges)
     for exchange, persona in sorted(exchanges, key=lambda one: one[0].number):
-        number, reply, spoken = exchange.number, exchange.reply, exchange.spoken
+        number, reply, usage = exchange.number, exchange.reply, exchange.usage
         if told and reply is not None and number not in made:
             # Of a version that had no frames for challenges: whoever listened has it from elsewhere.
             continue
         if number not in made:
             outbox.tell(wire.ChallengeMade(persona, number, exchange.challenge))
-        if reply is not None and spoken is not None and number not in complete:
+        if reply is not None and usage is not None and number not in complete:
             outbox.say_reply(persona, number, reply)
-            outbox.end_reply(persona, number, spoken)
+            outbox.end_reply(persona, number, usage)
 
 
 FORMAT: Format[BoardState, BoardEvent] = Format(

@@ -166,17 +166,17 @@ def _advisor(advisor: Advisor) -> Iterator[_Block]:
         yield _Note(f"Did not answer: {_why_silent(advisor)}")
         return
     yield _Said(advisor.text)
-    yield from _cut_short(advisor.spoken)
+    yield from _cut_short(advisor.usage)
     if advisor.replied:
         yield _Heading(4, "Follow-up discussion")
     for exchange in advisor.replied:
         yield _Said(exchange.challenge, label="You")
         yield _Said(exchange.reply or "", label=_name(advisor))
-        yield from _cut_short(exchange.spoken)
+        yield from _cut_short(exchange.usage)
 
 
-def _cut_short(spoken: Usage | None) -> Iterator[_Block]:
-    if spoken is not None and spoken.cut_short:
+def _cut_short(usage: Usage | None) -> Iterator[_Block]:
+    if usage is not None and usage.cut_short:
         yield _Note("The reply stopped at its length limit.")
 
 
@@ -437,7 +437,7 @@ def _response(advisor: Advisor) -> dict[str, Any]:
         "error": None if advisor.failure is None else advisor.failure.message,
         "retryAfter": None if advisor.failure is None else advisor.failure.retry_after,
         "challenges": [_challenge(exchange) for exchange in advisor.exchanges],
-        "usage": _usage(advisor.spoken),
+        "usage": _usage(advisor.usage),
     }
 
 
@@ -446,9 +446,9 @@ def _challenge(exchange: Exchange) -> dict[str, Any]:
         "challengeText": exchange.challenge,
         "replyContent": exchange.reply or "",
         "isReplyComplete": exchange.reply is not None,
-        "usage": _usage(exchange.spoken),
+        "usage": _usage(exchange.usage),
     }
 
 
-def _usage(spoken: Usage | None) -> WholeUsageOut | None:
-    return None if spoken is None else WholeUsageOut.of(spoken)
+def _usage(usage: Usage | None) -> WholeUsageOut | None:
+    return None if usage is None else WholeUsageOut.of(usage)

@@ -38,7 +38,7 @@ class Exchange:
 
     challenge: str
     reply: str | None = None
-    spoken: Usage | None = None
+    usage: Usage | None = None
     number: int = 0
     """Which of the session's challenges it is."""
 
@@ -47,7 +47,7 @@ class Exchange:
 class Advisor:
     member: Member
     text: str | None = None
-    spoken: Usage | None = None
+    usage: Usage | None = None
     failure: AdvisorFailed | None = None
     attempts: int = 1
     exchanges: tuple[Exchange, ...] = ()

@@ -6,7 +6,6 @@ classes, and so is what listeners get.
 
 from __future__ import annotations
 
-from math import fsum
 from typing import Self
 
 import msgspec
@@ -14,6 +13,7 @@ import msgspec
 from moot.board.events import Brief, Member
 from moot.core.described import Described
 from moot.core.flow import Usage
+from moot.llm.prices import total_usd
 from moot.server.format import Payload, StreamError
 
 
@@ -55,11 +55,10 @@ class TotalOut(Described, frozen=True, rename="camel"):
 
     @classmethod
     def of(cls, bills: tuple[Usage, ...]) -> Self:
-        costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
         return cls(
             sum(bill.input_tokens for bill in bills),
             sum(bill.output_tokens for bill in bills),
-            fsum(costs) if costs else None,
+            total_usd(bill.cost_usd for bill in bills),
         )
 
 

@@ -10,7 +10,6 @@ still empty is replaced by a new one: what has been read as `[]` would go on as 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +23,7 @@ from moot.errors import InvalidInput
 from moot.files import timestamps
 from moot.files.frontmatter import LINE_BREAK
 from moot.llm.messages import Tokens
+from moot.llm.prices import total_usd
 from moot.text.faults import fault_of, field_of
 
 if TYPE_CHECKING:
@@ -346,12 +346,12 @@ def text_hash(text: str) -> str:
 
 
 def _sum_up(calls: Sequence[Call]) -> Totals:
-    costs = [call.cost_usd for call in calls if call.cost_usd is not None]
+    cost = total_usd(call.cost_usd for call in calls)
     return Totals(
         calls=len(calls),
         tokens_in=sum(call.tokens_in for call in calls),
         tokens_out=sum(call.tokens_out for call in calls),
-        cost_usd=round(math.fsum(costs), _COST_DIGITS) if costs else None,
+        cost_usd=None if cost is None else round(cost, _COST_DIGITS),
         duration_ms=sum(call.duration_ms for call in calls),
     )
 

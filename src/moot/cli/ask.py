@@ -111,14 +111,14 @@ def document(conversation: AskConversation, error: MootError | None = None) -> d
     state = conversation.state
     said = list(state.conversation)
     turns: list[dict[str, Any]] = []
-    bills = iter(state.spoken)
+    bills = iter(state.bills)
     for asked, answered in itertools.zip_longest(said[::2], said[1::2]):
-        spoken = next(bills) if answered else None
+        usage = next(bills) if answered else None
         turns.append(
             {
                 "question": asked.content,
                 "answer": answered.content if answered else None,
-                **({"spoken": msgspec.to_builtins(spoken)} if spoken else {}),
+                **({"spoken": msgspec.to_builtins(usage)} if usage else {}),
             }
         )
     failure = state.failure

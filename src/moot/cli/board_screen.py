@@ -183,15 +183,15 @@ class BoardNarrator:
                     if persona
                     else {one.member.id for one in self._state().advisors if not one.settled}
                 )
-            case ChallengeReplied(persona, text, spoken):
+            case ChallengeReplied(persona, text, usage):
                 if not was_heard:
                     # Another process has asked for it.
                     self._speak_whole(self._state().advisor(persona), text)
-                screen.say(bill(spoken), "dim")
-            case QuestionsDrafted(_, spoken):
-                screen.say(bill(spoken), "dim")
-            case BriefDrafted(_, spoken):
-                screen.say(bill(spoken), "dim")
+                screen.say(bill(usage), "dim")
+            case QuestionsDrafted(_, usage):
+                screen.say(bill(usage), "dim")
+            case BriefDrafted(_, usage):
+                screen.say(bill(usage), "dim")
                 self._tell_brief()
             case BriefRequested():
                 self._tell_brief()
@@ -256,10 +256,10 @@ class BoardNarrator:
             self._tell_silence(advisor, failure)
             return
         assert advisor.text is not None
-        assert advisor.spoken is not None
+        assert advisor.usage is not None
         if self._state().mode == "independent" or not was_heard:
             self._speak_whole(advisor, advisor.text)
-        screen.say(bill(advisor.spoken), "dim")
+        screen.say(bill(advisor.usage), "dim")
 
     def _tell_silence(self, advisor: Advisor, failure: AdvisorFailed) -> None:
         """A reason that several share, such as a refused key, is said with the first of them."""

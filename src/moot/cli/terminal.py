@@ -129,8 +129,8 @@ class Narrator:
             self._write(self._wrapping.end() + "\n")
             self._wrapping = None
         match event:
-            case AnswerGiven(spoken=spoken):
-                screen.say(bill(spoken), "dim")
+            case AnswerGiven(usage=usage):
+                screen.say(bill(usage), "dim")
             case AnswerFailed(kind, message):
                 screen.say(f"{sentence(message)} {NEXT_STEPS.get(kind, '')}")
 
@@ -168,11 +168,11 @@ class Narrator:
             self._spinner = None
 
 
-def bill(spoken: Usage) -> str:
+def bill(usage: Usage) -> str:
     """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`"""
-    parts = [spoken.model, f"{spoken.output_tokens} tokens", f"{spoken.duration_ms / 1000:.1f} s"]
-    if spoken.cost_usd:
-        parts.append(f"${spoken.cost_usd:.4f}")
-    if spoken.cut_short:
+    parts = [usage.model, f"{usage.output_tokens} tokens", f"{usage.duration_ms / 1000:.1f} s"]
+    if usage.cost_usd:
+        parts.append(f"${usage.cost_usd:.4f}")
+    if usage.cut_short:
         parts.append("cut off at its length limit")
     return " · ".join(parts)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from math import fsum
 
 from moot.config import Price
 from moot.llm.messages import Tokens
@@ -84,6 +86,12 @@ def _by_price(price: Price, usage: Tokens) -> int:
 
 def usd(nano: int | None) -> float | None:
     return None if nano is None else nano / NANO
+
+
+def total_usd(costs: Iterable[float | None]) -> float | None:
+    """Of those that are known; None where none is."""
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if known else None
 
 
 def warm_up() -> None:

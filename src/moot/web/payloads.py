@@ -70,7 +70,7 @@ def response(advisor: Advisor) -> wire.ResponseOut:
             wire.ExchangeOut(challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True)
             for e in advisor.replied
         ],
-        usage=UsageOut.of(advisor.spoken) if advisor.spoken else None,
+        usage=UsageOut.of(advisor.usage) if advisor.usage else None,
     )
 
 
