@@ -140,6 +140,12 @@ export interface Consensus {
 
 export type Contribution = "integrator" | "challenger" | "sense-checker";
 
+/** `note` says how the score shows in behaviour. */
+export interface Dimension {
+  readonly score: number;
+  readonly note: string;
+}
+
 export interface ExchangeOut {
   readonly challengeText: string;
   readonly replyContent: string;
@@ -223,7 +229,7 @@ export interface PersonaOut {
   readonly name: string;
   readonly role: string;
   readonly contributionType: Contribution;
-  readonly rubric: Readonly<Record<string, Scored>>;
+  readonly rubric: Readonly<Record<string, Dimension>>;
 }
 
 /** A second one for the same persona means that it begins again: what it had said before is void. */
@@ -297,11 +303,6 @@ export interface ResponseOut {
 /** Without a persona: everybody who did not answer. */
 export interface RetryRequest {
   readonly personaId?: string | null;
-}
-
-export interface Scored {
-  readonly score: number;
-  readonly note: string;
 }
 
 export interface SessionBody {
@@ -477,7 +478,7 @@ export interface Tension {
   readonly implication: string;
 }
 
-/** `cost_usd` is the cost of everything whose price is known; None where no price is. */
+/** Of several replies together. The cost leaves out those whose price is not known. */
 export interface TotalOut {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -18,7 +18,6 @@ from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow
 from moot.server import Drives, StreamError
 from moot.server.http import MAX_BODY
 from moot.sessions import open_sessions
-from moot.text.characters import strip_controls
 from moot.text.small_model import BETTER_MODEL
 from moot.web import payloads, wire
 from moot.web.callers import client_of, note, sessions_of
@@ -29,7 +28,7 @@ from moot.web.openapi import EXPORT, DescribedApp, problems, stream_of
 from moot.web.pages import add_pages
 from moot.web.proxies import Proxies
 from moot.web.refusals import Refused, add_refusals
-from moot.web.sessions import add_sessions, frames_of
+from moot.web.sessions import add_sessions, frames_of, page_of
 from moot.web.streams import EventStream, Streams, event, while_there
 from moot.web.watched import Watched
 
@@ -198,27 +197,17 @@ async def _reply(
 
 def _session_routes(app: FastAPI) -> None:
     @app.get("/api/board/sessions", responses=problems())
-    async def sessions(
-        request: Request,
-        workspace: Literal["this", "all"] = "this",
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
-        search: Annotated[str, Query(max_length=200)] = "",
-    ) -> wire.SessionsOut:
+    async def sessions(request: Request, asked: Annotated[wire.PageQuery, Query()]) -> wire.SessionsOut:
         """With `search`, those whose title or decision has all of its words."""
         boards = _boards(request)
         listed = []
-        after = payloads.Place.of(before) if before else None
-        found = await boards.sessions(
-            limit + 1, after, everywhere=workspace == "all", search=strip_controls(search)
-        )
-        found, more = found[:limit], len(found) > limit
+        found, following = await page_of(boards.sessions, asked)
         driven = await boards.hub.driven([session.id for session in found])
         for session in found:
             with contextlib.suppress(FileDamaged):
                 state = await boards.state(session)
                 listed.append(payloads.summary(session, state, live=session.id in driven))
-        return wire.SessionsOut(sessions=listed, next=payloads.place_of(found[-1]) if more else None)
+        return wire.SessionsOut(sessions=listed, next=following)
 
     @app.get("/api/board/sessions/{session_id}", responses=problems(404))
     async def session(request: Request, session_id: wire.SessionId) -> wire.SessionOut:

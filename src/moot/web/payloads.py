@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic.alias_generators import to_camel
 
@@ -80,10 +80,7 @@ def persona(known: Persona) -> wire.PersonaOut:
         name=known.shown,
         role=known.role,
         contribution_type=known.contribution,
-        rubric={
-            to_camel(name): wire.Scored(score=dimension.score, note=dimension.note)
-            for name, dimension in known.rubric.dimensions()
-        },
+        rubric={to_camel(name): dimension for name, dimension in known.rubric.dimensions()},
     )
 
 
@@ -111,43 +108,46 @@ def place_of(kept: Kept) -> str:
     return f"{'p' if kept.pinned else ''}{moment}-{kept.id}"
 
 
+def head(kept: Kept) -> dict[str, Any]:
+    """What is said of a session of whichever format."""
+    return {
+        "id": kept.id,
+        "format": kept.format,
+        "title": kept.shown_title,
+        "pinned": kept.pinned,
+        "workspace": PurePath(kept.workspace).name,
+        "owner": kept.owner,
+        "created_at": kept.created_at.isoformat(),
+        "updated_at": kept.updated_at.isoformat(),
+    }
+
+
+def _board(kept: Kept, state: BoardState) -> dict[str, Any]:
+    told = {"decision": state.decision, "model": state.model, "step": state.step}
+    return head(kept) | told | {"title": kept.name or state.decision, "brief_stale": state.brief_stale}
+
+
 def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary:
     return wire.SessionSummary(
-        id=kept.id,
-        title=kept.name or state.decision,
-        pinned=kept.pinned,
-        decision=state.decision,
-        step=state.step,
+        **_board(kept, state),
         persona_count=len(state.advisors),
         complete_count=sum(a.text is not None for a in state.advisors),
         challenge_count=sum(len(a.replied) for a in state.advisors),
         has_brief=state.brief is not None,
-        brief_stale=state.brief_stale,
         live=live,
-        model=state.model,
-        workspace=PurePath(kept.workspace).name,
-        owner=kept.owner,
-        created_at=kept.created_at.isoformat(),
-        updated_at=kept.updated_at.isoformat(),
     )
 
 
 def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event_id: int) -> wire.SessionBody:
     at_work = state.step in (Step.ADVISORS, Step.BRIEF)
     return wire.SessionBody(
-        id=kept.id,
-        title=kept.name or state.decision,
-        pinned=kept.pinned,
-        decision=state.decision,
+        **_board(kept, state),
         answers=state.answers,
         mode=state.mode,
-        model=state.model,
         tiny=tiny,
-        step=state.step,
         personas=[MemberOut.of(a.member) for a in state.advisors],
         responses=[response(a) for a in state.advisors],
         brief=state.brief,
-        brief_stale=state.brief_stale,
         brief_error=state.brief_failure.message if state.brief_failure else None,
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         usage=TotalOut.of(state.bills),
@@ -155,6 +155,4 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         live=live or (at_work and not state.stopped),
         paused=at_work and (state.stopped or not live),
         last_event_id=last_event_id,
-        created_at=kept.created_at.isoformat(),
-        updated_at=kept.updated_at.isoformat(),
     )

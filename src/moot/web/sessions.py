@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import FastAPI, Header, Query, Request, Response
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from moot.server.active_session import AnySession
     from moot.sessions.service import Standing
 
+K = TypeVar("K", bound=payloads.Kept)
+
 
 async def frames_of(hub: Hub, live: AnySession, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
     try:
@@ -30,6 +31,17 @@ async def frames_of(hub: Hub, live: AnySession, after: int, *, go_on: bool) -> A
     except StoreFailed as failed:
         yield event(StreamError(f"{failed}. Nothing is lost: load it again in a moment."))
     yield event(Idle())
+
+
+async def page_of(
+    listing: Callable[..., Awaitable[Sequence[K]]], asked: wire.PageQuery
+) -> tuple[Sequence[K], str | None]:
+    """A page of a list of sessions, and what `before` is for the next one."""
+    after = payloads.Place.of(asked.before) if asked.before else None
+    everywhere, search = asked.workspace == "all", strip_controls(asked.search)
+    found = await listing(asked.limit + 1, after, everywhere=everywhere, search=search)
+    page = found[: asked.limit]
+    return page, payloads.place_of(page[-1]) if len(found) > asked.limit else None
 
 
 def add_sessions(app: FastAPI) -> None:
@@ -52,22 +64,14 @@ def _looking(app: FastAPI) -> None:
 
     @app.get("/api/sessions", responses=problems())
     async def sessions(
-        request: Request,
-        workspace: Literal["this", "all"] = "this",
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        before: Annotated[str | None, Query(pattern=wire.PLACE)] = None,
-        search: Annotated[str, Query(max_length=200)] = "",
+        request: Request, asked: Annotated[wire.PageQuery, Query()]
     ) -> session_wire.SessionsPage:
         """Of all formats. With `search`, those whose title has all of its words."""
         seen = sessions_of(request)
-        after = payloads.Place.of(before) if before else None
-        found = await seen.list(
-            limit + 1, after, everywhere=workspace == "all", search=strip_controls(search)
-        )
-        found, more = found[:limit], len(found) > limit
+        found, following = await page_of(seen.list, asked)
         driven = await seen.hub.driven([session.id for session in found])
-        heads = [session_wire.SessionHead(**_head(one, live=one.id in driven)) for one in found]
-        return session_wire.SessionsPage(sessions=heads, next=payloads.place_of(found[-1]) if more else None)
+        heads = [session_wire.SessionHead(**payloads.head(one), live=one.id in driven) for one in found]
+        return session_wire.SessionsPage(sessions=heads, next=following)
 
     @app.get("/api/sessions/{session_id}", responses=problems(404))
     async def session(request: Request, session_id: wire.SessionId) -> session_wire.StandingOut:
@@ -163,24 +167,11 @@ def _doing(app: FastAPI) -> None:
         return Response(status_code=204)
 
 
-def _head(session: payloads.Kept, *, live: bool) -> dict[str, Any]:
-    return {
-        "id": session.id,
-        "format": session.format,
-        "title": session.shown_title,
-        "pinned": session.pinned,
-        "live": live,
-        "workspace": PurePath(session.workspace).name,
-        "owner": session.owner,
-        "created_at": session.created_at.isoformat(),
-        "updated_at": session.updated_at.isoformat(),
-    }
-
-
 def _out(standing: Standing) -> session_wire.StandingOut:
     body = session_wire.StandingBody.model_validate(
         {
-            **_head(standing.session, live=standing.live),
+            **payloads.head(standing.session),
+            "live": standing.live,
             "paused": standing.paused,
             "asks": standing.asks,
             "state": standing.state,

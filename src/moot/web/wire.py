@@ -5,7 +5,7 @@ camelCase outside, snake_case inside. What a board says of itself, its streams a
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 from pydantic.alias_generators import to_camel
@@ -25,7 +25,7 @@ from moot.board.events import (
 )
 from moot.board.state import Step
 from moot.board.wire import MemberOut, TotalOut, UsageOut
-from moot.personas.library import Contribution
+from moot.personas.library import Contribution, Dimension
 from moot.text.characters import strip_controls
 
 MAX_CONTENT = 10_000
@@ -91,6 +91,15 @@ class Responded(Received):
     content: Annotated[str, _text_if_any(MAX_CONTENT)]
     is_complete: bool = True
     challenges: Annotated[list[Exchanged], Field(max_length=MAX_CHALLENGES)] = []
+
+
+class PageQuery(BaseModel):
+    """Which sessions of a list are wanted: those that follow `before`, which an earlier page gave."""
+
+    workspace: Literal["this", "all"] = "this"
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    before: Annotated[str, StringConstraints(pattern=PLACE)] | None = None
+    search: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
 class QuestionsRequest(Received):
@@ -175,17 +184,12 @@ class MeOut(Payload):
     signs_in: bool
 
 
-class Scored(Payload):
-    score: int
-    note: str
-
-
 class PersonaOut(Payload):
     id: str
     name: str
     role: str
     contribution_type: Contribution
-    rubric: dict[str, Scored]
+    rubric: dict[str, Dimension]
 
 
 class PersonasOut(Payload):
