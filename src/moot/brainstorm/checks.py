@@ -52,14 +52,14 @@ def triage(proposal: Triage) -> None:
 def parts(field: str, proposed: tuple[Part, ...], fewest: int = 2) -> None:
     if proposed and not fewest <= len(proposed) <= MAX_PARTS:
         raise InvalidInput(field, f"has {len(proposed)}; {fewest} to {MAX_PARTS} can be proposed, or none")
-    _once(f"{field}.title", (part.title.strip().casefold() for part in proposed))
+    _check_unique(f"{field}.title", (part.title.strip().casefold() for part in proposed))
     for part in proposed:
-        _said(f"{field}.title", part.title)
-        _said(f"{field}.description", part.description)
+        _check_not_empty(f"{field}.title", part.title)
+        _check_not_empty(f"{field}.description", part.description)
 
 
 def drafted_questions(state: BrainstormState, drafted: tuple[Question, ...]) -> None:
-    _number("questions", len(drafted), state.question_limits, state)
+    _check_count("questions", len(drafted), state.question_limits, state)
     _questions(drafted)
 
 
@@ -70,15 +70,17 @@ def discussed_questions(
         if state.question(wanted) is None:
             raise InvalidInput("replaces", f"{wanted!r} is none of the questions")
     kept = [each for each in state.questions if each.answered and each.id not in replaces]
-    _number("questions", len(kept) + len(asked), state.question_totals, state, ", answered ones included")
-    _once("questions.id", (each.id for each in (*kept, *asked)))
+    _check_count(
+        "questions", len(kept) + len(asked), state.question_totals, state, ", answered ones included"
+    )
+    _check_unique("questions.id", (each.id for each in (*kept, *asked)))
     _questions(asked)
 
 
 def _questions(asked: tuple[Question, ...]) -> None:
-    _once("questions.id", (each.id for each in asked))
+    _check_unique("questions.id", (each.id for each in asked))
     for each in asked:
-        _said("questions.text", each.text)
+        _check_not_empty("questions.text", each.text)
         if each.type == "choice" and len(each.options) < 2:
             raise InvalidInput(
                 "questions.options", f"{each.text!r} is a choice and needs at least two options"
@@ -93,20 +95,20 @@ def approaches(offered: tuple[Approach, ...], recommendation: str) -> None:
     fewest, most = APPROACH_LIMITS
     if not fewest <= len(offered) <= most:
         raise InvalidInput("approaches", f"has {len(offered)}; {fewest} to {most} are wanted")
-    _once("approaches.id", (each.id for each in offered))
+    _check_unique("approaches.id", (each.id for each in offered))
     for each in offered:
-        _said("approaches.title", each.title)
-        _said("approaches.summary", each.summary)
+        _check_not_empty("approaches.title", each.title)
+        _check_not_empty("approaches.summary", each.summary)
     if recommendation not in {each.id for each in offered}:
         raise InvalidInput("recommendation", f"must be the number of an approach, 1 to {len(offered)}")
 
 
 def design(state: BrainstormState, drafted: tuple[Section, ...]) -> None:
-    _number("sections", len(drafted), state.section_limits, state)
-    _once("sections.id", (each.id for each in drafted))
+    _check_count("sections", len(drafted), state.section_limits, state)
+    _check_unique("sections.id", (each.id for each in drafted))
     for each in drafted:
-        _said("sections.title", each.title)
-        _said("sections.content", each.content)
+        _check_not_empty("sections.title", each.title)
+        _check_not_empty("sections.content", each.content)
         if each.status != "pending":
             raise InvalidInput("sections.status", "only the person can approve")
 
@@ -115,27 +117,27 @@ def changed_sections(state: BrainstormState, changed: tuple[Section, ...], at_le
     shown = [each.id for each in state.shown_sections]
     if len(changed) < at_least:
         raise InvalidInput("sections", f"is empty; revise at least one of {', '.join(shown)}")
-    _once("sections.id", (each.id for each in changed))
+    _check_unique("sections.id", (each.id for each in changed))
     for each in changed:
         if each.id not in shown:
             raise InvalidInput("sections.id", f"{each.id!r} is not shown now; shown are {', '.join(shown)}")
-        _said("sections.title", each.title)
-        _said("sections.content", each.content)
+        _check_not_empty("sections.title", each.title)
+        _check_not_empty("sections.content", each.content)
 
 
-def _number(field: str, count: int, limits: Limits, state: BrainstormState, note: str = "") -> None:
+def _check_count(field: str, count: int, limits: Limits, state: BrainstormState, note: str = "") -> None:
     fewest, most = limits
     if not fewest <= count <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise InvalidInput(field, f"has {count}{note}; {wanted} are wanted at level {state.level}")
 
 
-def _once(field: str, values: Iterable[str]) -> None:
+def _check_unique(field: str, values: Iterable[str]) -> None:
     listed = list(values)
     if len(set(listed)) < len(listed):
         raise InvalidInput(field, "names the same twice")
 
 
-def _said(field: str, said: str) -> None:
+def _check_not_empty(field: str, said: str) -> None:
     if not said.strip():
         raise InvalidInput(field, "is empty")

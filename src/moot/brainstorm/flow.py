@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from moot.brainstorm import checks, rounds
@@ -23,6 +22,7 @@ from moot.brainstorm.events import (
     Consulted,
     DesignDiscussed,
     DesignDrafted,
+    Level,
     QuestionsDiscussed,
     QuestionsDrafted,
     ScoutReported,
@@ -125,20 +125,20 @@ def _change(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
         case ApproachesDrafted(approaches, recommendation, because):
             checks.approaches(approaches, recommendation)
             said = words.approaches(approaches, recommendation, because)
-            return rounds.told(rounds.with_approaches(state, approaches, recommendation, because), said)
+            return rounds.say(rounds.with_approaches(state, approaches, recommendation, because), said)
         case ApproachChosen(approach):
             if state.approach(approach) is None:
                 raise InvalidInput("approach", f"{approach!r} is none of those offered")
-            return _forward(replace(state, chosen_approach=approach), Step.DESIGN)
+            return _move_on(replace(state, chosen_approach=approach), Step.DESIGN)
         case DesignDrafted() | SectionsApproved() | PreviousSectionShown():
             return _at_design(state, event)
         case GoneBack():
             gone = (*(step for step in state.gone_back_from if step is not state.step), state.step)
             return replace(state, step=state.visited[-1], visited=state.visited[:-1], gone_back_from=gone)
         case WritingBegun() | WritingDropped() | RequestMade():
-            return rounds.begun(state, event)
+            return rounds.begin(state, event)
         case _:
-            return rounds.ended(state, event)
+            return rounds.end(state, event)
 
 
 def _at_triage(
@@ -147,27 +147,21 @@ def _at_triage(
     match event:
         case TriageDrafted(proposal):
             checks.triage(proposal)
-            return rounds.told(replace(state, triage=proposal), words.triage(proposal))
-        case _:
-            assert state.triage is not None
-    match event:
+            return rounds.say(replace(state, triage=proposal), words.triage(proposal))
         case ScopeKeptWhole():
-            if not (state.triage.batches or state.triage.splits):
+            if state.triage is None or not (state.triage.batches or state.triage.splits):
                 raise IllegalMove(type(event).__name__, state.situation)
-            return replace(state, triage=msgspec.structs.replace(state.triage, batches=(), splits=()))
+            return replace(state, triage=replace(state.triage, batches=(), splits=()))
         case LevelConfirmed(level):
-            confirmed = replace(
-                state, complexity_level=level, batches=state.triage.batches, splits=state.triage.splits
-            )
-            return _forward(confirmed, Step.DESIGN if level == "straightforward" else Step.QUESTIONS)
-        case _:
-            confirmed = replace(
-                state,
-                complexity_level=state.level_at_hand,
-                batches=state.triage.batches,
-                splits=state.triage.splits,
-            )
-            return _forward(confirmed, Step.DONE)
+            return _confirm(state, level, Step.DESIGN if level == "straightforward" else Step.QUESTIONS)
+        case PlanningChosen():
+            return _confirm(state, state.level_at_hand, Step.DONE)
+
+
+def _confirm(state: BrainstormState, level: Level, step: Step) -> BrainstormState:
+    assert state.triage is not None
+    batches, splits = state.triage.batches, state.triage.splits
+    return _move_on(replace(state, complexity_level=level, batches=batches, splits=splits), step)
 
 
 def _at_questions(
@@ -177,7 +171,7 @@ def _at_questions(
         case QuestionsDrafted(drafted):
             checks.drafted_questions(state, drafted)
             asked = (*(each for each in state.questions if each.answered), *drafted)
-            return rounds.told(rounds.with_questions(state, asked), words.questions(drafted))
+            return rounds.say(rounds.with_questions(state, asked), words.questions(drafted))
         case QuestionPicked(wanted):
             _check_question(state, wanted)
             return replace(state, picked_question=wanted)
@@ -187,16 +181,14 @@ def _at_questions(
                 raise IllegalMove(type(event).__name__, f"{state.situation}, {state.picked_question}")
             checks.text("answer", answer)
             answered = tuple(
-                msgspec.structs.replace(each, answer=answer) if each.id == wanted else each
-                for each in state.questions
+                replace(each, answer=answer) if each.id == wanted else each for each in state.questions
             )
             return replace(state, questions=answered, picked_question="")
         case AnswersClosed():
             closed = tuple(
-                each if each.answered else msgspec.structs.replace(each, answer=DEFERRED)
-                for each in state.questions
+                each if each.answered else replace(each, answer=DEFERRED) for each in state.questions
             )
-            return _forward(replace(state, questions=closed), Step.APPROACHES)
+            return _move_on(replace(state, questions=closed), Step.APPROACHES)
 
 
 def _at_design(
@@ -206,32 +198,31 @@ def _at_design(
         case DesignDrafted(drafted):
             checks.design(state, drafted)
             made = replace(state, design_sections=drafted, design_from=state.design_basis, current_section=0)
-            return rounds.told(made, words.sections(drafted))
+            return rounds.say(made, words.sections(drafted))
         case SectionsApproved(approved):
-            return _approved(state, approved)
+            return _approve(state, approved)
         case PreviousSectionShown():
             if not state.has_previous_section:
                 raise IllegalMove(type(event).__name__, f"{state.situation}, the first section")
             return replace(state, current_section=state.current_section - 1)
 
 
-def _approved(state: BrainstormState, approved: tuple[str, ...]) -> BrainstormState:
+def _approve(state: BrainstormState, approved: tuple[str, ...]) -> BrainstormState:
     """On to the next section that is not approved, or to the end."""
     there = {each.id for each in state.design_sections}
     shown = {each.id for each in state.shown_sections}
     if not set(approved) <= there or not shown <= set(approved):
         raise InvalidInput("sections", "what is shown can be approved, alone or with all others")
     sections = tuple(
-        msgspec.structs.replace(each, status="approved") if each.id in approved else each
-        for each in state.design_sections
+        replace(each, status="approved") if each.id in approved else each for each in state.design_sections
     )
     state = replace(state, design_sections=sections)
     at, count = state.current_section, len(sections)
     waiting = [n for n in (*range(at + 1, count), *range(at)) if sections[n].status != "approved"]
-    return replace(state, current_section=waiting[0]) if waiting else _forward(state, Step.DONE)
+    return replace(state, current_section=waiting[0]) if waiting else _move_on(state, Step.DONE)
 
 
-def _forward(state: BrainstormState, step: Step) -> BrainstormState:
+def _move_on(state: BrainstormState, step: Step) -> BrainstormState:
     return replace(state, step=step, visited=(*state.visited, state.step))
 
 

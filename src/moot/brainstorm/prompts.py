@@ -163,25 +163,23 @@ def material(state: BrainstormState) -> str:
 def material_of(state: BrainstormState, replay: Capped, so_far: str, comment: str) -> str:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
     parts = [
-        _tagged(
-            "workspace", state.scout_output or "The scout found nothing to read: the workspace is empty."
-        ),
-        _tagged("idea", state.description),
-        _tagged("part", f"Only this part of the idea is being worked on: {state.subject}")
+        _tag("workspace", state.scout_output or "The scout found nothing to read: the workspace is empty."),
+        _tag("idea", state.description),
+        _tag("part", f"Only this part of the idea is being worked on: {state.subject}")
         if state.splits
         else "",
-        _tagged("conversation", _replayed(replay)),
-        _tagged("so-far", so_far),
-        _tagged("comment", comment),
+        _tag("conversation", _replay(replay)),
+        _tag("so-far", so_far),
+        _tag("comment", comment),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _tagged(tag: str, text: str) -> str:
+def _tag(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 
-def _replayed(replay: Capped) -> str:
+def _replay(replay: Capped) -> str:
     if not replay.conversation and not replay.dropped:
         return ""
     left_out = "1 older entry was" if replay.dropped == 1 else f"{replay.dropped} older entries were"

@@ -139,47 +139,48 @@ def event_of(state: BrainstormState, reply: Reply, spoken: Usage) -> BrainstormR
         case Triage():
             return TriageDrafted(reply, spoken)
         case QuestionsDiscussion():
-            asked = _still_to_ask(state, reply)
-            return QuestionsDiscussed(reply.reply, tuple(asked), reply.replaces, spoken)
+            asked = tuple(_read_questions(state, reply))
+            return QuestionsDiscussed(reply.reply, asked, reply.replaces, spoken)
         case QuestionsDraft():
-            fresh = _fresh("q", state.questions)
-            return QuestionsDrafted(tuple(_question(each, next(fresh)) for each in reply.questions), spoken)
+            fresh = _new_ids("q", state.questions)
+            asked = tuple(_read_question(each, next(fresh)) for each in reply.questions)
+            return QuestionsDrafted(asked, spoken)
         case ApproachesDraft():
-            approaches = _approaches(state, reply)
+            approaches = _read_approaches(state, reply)
             by_number = {number: each.id for number, each in enumerate(approaches, start=1)}
             best = by_number.get(reply.recommendation, "")
             if isinstance(reply, ApproachesDiscussion):
                 return ApproachesDiscussed(reply.reply, approaches, best, reply.because, spoken)
             return ApproachesDrafted(approaches, best, reply.because, spoken)
         case DesignDiscussion():
-            return DesignDiscussed(reply.reply, _changed(state, reply), spoken)
+            return DesignDiscussed(reply.reply, _read_sections(state, reply), spoken)
         case DesignRevision():
-            return SectionsRevised(_changed(state, reply), spoken)
+            return SectionsRevised(_read_sections(state, reply), spoken)
         case DesignDraft():
-            fresh = _fresh("s", ())
+            fresh = _new_ids("s", ())
             drafted = tuple(Section(next(fresh), each.title, each.content) for each in reply.sections)
             return DesignDrafted(drafted, spoken)
 
 
-def _still_to_ask(state: BrainstormState, reply: QuestionsDiscussion) -> Iterator[Question]:
+def _read_questions(state: BrainstormState, reply: QuestionsDiscussion) -> Iterator[Question]:
     """Open questions that are named keep their ids; answered ones that are only repeated stay as they are."""
-    fresh = _fresh("q", state.questions)
+    fresh = _new_ids("q", state.questions)
     for draft in reply.questions:
         there = state.question(draft.id)
         replaced = there is not None and there.id in reply.replaces
         if there is None or replaced:
-            yield _question(draft, next(fresh))
+            yield _read_question(draft, next(fresh))
         elif not there.answered:
-            yield _question(draft, there.id)
+            yield _read_question(draft, there.id)
 
 
-def _question(draft: QuestionDraft, given_id: str) -> Question:
+def _read_question(draft: QuestionDraft, given_id: str) -> Question:
     return Question(given_id, draft.text or draft.question, draft.type, draft.options)
 
 
-def _approaches(state: BrainstormState, reply: ApproachesDraft) -> tuple[Approach, ...]:
+def _read_approaches(state: BrainstormState, reply: ApproachesDraft) -> tuple[Approach, ...]:
     """Those that are named keep their ids, once each."""
-    fresh = _fresh("a", state.approaches)
+    fresh = _new_ids("a", state.approaches)
     named: dict[str, Approach] = {}
     for draft in reply.approaches:
         keeps = state.approach(draft.id) is not None and draft.id not in named
@@ -188,14 +189,14 @@ def _approaches(state: BrainstormState, reply: ApproachesDraft) -> tuple[Approac
     return tuple(named.values())
 
 
-def _changed(state: BrainstormState, reply: DesignDraft) -> tuple[Section, ...]:
+def _read_sections(state: BrainstormState, reply: DesignDraft) -> tuple[Section, ...]:
     titles = {each.id: each.title for each in state.design_sections}
     return tuple(
         Section(each.id, each.title or titles.get(each.id, ""), each.content) for each in reply.sections
     )
 
 
-def _fresh(letter: str, used: Sequence[Question] | Sequence[Approach]) -> Iterator[str]:
+def _new_ids(letter: str, used: Sequence[Question] | Sequence[Approach]) -> Iterator[str]:
     """Ids that were not used, in order."""
     numbers = [int(found.group()) for each in used if (found := _NUMBER.search(each.id))]
     return (f"{letter}{number}" for number in itertools.count(max(numbers, default=0) + 1))

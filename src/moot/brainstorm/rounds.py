@@ -27,7 +27,7 @@ from moot.core.conversation import PERSON, Entry
 from moot.errors import IllegalMove
 
 
-def begun(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
+def begin(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
     """The person asks for something, in their own words."""
     if not isinstance(event, WritingDropped) and event.wish == "revise" and state.step is not Step.DESIGN:
         raise IllegalMove(type(event).__name__, f"{state.situation}, revise")
@@ -43,7 +43,7 @@ def begun(state: BrainstormState, event: WritingBegun | WritingDropped | Request
             return replace(state, writing=None, request=Request(wish, text)).said(PERSON, text)
 
 
-def ended(
+def end(
     state: BrainstormState,
     event: TriageDiscussed
     | QuestionsDiscussed
@@ -57,7 +57,7 @@ def ended(
     done = replace(state, request=None, writing=None, picked_question="")
     match event:
         case RequestWithdrawn(keeps_comment):
-            return done if keeps_comment else replace(done, conversation_log=_unsaid(state))
+            return done if keeps_comment else replace(done, conversation_log=_log_without_comment(state))
         case Consulted(who, text):
             if state.request is None or who != state.request.wish:
                 raise IllegalMove(type(event).__name__, f"{state.situation}, {who}")
@@ -66,33 +66,33 @@ def ended(
         case TriageDiscussed(reply, proposal):
             checks.triage(proposal)
             reopened = replace(done, triage=proposal, complexity_level=None)
-            return told(reopened, reply, words.triage(proposal))
+            return say(reopened, reply, words.triage(proposal))
         case QuestionsDiscussed(reply, asked, replaces):
             checks.discussed_questions(state, asked, replaces)
             gone = [each for each in state.questions if each.id in replaces and each.answered]
             lost = "\n".join(f"Replaced: {words.question(each)}" for each in gone)
-            merged = _merged(state, asked, replaces)
-            return told(with_questions(done, merged), reply, lost, words.questions(merged))
+            merged = _merge(state, asked, replaces)
+            return say(with_questions(done, merged), reply, lost, words.questions(merged))
         case ApproachesDiscussed(reply, approaches, recommendation, because):
             checks.approaches(approaches, recommendation)
             said = words.approaches(approaches, recommendation, because)
-            return told(with_approaches(done, approaches, recommendation, because), reply, said)
+            return say(with_approaches(done, approaches, recommendation, because), reply, said)
         case DesignDiscussed(reply, changed):
             checks.changed_sections(state, changed)
-            return told(_with_changed(done, changed), reply, words.sections(changed))
+            return say(_with_changed(done, changed), reply, words.sections(changed))
         case SectionsRevised(changed):
             checks.changed_sections(state, changed, at_least=1)
-            return told(_with_changed(done, changed), words.sections(changed))
+            return say(_with_changed(done, changed), words.sections(changed))
 
 
-def _unsaid(state: BrainstormState) -> tuple[Entry, ...]:
+def _log_without_comment(state: BrainstormState) -> tuple[Entry, ...]:
     """Without the comment that is being answered, if it is there: a file may have lost it."""
     log, request = state.conversation_log, state.request
     is_there = request is not None and log[-1:] == (Entry(PERSON, state.step, request.text),)
     return log[:-1] if is_there else log
 
 
-def _merged(
+def _merge(
     state: BrainstormState, asked: tuple[Question, ...], replaces: tuple[str, ...]
 ) -> tuple[Question, ...]:
     """Answered questions stay in their places; open ones are those that are asked now."""
@@ -127,10 +127,10 @@ def with_approaches(
 
 
 def _with_changed(state: BrainstormState, changed: tuple[Section, ...]) -> BrainstormState:
-    """What was changed has to be approved anew."""
+    """What was changed has to be approved again."""
     new = {each.id: replace(each, status="pending") for each in changed}
     return replace(state, design_sections=tuple(new.get(each.id, each) for each in state.design_sections))
 
 
-def told(state: BrainstormState, *said: str) -> BrainstormState:
+def say(state: BrainstormState, *said: str) -> BrainstormState:
     return state.said(BRAINSTORMER, "\n\n".join(part for part in said if part))

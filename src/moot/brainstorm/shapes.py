@@ -33,20 +33,20 @@ class _Shape(BaseModel):
 
 def triage(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     fields = {"type": (Literal["triage"], "triage"), **_triage(small=small)}
-    return _checked("Triage", state, TRIAGE, fields)
+    return _make("Triage", state, TRIAGE, fields)
 
 
 def questions(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     limits = state.question_limits
     asked = create_model("Question", __base__=_Shape, **_question(small=small))
     fields = {"type": (Literal["questions"], "questions"), "questions": (list_of(asked, limits), ...)}
-    return _checked("Questions", state, QUESTIONS, fields)
+    return _make("Questions", state, QUESTIONS, fields)
 
 
 def approaches(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     offered = create_model("Approach", __base__=_Shape, **_approach(small=small))
     fields = {"type": (Literal["approaches"], "approaches"), **_recommending(offered, small=small)}
-    return _checked("Approaches", state, APPROACHES, fields)
+    return _make("Approaches", state, APPROACHES, fields)
 
 
 def design(state: BrainstormState, *, small: bool) -> type[BaseModel]:
@@ -59,14 +59,14 @@ def design(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     )
     limits = (fewest, fewest) if small else (fewest, most)
     fields = {"type": (Literal["design"], "design"), "sections": (list_of(section, limits), ...)}
-    return _checked("Design", state, DESIGN, fields)
+    return _make("Design", state, DESIGN, fields)
 
 
 # -- discussions ---------------------------------------------------------------------------------
 
 
 def discussed_triage(state: BrainstormState, *, small: bool) -> type[BaseModel]:
-    return _checked(
+    return _make(
         "DiscussedTriage", state, DISCUSS[Step.TRIAGE], {**_reply(small=small), **_triage(small=small)}
     )
 
@@ -81,37 +81,37 @@ def discussed_questions(state: BrainstormState, *, small: bool) -> type[BaseMode
         "questions": (list_of(asked, (max(fewest - len(answered), 0), most)), ...),
         "replaces": (list_of(_literal(answered), (0, 0 if small else len(answered))), ...),
     }
-    return _checked("DiscussedQuestions", state, DISCUSS[Step.QUESTIONS], fields)
+    return _make("DiscussedQuestions", state, DISCUSS[Step.QUESTIONS], fields)
 
 
 def discussed_approaches(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     names = tuple(each.id for each in state.approaches)
     offered = create_model("Approach", __base__=_Shape, id=_known(names), **_approach(small=small))
     fields = {**_reply(small=small), **_recommending(offered, small=small)}
-    return _checked("DiscussedApproaches", state, DISCUSS[Step.APPROACHES], fields)
+    return _make("DiscussedApproaches", state, DISCUSS[Step.APPROACHES], fields)
 
 
 def discussed_design(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     fields = {**_reply(small=small), "sections": (_changed(state, 0, small=small), ...)}
-    return _checked("DiscussedDesign", state, DISCUSS[Step.DESIGN], fields)
+    return _make("DiscussedDesign", state, DISCUSS[Step.DESIGN], fields)
 
 
 def revised(state: BrainstormState, *, small: bool) -> type[BaseModel]:
     fields = {"sections": (_changed(state, 1, small=small), ...)}
-    return _checked("RevisedSections", state, REVISE, fields)
+    return _make("RevisedSections", state, REVISE, fields)
 
 
 # -- their parts ---------------------------------------------------------------------------------
 
 
-def _checked(name: str, state: BrainstormState, prompt: str, fields: dict[str, Any]) -> type[BaseModel]:
+def _make(name: str, state: BrainstormState, prompt: str, fields: dict[str, Any]) -> type[BaseModel]:
     def try_it(reply: Any) -> None:
         flow.advance(state, event_of(state, reply, NOTHING_SPOKEN))
 
-    return checked(name, REPLIES[prompt], try_it, fields)
+    return make_shape(name, REPLIES[prompt], try_it, fields)
 
 
-def checked(
+def make_shape(
     name: str, struct: type[T], try_it: Callable[[T], None], fields: dict[str, Any]
 ) -> type[BaseModel]:
     """Refuses what the flow would refuse, with its reason."""

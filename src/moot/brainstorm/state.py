@@ -140,7 +140,7 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         return drafting if self.is_due() else at_menu
 
     def is_due(self) -> bool:
-        """Whether what the step shows has to be made first, or made anew."""
+        """Whether what the step shows has to be made first, or made again."""
         match self.step:
             case Step.TRIAGE:
                 return self.triage is None
@@ -179,6 +179,11 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         """The subject in a line."""
         line = " ".join((self.splits[0].title if self.splits else self.description).split())
         return line if len(line) <= TITLE_LENGTH else f"{line[:TITLE_LENGTH].rsplit(' ', 1)[0]}…"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is built, one after the other. Without batches, the whole is one."""
+        return self.batches or (Part(self.title, self.subject),)
 
     # -- what was made from what ---------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ async def carry_on(
                 idea = (await person.answer(ask, None)).text
             except UserQuit as left:
                 return ConversationResult(interrupted=left.interrupted).exit_code(failed=False)
-        opening = workflows.resumed(company) if idea is None else workflows.begun(idea, company)
+        opening = workflows.resume(company) if idea is None else workflows.begin(idea, company)
         async with opening as workflow:
             narrator.follow(lambda: workflow.state)
             narrator.introduce(workflow.model, tiny=workflow.tiny)

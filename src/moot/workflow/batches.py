@@ -11,13 +11,11 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import text as words
-from moot.brainstorm.events import Part
 from moot.brainstorm.state import BRAINSTORMER
 from moot.core.conversation import PERSON
 from moot.core.flow import Table
 from moot.errors import IllegalMove
 from moot.workflow.events import (
-    Batch,
     BatchBuilt,
     BatchPlanned,
     BatchReviewed,
@@ -26,6 +24,7 @@ from moot.workflow.events import (
     ScopeReassessed,
     TaskRolledBack,
     WorkspaceScouted,
+    batches_of,
 )
 from moot.workflow.menu import (
     AdjustmentAsked,
@@ -105,13 +104,11 @@ def change(state: WorkflowState, event: Planning | Building | Reassessing) -> Wo
 
 
 def begin(state: WorkflowState) -> WorkflowState:
-    """The brainstorm is over. Without batches, the whole is one."""
-    talk = state.brainstorm
-    parts = talk.batches or (Part(talk.title, talk.subject),)
-    return _to_batch(replace(state, batches=tuple(Batch(part.title, part.description) for part in parts)), 0)
+    """The brainstorm is over."""
+    return _begin_batch(replace(state, batches=batches_of(state.brainstorm.parts)), 0)
 
 
-def _to_batch(state: WorkflowState, number: int) -> WorkflowState:
+def _begin_batch(state: WorkflowState, number: int) -> WorkflowState:
     return replace(
         _with_batch(replace(state, current_batch=number), status="active"),
         phase=Phase.PLAN,
@@ -192,7 +189,7 @@ def _build(state: WorkflowState, event: Building) -> WorkflowState:
             told = f"{state.open_tasks}\n\nWhat it had changed was rolled back ({count})."
             return replace(state, open_tasks=told, before_task="", rolling_back=False, commenting=False)
         case _:
-            return _attempted(state, event)
+            return _end_attempt(state, event)
 
 
 def _check_failed(state: WorkflowState, event: TaskSkipped | CommentBegun) -> None:
@@ -200,7 +197,7 @@ def _check_failed(state: WorkflowState, event: TaskSkipped | CommentBegun) -> No
         raise IllegalMove(type(event).__name__, f"{state.stage}, no task has failed")
 
 
-def _attempted(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
+def _end_attempt(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
     state = replace(state, known_tree=event.tree or state.known_tree)
     match event:
         case BatchBuilt(True):
@@ -230,7 +227,7 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
         case ScopeReassessed(assessment, batches):
             checks.parts("batches", batches, fewest=1)
             told = "\n".join((assessment, *words.parts(batches, "Batch", state.current_batch + 2)))
-            state = _said(state, BRAINSTORMER, told)
+            state = _say(state, BRAINSTORMER, told)
             return replace(state, assessment=assessment, proposed=batches, adjustment="")
         case ReassessmentPassed() | AdjustmentDropped():
             kept = state.left_over if state.proposed is None else state.proposed
@@ -243,21 +240,21 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
             return replace(state, adjusting=True)
         case AdjustmentAsked(text):
             checks.text("adjustment", text)
-            return replace(_said(state, PERSON, text), adjusting=False, adjustment=text)
+            return replace(_say(state, PERSON, text), adjusting=False, adjustment=text)
         case EndedHere():
             return replace(state, phase=Phase.FINALIZE, proposed=None)
         case _:
-            return _continued(state)
+            return _go_on(state)
 
 
-def _said(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
+def _say(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
     return replace(state, brainstorm=state.brainstorm.said(speaker, text, REASSESS_STEP))
 
 
-def _continued(state: WorkflowState) -> WorkflowState:
+def _go_on(state: WorkflowState) -> WorkflowState:
     """What was shown is what holds from now on."""
-    left = tuple(Batch(part.title, part.description) for part in state.proposed or ())
+    left = batches_of(state.proposed or ())
     state = replace(state, batches=(*state.batches[: state.current_batch + 1], *left))
     if not left:
         return replace(state, phase=Phase.FINALIZE, proposed=None)
-    return _to_batch(state, state.current_batch + 1)
+    return _begin_batch(state, state.current_batch + 1)

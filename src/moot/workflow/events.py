@@ -6,6 +6,7 @@ and what follows from it, the flow decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -27,6 +28,11 @@ class Batch(msgspec.Struct, frozen=True, rename="camel"):
     description: str
     status: BatchStatus = "pending"
     change_id: str = ""
+
+
+def batches_of(parts: Iterable[Part]) -> tuple[Batch, ...]:
+    """None of which has begun."""
+    return tuple(Batch(part.title, part.description) for part in parts)
 
 
 class Restored(Event, frozen=True):

@@ -47,7 +47,7 @@ def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
         "assessment": (shapes.text_of(shapes.SMALL_LINE if small else 1500), ...),
         "batches": (shapes.list_of(shapes.part(small=small), limits), ...),
     }
-    return shapes.checked("Reassessment", Reassessment, try_it, fields)
+    return shapes.make_shape("Reassessment", Reassessment, try_it, fields)
 
 
 def _said(state: WorkflowState) -> Capped:

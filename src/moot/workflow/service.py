@@ -82,21 +82,21 @@ class Workflows:
     # -- beginning and taking up -------------------------------------------------------------
 
     @asynccontextmanager
-    async def begun(self, idea: str, company: Company) -> AsyncIterator[Workflow]:
-        """A new workflow. One that is under way is taken up if this is its idea; it is never replaced."""
-        idea, name = await self._checked(idea)
-        async with self._held_in_time(company):
+    async def begin(self, idea: str, company: Company) -> AsyncIterator[Workflow]:
+        """A new workflow. One that is under way goes on if this is its idea; it is never replaced."""
+        idea, name = await self._check_idea(idea)
+        async with self._claim_in_time(company):
             resumed = not await self._open(idea, name)
             async with self._ready(company, resumed=resumed) as workflow:
                 yield workflow
 
     async def open(self, idea: str) -> None:
         """Writes down a new workflow, for somebody else to carry on."""
-        idea, name = await self._checked(idea)
-        with self.claimed():
+        idea, name = await self._check_idea(idea)
+        with self.claim():
             await self._open(idea, name)
 
-    async def _checked(self, idea: str) -> tuple[str, ModelName]:
+    async def _check_idea(self, idea: str) -> tuple[str, ModelName]:
         idea = idea.strip()
         if not idea:
             raise InvalidInput("idea", "say in a sentence or two what you have in mind")
@@ -119,11 +119,11 @@ class Workflows:
         return True
 
     @asynccontextmanager
-    async def resumed(self, company: Company) -> AsyncIterator[Workflow]:
+    async def resume(self, company: Company) -> AsyncIterator[Workflow]:
         """The workflow that is there; else the first that waits in the queue."""
         if not self._file.exists() and self.queue.peek() is None:
             raise NotFound("workflow", "")
-        async with self._held_in_time(company):
+        async with self._claim_in_time(company):
             log = self.log()
             there = bool(await log.read())
             first = None if there else first_waiting(self.queue)
@@ -178,7 +178,7 @@ class Workflows:
         """Puts the workflow away, whatever is in its file. Its design and its changes stay."""
         if not self._file.exists():
             raise NotFound("workflow", "")
-        with self.claimed():
+        with self.claim():
             kept = self._put_away()
         assert kept is not None
         return kept
@@ -187,13 +187,13 @@ class Workflows:
         return put_away(self._moot.workspace) if self._file.exists() else None
 
     @asynccontextmanager
-    async def _held_in_time(self, company: Company) -> AsyncIterator[None]:
+    async def _claim_in_time(self, company: Company) -> AsyncIterator[None]:
         with ExitStack() as stack:
-            await enter_in_time(stack, self.claimed, company.tell)
+            await enter_in_time(stack, self.claim, company.tell)
             yield
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         folder = self._file.parent
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:

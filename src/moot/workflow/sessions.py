@@ -110,7 +110,7 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
         return work
 
     def claim(self, session: Session) -> AbstractContextManager[None]:  # noqa: ARG002
-        return self._workflows.claimed()
+        return self._workflows.claim()
 
 
 class _Absent:

@@ -24,7 +24,7 @@ from moot.core.conversation import PERSON
 from moot.core.flow import Event
 from moot.errors import InvalidInput
 from moot.text.faults import msgspec_fault
-from moot.workflow.events import Batch, NextBegun, Restored
+from moot.workflow.events import NextBegun, Restored, batches_of
 from moot.workflow.state import Phase, WorkflowState
 
 T = TypeVar("T")
@@ -76,15 +76,11 @@ def snapshot(state: WorkflowState) -> Saved:
         if name == "startedAt":
             saved["error"] = None if state.failure is None else state.failure.message
     if not state.batches:
-        saved["batches"] = msgspec.to_builtins(_pending(state.brainstorm.batches))
+        saved["batches"] = msgspec.to_builtins(batches_of(state.brainstorm.batches))
     saved["brainstorm"].pop("description", None)
     for entry in saved["brainstorm"]["conversationLog"]:
         entry["role"] = USER if entry["role"] == PERSON else entry["role"]
     return saved
-
-
-def _pending(parts: tuple[Part, ...]) -> tuple[Batch, ...]:
-    return tuple(Batch(part.title, part.description) for part in parts)
 
 
 # -- from the file -------------------------------------------------------------------------------
@@ -212,8 +208,7 @@ def _possible(state: WorkflowState) -> WorkflowState:
     if state.phase is Phase.BRAINSTORM:
         state = replace(state, phase=Phase.PLAN)
     if not state.batches:
-        talk = state.brainstorm
-        state = replace(state, batches=_pending(talk.batches or (Part(talk.title, talk.subject),)))
+        state = replace(state, batches=batches_of(state.brainstorm.parts))
     if not 0 <= state.current_batch < len(state.batches):
         raise InvalidInput(
             "currentBatchIndex", f"is not the number of one of {len(state.batches)} batches, from 0"

@@ -100,7 +100,7 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     open_tasks: str = ""
     """Why the batch is not complete, once building it has ended without that."""
     failed_task: int = 0
-    """The number of the task that was tried in vain, from 1."""
+    """The number of the task that failed, from 1."""
     before_task: str = ""
     """What git calls the workspace as it was before the first attempt at that task."""
     failed_with: str = ""
@@ -207,10 +207,6 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     def batch(self) -> Batch:
         """The current one; only after the brainstorm."""
         return self.batches[self.current_batch]
-
-    @property
-    def is_last_batch(self) -> bool:
-        return self.current_batch + 1 >= len(self.batches)
 
     @property
     def left_over(self) -> tuple[Part, ...]:

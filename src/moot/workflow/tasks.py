@@ -134,14 +134,14 @@ class WorkflowWork:
     def _check(self, state: WorkflowState) -> WorkspaceChecked:
         workspace = self._moot.workspace
         files, tree = uncommitted.find(workspace.root, state.known_tree, workspace.own)
-        return WorkspaceChecked(tuple(map(_spelled, files)), tree)
+        return WorkspaceChecked(tuple(map(_spell, files)), tree)
 
     def _stash(self, state: WorkflowState) -> WorkStashed:
         assert state.uncommitted is not None
         workspace, name = self._moot.workspace, documents.stash_name(state)
         shown = (state.known_tree, state.uncommitted.tree)
         files = uncommitted.stash(workspace.root, *shown, name, workspace.own)
-        return WorkStashed(name, tuple(map(_spelled, files)))
+        return WorkStashed(name, tuple(map(_spell, files)))
 
     def _create_branch(self, state: WorkflowState) -> BranchCreated:
         assert state.uncommitted is not None
@@ -206,7 +206,7 @@ class WorkflowWork:
                 folder = self._changes.folders.create(change_id)
             except AlreadyThere:
                 folder = self._changes.folders.open(change_id)
-            if _noted(folder, mark):
+            if _claim(folder, mark):
                 return folder
         raise AssertionError("counting ends only by returning")
 
@@ -276,7 +276,7 @@ def first_waiting(queue: Queue) -> dict[str, Any] | None:
     return None if first is None else {**first, "id": entry_id(first)}
 
 
-def _spelled(name: str) -> str:
+def _spell(name: str) -> str:
     """A name that is no text, in letters that can be written down."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -300,7 +300,7 @@ def _day(started_at: str | float) -> str:
 # -- what STATE.yaml notes for a workflow --------------------------------------------------------
 
 
-def _noted(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
+def _claim(folder: ChangeFolder, mark: Mapping[str, Any]) -> bool:
     """Whether the change is this batch's: it says so, or nothing is in it yet, and from now on it does."""
     is_empty = folder.proposal() is None and folder.tasks() is None and not folder.specs()
     ours = False
