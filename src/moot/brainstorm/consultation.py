@@ -7,8 +7,7 @@ over. Refuses to know what their answers are for.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,13 @@ from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import create_board, is_tiny, known, run_board
 from moot.brainstorm.events import Consulted
-from moot.core.flow import Outcome, Task, TaskDone, Usage
+from moot.core.flow import Outcome, Task, TaskDone
 from moot.core.logs import FileLog
 from moot.core.runner import Participants, UserQuit, open_session
 from moot.errors import MootError, ReplyEmpty
 from moot.files.paths import Root
 from moot.llm.names import ModelName
+from moot.llm.prices import total_usd
 from moot.roundtable import prompts
 from moot.roundtable.effects import InsertInsights, OpenRoundtable
 from moot.roundtable.events import (
@@ -83,9 +83,9 @@ class Consulting:
 
     # -- the board ---------------------------------------------------------------------------
 
-    async def board(self, matter: Matter) -> Consulted:
+    async def ask_board(self, matter: Matter) -> Consulted:
         context = f"This came up in a brainstorm of: {matter.idea}\n\n{matter.material}"[:_CONTEXT_LIMIT]
-        session = await self._convened(matter.question, context)
+        session = await self._find_session(matter.question, context)
         if session is None:
             session = await create_board(self._moot, matter.question, context, "board")
         board = await run_board(self._moot, session, self._company.tell)
@@ -93,9 +93,13 @@ class Consulting:
             why = board.brief_failure.message if board.brief_failure else "no advisor answered"
             raise ReplyEmpty(f"the Board ({why})")
         brief = record.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
-        return Consulted("board", f"{brief.rstrip()}\n\nBoard session {session}", _cost(board.bills))
+        return Consulted(
+            "board",
+            f"{brief.rstrip()}\n\nBoard session {session}",
+            total_usd(bill.cost_usd for bill in board.bills),
+        )
 
-    async def _convened(self, question: str, context: str) -> str | None:
+    async def _find_session(self, question: str, context: str) -> str | None:
         """The session in which the board was asked just this before."""
         answers = known(context)
         for session in await (await self._moot.store()).sessions(BOARD.name, limit=20, pinned_first=False):
@@ -109,7 +113,7 @@ class Consulting:
 
     # -- the roundtable ----------------------------------------------------------------------
 
-    async def roundtable(self, matter: Matter) -> Consulted:
+    async def hold_roundtable(self, matter: Matter) -> Consulted:
         path = Root(self._moot.workspace.root).resolve(_LOG)
         log: FileLog[RoundtableEvent] = FileLog(path, ROUNDTABLE.encode, ROUNDTABLE.decode)
         if not _is_of(matter, await log.read()):
@@ -134,7 +138,7 @@ class Consulting:
         if runner.left is not None:
             raise UserQuit(interrupted=runner.left.interrupted)
         path.unlink(missing_ok=True)
-        return Consulted("roundtable", minutes(table), _cost(table.bills))
+        return Consulted("roundtable", minutes(table), total_usd(bill.cost_usd for bill in table.bills))
 
     def _opening(self, matter: Matter) -> RoundtableOpened:
         panel = self._moot.library.panel(PANEL)
@@ -162,9 +166,3 @@ def minutes(table: RoundtableState) -> str:
 def _is_of(matter: Matter, events: list[RoundtableEvent]) -> bool:
     first = events[0] if events else None
     return isinstance(first, RoundtableOpened) and first.at == matter.key
-
-
-def _cost(bills: Iterable[Usage]) -> float | None:
-    """Of the replies whose price is known."""
-    costs = [bill.cost_usd for bill in bills if bill.cost_usd is not None]
-    return math.fsum(costs) if costs else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -38,6 +37,7 @@ from moot.errors import (
 )
 from moot.files import timestamps
 from moot.llm.names import ModelName
+from moot.llm.prices import total_usd
 from moot.repo import git, uncommitted
 from moot.repo.report import scout
 from moot.text.shortening import shortened
@@ -103,9 +103,9 @@ class WorkflowWork:
             case ScoutWorkspace() | effects.ScoutAgain():
                 return await asyncio.to_thread(self._scout, task, state)
             case ConveneBoard():
-                return await self._consulting.board(_matter(task, state))
+                return await self._consulting.ask_board(_matter(task, state))
             case HoldRoundtable():
-                return await self._consulting.roundtable(_matter(task, state))
+                return await self._consulting.hold_roundtable(_matter(task, state))
             case effects.QueueRest():
                 return await asyncio.to_thread(self._queue_rest, state)
             case effects.LeaveQueue():
@@ -337,5 +337,4 @@ def _calls_before(folder: ChangeFolder, asked: str) -> int:
 
 
 def _cost(folder: ChangeFolder, first: int) -> float | None:
-    costs = [call.cost_usd for call in folder.state().calls[first:] if call.cost_usd is not None]
-    return math.fsum(costs) if costs else None
+    return total_usd(call.cost_usd for call in folder.state().calls[first:])
