@@ -35,7 +35,7 @@ from moot.errors import (
 )
 from moot.llm import read_scheduler
 from moot.llm.messages import OnText, Request, Tokens, UserSaid
-from moot.llm.metering import charging
+from moot.llm.metering import Bill, billing, charging
 from moot.llm.model import Model, Patience
 from moot.llm.names import ModelName, parse
 from moot.llm.openai import OpenAIProvider
@@ -754,7 +754,12 @@ def test_a_program_is_booked_by_what_it_reports_else_by_what_is_known(tmp_path: 
         broken = Program("claude", failure=ReviewerCrashed("claude", "it fell over"))
         with pytest.raises(ReviewerCrashed):
             await work(moot, broken, order)
+        paid = ReviewerCrashed("claude", "it fell over in the end")
+        paid.used, paid.cost_usd = (2000, 100, 500), 0.5
+        with billing(bill), pytest.raises(ReviewerCrashed):
+            await review(moot, Program("claude", failure=paid), job(None, tmp_path))
 
+    bill = Bill()
     found = programs(tmp_path, "[prices.command]\ninput = 1.0\noutput = 2.0\n", do)
     # gpt-4o: 2.5 and 10 dollars a million; the command: 8 tokens in, 3 out.
     assert [(row.model, row.nano_usd) for row in found] == [
@@ -762,10 +767,12 @@ def test_a_program_is_booked_by_what_it_reports_else_by_what_is_known(tmp_path: 
         ("codex:gpt-4o", 2_500_000 + 1_000_000),
         ("command", 8 * 1000 + 3 * 2000),
         ("claude", None),
+        ("claude", 500_000_000),
     ]
-    assert [row.estimated for row in found] == [0, 0, 1, 1]
-    assert found[3].outcome == "ReviewerCrashed"
-    assert found[3].input_tokens == 8
+    assert [row.estimated for row in found] == [0, 0, 1, 1, 0]
+    assert found[3].outcome == found[4].outcome == "ReviewerCrashed"
+    assert [row.input_tokens for row in found[3:]] == [8, 2000]
+    assert (bill.tokens_in, bill.tokens_out, bill.cost_usd) == (2000, 100, 0.5)
     assert {row.session for row in found} == {"change feat"}
 
 
