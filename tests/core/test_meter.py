@@ -772,7 +772,7 @@ def test_a_program_is_booked_by_what_it_reports_else_by_what_is_known(tmp_path: 
     assert [row.estimated for row in found] == [0, 0, 1, 1, 0]
     assert found[3].outcome == found[4].outcome == "ReviewerCrashed"
     assert [row.input_tokens for row in found[3:]] == [8, 2000]
-    assert (bill.tokens_in, bill.tokens_out, bill.cost_usd) == (2000, 100, 0.5)
+    assert (bill.usage.input_tokens, bill.usage.output_tokens, bill.cost_usd) == (2000, 100, 0.5)
     assert {row.session for row in found} == {"change feat"}
 
 
