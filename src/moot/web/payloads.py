@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic.alias_generators import to_camel
 
@@ -14,30 +13,8 @@ from moot.board.events import Answer
 from moot.board.state import Advisor, BoardState, Step
 from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Persona
+from moot.sessions.wire import Kept, head_of
 from moot.web import wire
-
-
-class Kept(Protocol):
-    """The head of a stored session."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def created_at(self) -> datetime: ...
-    @property
-    def updated_at(self) -> datetime: ...
-    @property
-    def workspace(self) -> str: ...
-    @property
-    def owner(self) -> str: ...
-    @property
-    def format(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def shown_title(self) -> str: ...
-    @property
-    def pinned(self) -> bool: ...
 
 
 def answers_of(answers: list[wire.Answered]) -> tuple[Answer, ...]:
@@ -108,23 +85,9 @@ def place_of(kept: Kept) -> str:
     return f"{'p' if kept.pinned else ''}{moment}-{kept.id}"
 
 
-def head(kept: Kept) -> dict[str, Any]:
-    """What is said of a session of whichever format."""
-    return {
-        "id": kept.id,
-        "format": kept.format,
-        "title": kept.shown_title,
-        "pinned": kept.pinned,
-        "workspace": PurePath(kept.workspace).name,
-        "owner": kept.owner,
-        "created_at": kept.created_at.isoformat(),
-        "updated_at": kept.updated_at.isoformat(),
-    }
-
-
 def _board(kept: Kept, state: BoardState) -> dict[str, Any]:
     told = {"decision": state.decision, "model": state.model, "step": state.step}
-    return head(kept) | told | {"title": kept.name or state.decision, "brief_stale": state.brief_stale}
+    return head_of(kept) | told | {"title": kept.name or state.decision, "brief_stale": state.brief_stale}
 
 
 def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary:

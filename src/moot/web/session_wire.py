@@ -1,5 +1,5 @@
-"""What travels of sessions of any format. A session's state is its format's own; all else is the same for
-all."""
+"""What travels over HTTP of sessions of any format. A session's state is its format's own; all else is the
+same for all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from moot.server.event_frames import AskOut
+from moot.sessions.wire import MAX_TEXT, SessionHead, StandingHead
 from moot.web.wire import Id, Payload, Received
-
-MAX_TEXT = 20_000
 
 
 class OpenRequest(Received):
@@ -42,29 +40,13 @@ class FormatsOut(Payload):
     formats: list[FormatOut]
 
 
-class SessionHead(Payload):
-    id: str
-    format: str
-    title: str
-    pinned: bool
-    live: bool
-    """Whether some process is at work on it now."""
-    workspace: str
-    owner: str
-    created_at: str
-    updated_at: str
-
-
 class SessionsPage(Payload):
     sessions: list[SessionHead]
     next: str | None
     """What `before` is for the next page; nothing where this is the last."""
 
 
-class StandingBody(SessionHead):
-    paused: bool
-    """Something is still to be done, and nobody is at work on it: nothing is spent until somebody goes on."""
-    asks: tuple[AskOut, ...]
+class StandingBody(StandingHead):
     state: dict[str, Any] = Field(description="The format's own.")
     last_event_id: int
 

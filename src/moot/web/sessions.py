@@ -10,6 +10,7 @@ from fastapi import FastAPI, Header, Query, Request, Response
 from moot.core.flow import PersonAnswered
 from moot.errors import StoreFailed
 from moot.server import Client, Hub, StreamError
+from moot.sessions.wire import Kept, SessionHead, head_of, standing_of
 from moot.text.characters import strip_controls
 from moot.web import payloads, session_wire, wire
 from moot.web.callers import client_of, note, sessions_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from moot.server.active_session import AnySession
     from moot.sessions.service import Standing
 
-K = TypeVar("K", bound=payloads.Kept)
+K = TypeVar("K", bound=Kept)
 
 
 async def frames_of(hub: Hub, live: AnySession, after: int, *, go_on: bool) -> AsyncGenerator[bytes]:
@@ -70,7 +71,7 @@ def _looking(app: FastAPI) -> None:
         seen = sessions_of(request)
         found, following = await page_of(seen.list, asked)
         driven = await seen.hub.driven([session.id for session in found])
-        heads = [session_wire.SessionHead(**payloads.head(one), live=one.id in driven) for one in found]
+        heads = [SessionHead(**head_of(one), live=one.id in driven) for one in found]
         return session_wire.SessionsPage(sessions=heads, next=following)
 
     @app.get("/api/sessions/{session_id}", responses=problems(404))
@@ -169,13 +170,6 @@ def _doing(app: FastAPI) -> None:
 
 def _out(standing: Standing) -> session_wire.StandingOut:
     body = session_wire.StandingBody.model_validate(
-        {
-            **payloads.head(standing.session),
-            "live": standing.live,
-            "paused": standing.paused,
-            "asks": standing.asks,
-            "state": standing.state,
-            "last_event_id": standing.last_frame,
-        }
+        {**standing_of(standing), "state": standing.state, "last_event_id": standing.last_frame}
     )
     return session_wire.StandingOut(session=body)
