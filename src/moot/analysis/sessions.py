@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from moot.analysis.events import AnalysisEvent
+from moot.analysis.events import (
+    AnalysisEvent,
+    AnswerRead,
+    BoardAnswered,
+    FeedbackTaken,
+    ModelFailed,
+    StepAssessed,
+    StepCompleted,
+    StepOpened,
+)
 from moot.analysis.flow import ANALYSIS
 from moot.analysis.service import Analyses, analysis_prompts
 from moot.analysis.state import AnalysisState
 from moot.analysis.tasks import Work
 from moot.core.logs import WorkspaceLog
 from moot.errors import MootError, NotFound
+from moot.roundtable import events as roundtable
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
 
@@ -38,6 +48,16 @@ class AnalysisOpening(BaseModel):
 class AnalysisService(Service[AnalysisState, AnalysisEvent]):
     opening = AnalysisOpening
     writes_files = True
+    told = (
+        StepOpened,
+        AnswerRead,
+        StepAssessed,
+        StepCompleted,
+        FeedbackTaken,
+        BoardAnswered,
+        ModelFailed,
+        *roundtable.TOLD,
+    )
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, analysis_prompts(moot))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from moot.app import Part
-from moot.ask.flow import ASK, AskEvent, AskOpened, AskState, QuestionAsked
+from moot.ask.flow import ASK, AnswerFailed, AnswerGiven, AskEvent, AskOpened, AskState, QuestionAsked
 from moot.ask.prompts import answer
 from moot.core.model_effects import Prompts
 from moot.llm.names import ModelName, Speaker
@@ -41,6 +41,7 @@ class AskOpening(BaseModel):
 
 class AskService(Service[AskState, AskEvent]):
     opening = AskOpening
+    told = (AnswerGiven, AnswerFailed)
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, PROMPTS)

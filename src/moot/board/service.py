@@ -17,11 +17,13 @@ from moot.board import prompts, wire
 from moot.board.challenge_reply import BROKEN_OFF, ChallengeReply
 from moot.board.events import (
     MAX_ANSWER,
+    AdvisorFailed,
     AdvisorSpoke,
     Answer,
     BoardConvened,
     BoardEvent,
     Brief,
+    BriefDrafted,
     BriefFailed,
     BriefRequested,
     ChallengeMade,
@@ -32,6 +34,8 @@ from moot.board.events import (
     Member,
     Mode,
     Questions,
+    QuestionsDrafted,
+    QuestionsFailed,
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
 from moot.board.frames import FORMAT
@@ -279,6 +283,16 @@ class BoardOpening(BaseModel):
 
 class BoardService(Service[BoardState, BoardEvent]):
     opening = BoardOpening
+    told = (
+        QuestionsDrafted,
+        QuestionsFailed,
+        AdvisorSpoke,
+        AdvisorFailed,
+        ChallengeReplied,
+        ChallengeWithdrawn,
+        BriefDrafted,
+        BriefFailed,
+    )
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, PROMPTS)

@@ -182,3 +182,17 @@ BrainstormResult = (
     | SectionsRevised
     | Consulted
 )
+
+TOLD = (
+    TriageDrafted,
+    QuestionsDrafted,
+    ApproachesDrafted,
+    DesignDrafted,
+    TriageDiscussed,
+    QuestionsDiscussed,
+    ApproachesDiscussed,
+    DesignDiscussed,
+    SectionsRevised,
+    Consulted,
+)
+"""What somebody is told who was not listening: what was drafted and answered, and not what the person did."""

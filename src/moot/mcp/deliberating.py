@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -19,14 +19,19 @@ from moot.mcp.working import Progress, to_its_end
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
 
     from moot.app import Moot
+    from moot.board.service import Boards
     from moot.board.state import Advisor, BoardState
+    from moot.sessions import SharedSessions
 
 MAX_CONTEXT = 5_000
+
+T = TypeVar("T")
 
 
 class AdvisorOut(BaseModel):
@@ -78,7 +83,10 @@ PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strateg
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
 
 
-def add(server: MCPServer[Any], moot: Moot) -> None:
+def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
+    async def during(work: Callable[[], Awaitable[T]]) -> T:
+        return await to_its_end(shared.during(work))
+
     async def convene_board(
         decision: Decision,
         call: Context[Any, Any],
@@ -87,7 +95,7 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         include_views: Views = False,
     ) -> BoardOut:
         async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
-            board = await to_its_end(hold_board(moot, decision, context, panel, progress.tell))
+            board = await during(lambda: hold_board(moot, decision, context, panel, progress.tell))
         return heard(*board, views=include_views)
 
     def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
@@ -97,34 +105,43 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         _check_heard(session_id, state)
         return out(session_id, state, views=views)
 
+    async def look(
+        session_id: str, act: Callable[[Boards], Awaitable[None]] | None = None
+    ) -> tuple[str, BoardState]:
+        async def work() -> tuple[str, BoardState]:
+            async with open_boards(moot, grace=0, work="none") as boards:
+                if act is not None:
+                    await act(boards)
+                session = await boards.session(session_id)
+                return session.id, await boards.state(session)
+
+        return await during(work)
+
     async def get_board(session_id: SessionId, include_views: Views = False) -> BoardOut:
-        async with open_boards(moot, grace=0, work="none") as boards:
-            session = await boards.session(session_id)
-            return heard(session.id, await boards.state(session), views=include_views)
+        return heard(*await look(session_id), views=include_views)
 
     async def stop_board(session_id: SessionId, persona: OneAdvisor = "") -> BoardOut:
-        async with open_boards(moot, grace=0, work="none") as boards:
-            await boards.stop(session_id, persona)
-            return out(session_id, await boards.state(await boards.session(session_id)), views=False)
+        return out(*await look(session_id, lambda boards: boards.stop(session_id, persona)), views=False)
 
     async def go_on_with_board(
         session_id: SessionId, call: Context[Any, Any], include_views: Views = False
     ) -> BoardOut:
         async with Progress(call) as progress:
-            state = await to_its_end(run_board(moot, session_id, progress.tell))
+            state = await during(lambda: run_board(moot, session_id, progress.tell))
         return heard(session_id, state, views=include_views)
 
     async def ask_again(
         session_id: SessionId, call: Context[Any, Any], persona: OneAdvisor = "", include_views: Views = False
     ) -> BoardOut:
         async with Progress(call) as progress:
-            state = await to_its_end(run_board(moot, session_id, progress.tell, persona))
+            state = await during(lambda: run_board(moot, session_id, progress.tell, persona))
         return heard(session_id, state, views=include_views)
 
     async def tick_condition(session_id: SessionId, condition: Condition, ticked: bool = True) -> BoardOut:
-        async with open_boards(moot, grace=0, work="none") as boards:
-            await boards.tick(session_id, condition, ticked=ticked)
-            return out(session_id, await boards.state(await boards.session(session_id)), views=False)
+        def tick(boards: Boards) -> Awaitable[None]:
+            return boards.tick(session_id, condition, ticked=ticked)
+
+        return out(*await look(session_id, tick), views=False)
 
     async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
         return await to_its_end(_answer(moot, persona, question))

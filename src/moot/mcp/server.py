@@ -40,9 +40,10 @@ _ONE = f"moot: the review of the change '{{change}}'. {_REVIEWING}"
 _ALL = (
     "moot: argue it before you build it. convene_board puts a decision before a board of advisors and "
     "gives back their brief, which get_board reads again; stop_board, go_on_with_board and ask_again stop "
-    "it, go on with it, and ask whoever did not answer; ask_persona asks one persona. create_change drafts "
-    "a change (a proposal with specifications and tasks) from a description; list_changes, get_change and "
-    f"validate_change tell where changes stand. {_REVIEWING}"
+    "it, go on with it, and ask whoever did not answer; ask_persona asks one persona. begin_session begins "
+    "a session of any format in which the person takes part; answer_session hands on what they answer. "
+    "create_change drafts a change (a proposal with specifications and tasks) from a description; "
+    f"list_changes, get_change and validate_change tell where changes stand. {_REVIEWING}"
 )
 
 
@@ -96,10 +97,13 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         reviewing.add_confined(server, tools_of(change))
     else:
         # Not for a reviewer, who waits for the server to start and needs none of it.
-        from moot.mcp import changing, deliberating
+        from moot.mcp import changing, deliberating, sessions
+        from moot.sessions import SharedSessions
 
         server = Server(root, _ALL)
         reviewing.add(server, tools_of)
         changing.add(server, moot)
-        deliberating.add(server, moot)
+        shared = SharedSessions(moot)
+        deliberating.add(server, moot, shared)
+        sessions.add(server, moot, shared)
     return server

@@ -230,3 +230,18 @@ RoundtableEvent = (
     | PersonEvent
     | ClosingEvent
 )
+
+TOLD = (
+    RoundtableNotOpened,
+    TopicFramed,
+    FramingFailed,
+    PersonaContributed,
+    ContributionFailed,
+    LeadRedirected,
+    SynthesisDrafted,
+    SynthesisFailed,
+    ArtifactsUpdated,
+    ArtifactsNotUpdated,
+    ElaborationRecorded,
+)
+"""What somebody is told who was not listening: not what was returned, nor who kept silent."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -60,6 +60,15 @@ class Host(Protocol):
         """The first listener came, or the last one left."""
 
 
+class Follower(Protocol):
+    """Told of what happens in a session while it lasts, by whichever process it is driven. Of who begins to
+    speak, only where that is this one."""
+
+    def began(self, effect: ModelEffect) -> None: ...
+
+    def happened(self, event: Event) -> None: ...
+
+
 class ActiveSession(Generic[S, E]):
     def __init__(
         self,
@@ -95,6 +104,7 @@ class ActiveSession(Generic[S, E]):
         self.lost = False
         """Whether another process has taken over, so that unwritten frames here are void."""
         self.listeners = 0
+        self.followers: tuple[Follower, ...] = ()
         self.announced_quiet = False
         self._stopped = False
         self._host = host
@@ -175,6 +185,8 @@ class ActiveSession(Generic[S, E]):
     # -- what the runner tells ---------------------------------------------------------------
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        for follower in self.followers:
+            follower.began(effect)
         self.outbox.began(effect, self.state)
         self.wake()
 
@@ -187,6 +199,8 @@ class ActiveSession(Generic[S, E]):
 
     def happened(self, event: Event) -> None:
         self.notify_watchers()
+        for follower in self.followers:
+            follower.happened(event)
         before, self._before = self._before, self.state
         if self.here:
             self.outbox.log_seq = self.log_seq
@@ -301,6 +315,14 @@ class ActiveSession(Generic[S, E]):
             if self.listeners == 0:
                 self._pause_if_nobody_listens()
                 self._run_in_background(self._host.listeners_changed(self))
+
+    @contextmanager
+    def followed_by(self, follower: Follower) -> Iterator[None]:
+        self.followers = (*self.followers, follower)
+        try:
+            yield
+        finally:
+            self.followers = tuple(one for one in self.followers if one is not follower)
 
     @property
     def _goes_on(self) -> bool:

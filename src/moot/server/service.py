@@ -58,6 +58,9 @@ class Service(Generic[S, E]):
     """What has to be said to begin a session."""
     writes_files = False
     """Whether its sessions write into the workspace, or have programs run there."""
+    told: tuple[type[Event], ...] = ()
+    """What somebody is told who waits for a session's next question instead of listening: words and drafts as
+    they were taken, what was done, and what failed."""
 
     def __init__(self, program: Program, format_: Format[S, E], prompts: Prompts) -> None:
         self.format = format_

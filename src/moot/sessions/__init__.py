@@ -4,6 +4,7 @@ Knows which formats there are, and who may do what with a session. Refuses to kn
 words.
 """
 
-from moot.sessions.service import Sessions, open_sessions
+from moot.sessions.service import Sessions, SharedSessions, open_sessions
+from moot.sessions.turn import Turn, take_turn
 
-__all__ = ["Sessions", "open_sessions"]
+__all__ = ["Sessions", "SharedSessions", "Turn", "open_sessions", "take_turn"]

@@ -3,10 +3,11 @@ moment."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from moot.store.people import Person
     from moot.store.sessions import Place, Session
 
+T = TypeVar("T")
 AnyService = Service[Any, Any]
 
 
@@ -212,3 +214,37 @@ async def open_sessions(
     known = services(moot)
     async with moot.hub(known.values(), grace, work, for_all=True) as hub:
         yield Sessions(moot, hub, known)
+
+
+class SharedSessions:
+    """The sessions of a process whose callers come and go: open from the first call until the last has ended.
+    Two openings at a time would each believe that they hold the other's leases."""
+
+    def __init__(self, moot: Moot) -> None:
+        self._moot = moot
+        self._callers = 0
+        self._opening = asyncio.Lock()
+        self._opened = AsyncExitStack()
+        self._sessions: Sessions
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Sessions]:
+        """What this call wants done is driven here, and ends when it ends, unless another call waits for the
+        same session."""
+        async with self._opening:
+            if not self._callers:
+                opening = open_sessions(self._moot, grace=0, work="own")
+                self._sessions = await self._opened.enter_async_context(opening)
+            self._callers += 1
+        try:
+            yield self._sessions
+        finally:
+            async with self._opening:
+                self._callers -= 1
+                if not self._callers:
+                    await self._opened.aclose()
+
+    async def during(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What opens boards, with these open: then it uses the same ones."""
+        async with self.open():
+            return await work()

@@ -69,6 +69,16 @@ class StandingHead(SessionHead):
     asks: tuple[AskOut, ...]
 
 
+class SaidOut(_Part):
+    """What somebody has said or drafted, what was done, or why it failed."""
+
+    what: str = Field(description="What happened, such as AdvisorSpoke, BriefDrafted or BatchBuilt.")
+    by: str = Field(description="Whose words these are; empty where they are nobody's in particular.")
+    text: str
+    failure: str = Field(description="Why there are no words, or why it was not done; else empty.")
+    content: dict[str, Any] = Field(description="What was drafted or done, beside the words.")
+
+
 def head_of(kept: Kept) -> dict[str, Any]:
     """What is said of a session of whichever format."""
     return {

@@ -220,3 +220,22 @@ WorkflowResult = (
     | AttemptFailed
     | Resumed
 )
+
+TOLD = (
+    WorkspaceChecked,
+    WorkStashed,
+    BranchCreated,
+    NotSetAside,
+    RestQueued,
+    DesignWritten,
+    BatchPlanned,
+    BatchReviewed,
+    BatchRevised,
+    BatchBuilt,
+    TaskRolledBack,
+    ScopeReassessed,
+    WorkflowFinalized,
+    QueueFoundEmpty,
+    AttemptFailed,
+)
+"""What somebody is told who was not listening: what was done and what failed, and not what the person did."""

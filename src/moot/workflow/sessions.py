@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel
 
+from moot.brainstorm import events as brainstorm
 from moot.brainstorm.consultation import Company
 from moot.core.flow import ModelEffect, Outcome
 from moot.core.logs import WorkspaceLog
@@ -16,6 +17,7 @@ from moot.core.runner import Speak, Speech
 from moot.errors import NotNow
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
+from moot.workflow import events
 from moot.workflow.documents import title
 from moot.workflow.events import Reopened, Resumed
 from moot.workflow.flow import WORKFLOW, WorkflowEvent
@@ -52,6 +54,7 @@ class WorkflowOpening(BaseModel):
 class WorkflowService(Service[WorkflowState, WorkflowEvent]):
     opening = WorkflowOpening
     writes_files = True
+    told = (*brainstorm.TOLD, *events.TOLD)
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, PROMPTS)
