@@ -50,11 +50,22 @@ ALL_TOOLS = [
     "ask_again",
     "tick_condition",
     "ask_persona",
+    "begin_session",
+    "get_session",
+    "list_sessions",
+    "answer_session",
+    "stop_session",
+    "go_on_with_session",
 ]
 
 
-IDEMPOTENT = ("append_review", "tick_condition", "stop_board")
-READING = ("read_file", "list_directory", "list_changes", "get_change", "validate_change", "get_board")
+IDEMPOTENT = ("append_review", "tick_condition", "stop_board", "stop_session")
+READING = (
+    *("read_file", "list_directory", "list_changes", "get_change", "validate_change"),
+    *("get_board", "get_session", "list_sessions"),
+)
+WORKING = ("begin_session", "answer_session", "go_on_with_session")
+"""A workflow has code changed and tests run."""
 
 
 @asynccontextmanager
@@ -116,7 +127,9 @@ def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transp
     assert review_block.read(block).issues[0].description == "No rate limit."
 
 
-def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> None:
+def test_tools_are_typed_both_ways_and_only_those_that_may_have_code_run_ask_for_approval(
+    tmp_path: Path,
+) -> None:
     a_change(tmp_path)
 
     async def look() -> tuple[list[Any], list[Any]]:
@@ -133,8 +146,9 @@ def test_tools_are_typed_both_ways_and_ask_for_no_approval(tmp_path: Path) -> No
         assert tool.output_schema["required"], tool.name
         hints = tool.annotations
         writes = tool.name not in READING
-        assert (hints.read_only_hint, hints.destructive_hint) == (not writes, False), tool.name
-        assert hints.open_world_hint is False, tool.name
+        works = tool.name in WORKING
+        assert (hints.read_only_hint, hints.destructive_hint) == (not writes, works), tool.name
+        assert hints.open_world_hint is works, tool.name
         assert hints.idempotent_hint is (not writes or tool.name in IDEMPOTENT), tool.name
     for named, one in zip(everything[:3], confined, strict=True):
         assert named.input_schema["required"][0] == "change_id"
