@@ -148,6 +148,23 @@ def test_another_site_cannot_post_or_delete(server: Server, stub: StubServer, or
     assert len(stub.requests) == before
 
 
+def test_no_other_site_s_page_drives_a_workflow(server: Server, stub: StubServer) -> None:
+    before = len(stub.requests)
+    for path, body in (
+        ("/api/sessions", {"format": "workflow", "opening": {"idea": "Send my files away"}}),
+        ("/api/sessions/workflow-x/answers", {"step": "triage", "key": "1", "choice": "skip"}),
+        ("/api/sessions/workflow-x/go-on", {}),
+        ("/api/sessions/workflow-x/stop", {}),
+    ):
+        assert ask(server.url, "POST", path, body, Origin="https://evil.example").status == 403
+        assert ask(server.url, "POST", path, body, Sec_Fetch_Site="cross-site").status == 403
+        assert ask(server.url, "POST", path, body, Host="evil.example").status == 400
+    assert (
+        ask(server.url, "GET", "/api/sessions/workflow-x/events", Sec_Fetch_Site="cross-site").status == 403
+    )
+    assert len(stub.requests) == before
+
+
 def test_another_site_cannot_read_but_may_link_to_the_page(server: Server) -> None:
     answered = ask(server.url, "GET", SESSIONS, Origin="https://evil.example")
     assert answered.status == 403

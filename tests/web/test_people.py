@@ -169,6 +169,27 @@ def test_a_person_sees_and_touches_their_own_sessions_and_those_of_nobody(team: 
     assert team.get("admin", f"{SESSIONS}/{bob}").status == 200
 
 
+def test_only_the_admin_uses_formats_that_write_files(team: Team) -> None:
+    begun = {"format": "analysis", "opening": {"item": "Offline mode"}}
+    for format_ in ("analysis", "workflow"):
+        refused = team.post("ada", "/api/sessions", {**begun, "format": format_})
+        assert (refused.status, refused.error) == (
+            403,
+            f"Only whoever runs this server may use its workspace, as for: {format_}",
+        )
+    assert not (team.folder / "moot").exists()
+    answered = team.post("admin", "/api/sessions", begun)
+    assert answered.status == 201, answered.body
+    path = f"/api/sessions/{json.loads(answered.body)['session']['id']}"
+    log = team.folder / "moot" / "items" / "offline-mode" / "session.jsonl"
+    before = log.read_text(encoding="utf-8")
+    answer = {"step": "00-01", "key": "1", "text": "Ten."}
+    for action, body in (("answers", answer), ("stop", {}), ("go-on", {})):
+        assert team.post("ada", f"{path}/{action}", body).status == 403
+    assert team.get("ada", path).status == 200, "it is nobody's"
+    assert log.read_text(encoding="utf-8") == before
+
+
 # -- signing in ------------------------------------------------------------------------------------
 
 

@@ -104,8 +104,8 @@ def _doing(app: FastAPI) -> None:
         asked: session_wire.OpenRequest,
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
     ) -> session_wire.StandingOut:
-        """A new session, which is at work from now on as long as somebody listens. Of an item or a workflow
-        that is under way it is the one that there is."""
+        """A new session, which rests until `go-on`. Of an item or a workflow that is under way it is the one
+        that there is."""
         seen = sessions_of(request)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
         live = await seen.begin(asked.format, asked.opening, Client(client_of(request), key=key))
