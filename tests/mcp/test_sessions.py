@@ -7,13 +7,24 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
 from mcp import Client
+from moot.analysis.flow import ANALYSIS
+from moot.analysis.sessions import AnalysisService
+from moot.ask.flow import ASK
+from moot.ask.service import AskService
+from moot.board.flow import BOARD
+from moot.board.service import BoardService
+from moot.core.flow import Flow
 from moot.files.lock import claimed
+from moot.roundtable.events import ContributionReturned, PersonaSilent, SynthesisReturned
+from moot.sessions.service import AnyService
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.sessions import WorkflowService
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support import analysis
@@ -23,7 +34,12 @@ from tests.support.server import BRIEF, DECISION, a_board
 from tests.support.server import serving as serving_http
 from tests.support.shop import IDEA, Brain, Shop
 
-Answer = dict[str, Any]
+FLOWS: dict[type[AnyService], Flow[Any, Any]] = {
+    BoardService: BOARD,
+    AskService: ASK,
+    AnalysisService: ANALYSIS,
+    WorkflowService: WORKFLOW,
+}
 
 
 class Agent:
@@ -377,6 +393,37 @@ def test_what_a_server_drives_is_listened_to_and_nobody_is_asked_twice(
         stub.wait(lambda s: s.open_streams > 0)
         asyncio.run(listen(session_id))
     assert len(stub.requests) == 9
+
+
+def test_tools_for_boards_and_for_any_session_drive_the_same_one_once(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    a_board(stub, pace=0.5)
+
+    async def scene(agent: Agent) -> None:
+        opening = {"decision": DECISION, "questions": False}
+        begun = asyncio.create_task(agent.begin("board", **opening))
+        await stub.wait_for(lambda s: len(s.requests) == 8, timeout=30)
+        [listed] = (await used(agent.client, "list_sessions"))["sessions"]
+        board = await used(agent.client, "go_on_with_board", session_id=listed["id"], include_views=True)
+        await begun
+        assert board["brief"] == BRIEF
+        assert len(agent.words("AdvisorSpoke")) == 8
+        assert {view for _, view in agent.words("AdvisorSpoke")} == {one["view"] for one in board["advisors"]}
+
+    play(tmp_path, stub, scene)
+    assert len(stub.requests) == 9
+
+
+@pytest.mark.parametrize("service", [BoardService, AskService, AnalysisService, WorkflowService])
+def test_what_models_said_is_told_unless_it_was_returned_or_passed_over(service: type[AnyService]) -> None:
+    said = {
+        event
+        for event in get_args(FLOWS[service].events)
+        if {"usage", "spoken", "kind"} & {*event.__struct_fields__}
+    }
+    assert said - {PersonaSilent, ContributionReturned, SynthesisReturned} <= set(service.told)
+    assert set(service.told) <= set(get_args(FLOWS[service].events))
 
 
 def test_the_list_has_the_sessions_of_all_formats(stub: StubServer, tmp_path: Path) -> None:
