@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NoReturn
 
-from moot.board import menu
 from moot.board.events import (
     MAX_ANSWER,
     MAX_ANSWERS,
@@ -47,6 +46,7 @@ from moot.board.events import (
     QuestionsFailed,
     RecordRequested,
 )
+from moot.board.menu import menu_at
 from moot.board.state import Advisor, BoardState, Exchange, Step
 from moot.core.flow import (
     AskPerson,
@@ -61,6 +61,7 @@ from moot.core.flow import (
     PersonAnswered,
     PersonaSpoke,
     Table,
+    check_step,
     next_step,
 )
 from moot.core.input import check_fits, check_text
@@ -69,8 +70,8 @@ from moot.errors import IllegalMove, InvalidInput, NotNow
 QUESTIONS, ADVISOR, CHALLENGE, BRIEF = "board/questions", "board/advisor", "board/challenge", "board/brief"
 """Names of prompts."""
 
-_EARLIER = (Step.ADVISORS, Step.BRIEF, Step.REVIEW)
 _AT_WORK = (Step.ADVISORS, Step.BRIEF)
+_CONVENED = (*_AT_WORK, Step.REVIEW)
 
 TRANSITIONS: Table = {
     (Step.UNOPENED, DecisionPresented): (Step.QUESTIONS,),
@@ -81,13 +82,13 @@ TRANSITIONS: Table = {
     (Step.ANSWERS, BoardConvened): (Step.ADVISORS,),
     (Step.ADVISORS, AdvisorSpoke): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
     (Step.ADVISORS, AdvisorFailed): (Step.ADVISORS, Step.BRIEF, Step.REVIEW),
-    **{(step, AdvisorRetried): (Step.ADVISORS,) for step in _EARLIER},
+    **{(step, AdvisorRetried): (Step.ADVISORS,) for step in _CONVENED},
     **{(step, BoardStopped): (step,) for step in _AT_WORK},
     **{(step, BoardResumed): (step,) for step in _AT_WORK},
-    **{(step, ChallengeMade): (step,) for step in _EARLIER},
-    **{(step, ChallengeReplied): (step,) for step in _EARLIER},
-    **{(step, ChallengeWithdrawn): (step,) for step in _EARLIER},
-    **{(step, ConditionTicked): (step,) for step in _EARLIER},
+    **{(step, ChallengeMade): (step,) for step in _CONVENED},
+    **{(step, ChallengeReplied): (step,) for step in _CONVENED},
+    **{(step, ChallengeWithdrawn): (step,) for step in _CONVENED},
+    **{(step, ConditionTicked): (step,) for step in _CONVENED},
     (Step.BRIEF, BriefDrafted): (Step.REVIEW,),
     (Step.BRIEF, BriefFailed): (Step.REVIEW,),
     (Step.REVIEW, AdvisorPassed): (Step.REVIEW,),
@@ -105,7 +106,7 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
     if refusing := _refusing(state, event):
         raise IllegalMove(type(event).__name__, f"{state.step}, {refusing}")
     after = _fold(state, event)
-    assert after.step in leads_to, f"{event} leads to {after.step}"
+    check_step(leads_to, after.step)
     return after
 
 
@@ -285,25 +286,19 @@ def _wanted(state: BoardState) -> Iterator[Effect]:
     step = state.step
     if step is Step.QUESTIONS:
         yield DraftReply(QUESTIONS, "1")
-    challenged = any(advisor.challenged for advisor in state.advisors)
-    if state.stopped and step in _AT_WORK:
-        if not challenged:
-            yield menu.ask_to_go_on(state)
-    elif step is Step.ADVISORS:
+    if step is Step.ADVISORS and not state.stopped:
         speaking = [advisor for advisor in state.advisors if not advisor.settled]
         for advisor in speaking[:1] if state.mode == "sequential" else speaking:
             yield AskPersona(advisor.member.id, ADVISOR, str(advisor.attempts))
-    if step in _EARLIER:
-        for advisor in state.advisors:
-            if advisor.challenged:
-                yield AskPersona(advisor.member.id, CHALLENGE, str(state.challenges_made))
+    for advisor in state.advisors:
+        if advisor.challenged:
+            yield AskPersona(advisor.member.id, CHALLENGE, str(state.challenges_made))
     if step is Step.BRIEF and not state.stopped:
         # What it is made from is part of the asking: a reply that comes in meanwhile begins it anew.
         yield DraftReply(BRIEF, str(state.contributions))
-    if step is Step.ANSWERS:
-        yield menu.ask_for_answer(state)
-    if step is Step.REVIEW and not challenged:
-        yield menu.ask_at_review(state)
+    if (offered := menu_at(state)) is not None:
+        menu, key = offered
+        yield menu.ask(key)
 
 
 def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
@@ -326,8 +321,8 @@ def record(state: BoardState, effect: Effect, outcome: Outcome) -> BoardEvent:
             return BriefDrafted(brief, usage)
         case DraftReply(prompt="board/brief"), DraftFailed(kind, message, raw, retry_after):
             return BriefFailed(kind, message, raw, retry_after)
-        case AskPerson(step=step), PersonAnswered():
-            return menu.meant(state, step, outcome)
+        case AskPerson(step=step), PersonAnswered() if (at := menu_at(state)) and at[0].step == step:
+            return at[0].event(outcome)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
@@ -341,10 +336,9 @@ def stop(state: BoardState, persona: str = "") -> tuple[BoardEvent, ...]:
     if persona:
         return (_stop_one(state.advisor(persona)),) if state.convened else _nothing_to_stop("Nobody speaks")
     replies = [_stop_one(advisor) for advisor in state.advisors if advisor.challenged]
-    at_work = state.step in _AT_WORK
-    if not replies and not at_work:
+    if not replies and not state.at_work:
         return _nothing_to_stop("Nobody speaks")
-    return (*replies, BoardStopped()) if at_work and not state.stopped else tuple(replies)
+    return (*replies, BoardStopped()) if state.at_work and not state.stopped else tuple(replies)
 
 
 def _stop_one(advisor: Advisor) -> BoardEvent:
@@ -361,7 +355,7 @@ def _nothing_to_stop(who: str) -> NoReturn:
 
 def go_on(state: BoardState) -> tuple[BoardEvent, ...]:
     """Nothing has to happen where nobody has stopped it: then it is only to be driven."""
-    return (BoardResumed(),) if state.stopped and state.step in _AT_WORK else ()
+    return (BoardResumed(),) if state.stopped and state.at_work else ()
 
 
 def ask_again(state: BoardState, persona: str = "") -> BoardEvent:

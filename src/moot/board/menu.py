@@ -1,11 +1,13 @@
-"""What the person is asked on a board, and what their answer then means.
+"""What the person is asked on a board, and the event that each answer leads to.
 
-Every question offers exactly what its answer can be. Whether an answer is allowed, the flow decides.
+Whether that may happen, the flow decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from moot.board.events import (
     RECORD_ENDINGS,
@@ -18,11 +20,15 @@ from moot.board.events import (
     BriefRequested,
     ChallengeMade,
     ConditionTicked,
+    Question,
     QuestionAnswered,
     RecordRequested,
 )
 from moot.board.state import Advisor, BoardState, Step
-from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes, numbered
+from moot.core.flow import Choice, Takes, numbered
+from moot.core.menu import Choices, Menu
+
+BoardMenu = Menu[BoardEvent]
 
 CONVENE = Choice("convene", "Convene the board now")
 SKIP = Choice("skip-question", "Skip this question")
@@ -30,107 +36,70 @@ GO_ON = Choice("go-on", "Go on")
 TO_THE_BRIEF = Choice("brief", "Go to the brief")
 
 
-def meant(state: BoardState, step: str, answer: PersonAnswered) -> BoardEvent:
-    """What an answer means at the step at which it was asked for."""
-    if step == "stopped":
-        return BoardResumed()
-    if step == Step.ANSWERS:
-        return answered(state, answer)
-    if step == "challenge" and state.floor is not None:
-        return challenged(state, state.floor, answer)
-    if step == Step.REVIEW:
-        return chosen(state, answer)
-    raise AssertionError(f"an answer is nothing that the step {step} can lead to")
+def menu_at(state: BoardState) -> tuple[BoardMenu, str] | None:
+    """With its key. Nothing while somebody is still to be heard."""
+    if any(advisor.challenged for advisor in state.advisors):
+        return None
+    match state.step:
+        case Step.ANSWERS:
+            return _for_answer(state)
+        case Step.ADVISORS | Step.BRIEF if state.stopped:
+            key = f"{state.contributions} {state.challenges_made}"
+            return Menu("stopped", "the board is stopped", {GO_ON: BoardResumed()}), key
+        case Step.REVIEW:
+            # Each advisor in turn first.
+            return _what_next(state) if state.floor is None else _for_challenge(state, state.floor)
+        case _:
+            return None
 
 
-def ask_for_answer(state: BoardState) -> AskPerson:
+def _for_answer(state: BoardState) -> tuple[BoardMenu, str]:
     question = state.next_question
+    convene: Choices[BoardEvent] = {CONVENE: BoardConvened(state.answered)}
     if question is None:
-        return AskPerson(Step.ANSWERS, "whether to convene the board", "convene", (CONVENE,))
+        return Menu(Step.ANSWERS, "whether to convene the board", convene), "convene"
     asked = f"{question.question} ({question.hint})" if question.hint else question.question
-    return AskPerson(Step.ANSWERS, asked, question.id, (SKIP, CONVENE), free_text=True)
+    answer = partial(_answered, state, question)
+    return Menu(Step.ANSWERS, asked, {SKIP: answer(""), **convene}, answer), question.id
 
 
-def answered(state: BoardState, answer: PersonAnswered) -> BoardEvent:
-    question = state.next_question
-    if question is None or answer.choice == CONVENE.id:
-        return BoardConvened(state.answered)
-    text = answer.text.strip()
-    last = len(state.answered) + 1 == len(state.questions or ())
-    if last:
-        return BoardConvened((*state.answered, Answer(question.question, text)))
-    return QuestionAnswered(question.id, text)
+def _answered(state: BoardState, question: Question, text: str) -> BoardEvent:
+    if len(state.answered) + 1 < len(state.questions or ()):
+        return QuestionAnswered(question.id, text)
+    return BoardConvened((*state.answered, Answer(question.question, text)))
 
 
-def ask_to_go_on(state: BoardState) -> AskPerson:
-    key = f"{state.contributions} {state.challenges_made}"
-    return AskPerson("stopped", "the board is stopped", key, (GO_ON,))
+def _for_challenge(state: BoardState, advisor: Advisor) -> tuple[BoardMenu, str]:
+    persona, after = advisor.member.id, state.with_advisor(replace(advisor, passed=True)).floor
+    choices: Choices[BoardEvent] = {Choice("next", TO_THE_BRIEF.label): BriefRequested()}
+    if after is not None:
+        go_on = Choice("next", f"Go on to {after.member.name}")
+        choices = {go_on: AdvisorPassed(persona), TO_THE_BRIEF: BriefRequested()}
+    asked, challenge = f"a challenge to {advisor.member.name}", partial(ChallengeMade, persona)
+    menu: BoardMenu = Menu("challenge", asked, choices, challenge, optional=True)
+    return menu, f"{persona} {state.challenges_made}"
 
 
-def ask_at_review(state: BoardState) -> AskPerson:
-    """Each advisor in turn first; then the menu."""
-    return _ask_for_challenge(state, state.floor) if state.floor else _ask_what_next(state)
-
-
-def _ask_for_challenge(state: BoardState, advisor: Advisor) -> AskPerson:
-    after = _after(state, advisor)
-    go_on = Choice("next", f"Go on to {after.member.name}" if after else TO_THE_BRIEF.label)
-    choices = (go_on, TO_THE_BRIEF) if after else (go_on,)
-    asked, key = f"a challenge to {advisor.member.name}", f"{advisor.member.id} {state.challenges_made}"
-    return AskPerson("challenge", asked, key, choices, optional=True, free_text=True)
-
-
-def _after(state: BoardState, advisor: Advisor) -> Advisor | None:
-    return state.with_advisor(replace(advisor, passed=True)).floor
-
-
-def challenged(state: BoardState, advisor: Advisor, answer: PersonAnswered) -> BoardEvent:
-    if answer.choice is None:
-        return ChallengeMade(advisor.member.id, answer.text.strip())
-    if answer.choice == TO_THE_BRIEF.id or not _after(state, advisor):
-        return BriefRequested()
-    return AdvisorPassed(advisor.member.id)
-
-
-def _ask_what_next(state: BoardState) -> AskPerson:
-    choices = [
-        Choice(id_, f"Challenge {advisor.member.name}", Takes.TEXT)
-        for id_, advisor in numbered("challenge", state.advisors).items()
-        if advisor.text is not None
-    ]
+def _what_next(state: BoardState) -> tuple[BoardMenu, str]:
+    choices: dict[Choice, BoardEvent | Callable[[str], BoardEvent]] = {}
+    for id_, advisor in numbered("challenge", state.advisors).items():
+        if advisor.text is not None:
+            challenge = Choice(id_, f"Challenge {advisor.member.name}", Takes.TEXT)
+            choices[challenge] = partial(ChallengeMade, advisor.member.id)
     has_spoken = bool(choices)
-    choices += [
-        Choice(id_, f"Ask {advisor.member.name} again")
-        for id_, advisor in numbered("ask-again", state.advisors).items()
-        if advisor.failure is not None
-    ]
+    for id_, advisor in numbered("ask-again", state.advisors).items():
+        if advisor.failure is not None:
+            again = Choice(id_, f"Ask {advisor.member.name} again")
+            choices[again] = AdvisorRetried(advisor.member.id)
     if len(state.failed) > 1:
-        choices.append(Choice("ask-again-all", "Ask all of them again"))
+        choices[Choice("ask-again-all", "Ask all of them again")] = AdvisorRetried()
     if has_spoken:
         current = state.brief is not None and not state.brief_stale
-        choices.append(Choice("brief", "Show the brief" if current else "Rewrite the brief"))
-    choices += [
-        Choice(id_, f"Tick, or take the tick back: {condition}")
-        for id_, (condition, _) in numbered("tick", state.conditions).items()
-    ]
-    choices.append(Choice("export", f"Export the record: {', '.join(RECORD_ENDINGS)}", Takes.TEXT))
+        choices[Choice("brief", "Show the brief" if current else "Rewrite the brief")] = BriefRequested()
+    for id_, (condition, ticked) in numbered("tick", state.conditions).items():
+        tick = Choice(id_, f"Tick, or take the tick back: {condition}")
+        choices[tick] = ConditionTicked(condition, not ticked)
+    export = Choice("export", f"Export the record: {', '.join(RECORD_ENDINGS)}", Takes.TEXT)
+    choices[export] = RecordRequested
     key = f"{state.contributions} {state.challenges_made} {len(state.bills)}"
-    return AskPerson(Step.REVIEW, "what next", key, tuple(choices), optional=True)
-
-
-def chosen(state: BoardState, answer: PersonAnswered) -> BoardEvent:
-    choice, text = answer.choice or "", answer.text.strip()
-    if challenged := numbered("challenge", state.advisors).get(choice):
-        return ChallengeMade(challenged.member.id, text)
-    if failed := numbered("ask-again", state.advisors).get(choice):
-        return AdvisorRetried(failed.member.id)
-    if condition := numbered("tick", state.conditions).get(choice):
-        text, ticked = condition
-        return ConditionTicked(text, not ticked)
-    match choice:
-        case "ask-again-all":
-            return AdvisorRetried()
-        case "brief":
-            return BriefRequested()
-        case _:
-            return RecordRequested(text)
+    return Menu(Step.REVIEW, "what next", choices, optional=True), key

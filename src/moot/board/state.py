@@ -104,6 +104,11 @@ class BoardState:
         return Step.BRIEF if first_is_due or self.brief_requested else Step.REVIEW
 
     @property
+    def at_work(self) -> bool:
+        """Whether advisors have yet to speak or a brief has yet to be written, stopped or not."""
+        return self.step in (Step.ADVISORS, Step.BRIEF)
+
+    @property
     def contributions(self) -> int:
         """Everything that a brief is made from: first views and replies."""
         return sum((advisor.text is not None) + len(advisor.replied) for advisor in self.advisors)

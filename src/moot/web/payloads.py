@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from moot.board.events import Answer
-from moot.board.state import Advisor, BoardState, Step
+from moot.board.state import Advisor, BoardState
 from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Persona
 from moot.sessions.wire import Kept, head_of
@@ -102,7 +102,6 @@ def summary(kept: Kept, state: BoardState, *, live: bool) -> wire.SessionSummary
 
 
 def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event_id: int) -> wire.SessionBody:
-    at_work = state.step in (Step.ADVISORS, Step.BRIEF)
     return wire.SessionBody(
         **_board(kept, state),
         answers=state.answers,
@@ -115,7 +114,7 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         usage=TotalOut.of(state.bills),
         # What has not been told to its end is worth listening to, whoever is at work on it.
-        live=live or (at_work and not state.stopped),
-        paused=at_work and (state.stopped or not live),
+        live=live or (state.at_work and not state.stopped),
+        paused=state.at_work and (state.stopped or not live),
         last_event_id=last_event_id,
     )
