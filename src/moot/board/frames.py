@@ -68,16 +68,15 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
                 self.tell(wire.BriefError(message))
             case _:
                 return
-        if before.step in (Step.ADVISORS, Step.BRIEF) and after.step is Step.REVIEW:
+        if before.at_work and after.step is Step.REVIEW:
             self.tell(wire.SessionComplete())
 
     def happened_elsewhere(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         """Another process has added it to the log: what led to it was not told from here."""
-        match event:
-            case AdvisorSpoke(persona, text):
-                self.say_view(after.advisor(persona).member, text)
-            case ChallengeReplied(persona, text):
-                self.say_reply(persona, after.challenges_made, text)
+        if isinstance(event, AdvisorSpoke):
+            self.say_view(after.advisor(event.persona).member, event.text)
+        elif isinstance(event, ChallengeReplied):
+            self.say_reply(event.persona, after.challenges_made, event.text)
         self.happened(event, before, after)
 
     # -- views and replies -------------------------------------------------------------------

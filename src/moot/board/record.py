@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from moot.board.events import Brief
 from moot.board.state import Advisor, BoardState, Exchange
-from moot.board.wire import MemberOut, TotalOut, WholeUsageOut
+from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.core.flow import Usage
 from moot.text.characters import strip_controls
 from moot.text.small_model import SMALL_MODEL
@@ -450,5 +450,7 @@ def _challenge(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _usage(usage: Usage | None) -> WholeUsageOut | None:
-    return None if usage is None else WholeUsageOut.of(usage)
+def _usage(usage: Usage | None) -> dict[str, Any] | None:
+    if usage is None:
+        return None
+    return {**msgspec.to_builtins(UsageOut.of(usage)), "cutShort": usage.cut_short}

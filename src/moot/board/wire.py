@@ -39,11 +39,8 @@ class UsageOut(Described, frozen=True, rename="camel"):
 
     @classmethod
     def of(cls, usage: Usage) -> Self:
-        return msgspec.convert(usage, cls, from_attributes=True)
-
-
-class WholeUsageOut(UsageOut, frozen=True, rename="camel"):
-    cut_short: bool
+        read, written = usage.input_tokens, usage.output_tokens
+        return cls(usage.model, read, written, usage.cost_usd, usage.duration_ms)
 
 
 class TotalOut(Described, frozen=True, rename="camel"):

@@ -45,6 +45,9 @@ class Words(Protocol):
     token: str
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 class Outbox(Generic[S, E]):
     """Collects what there is to tell until it is taken. Words that arrive close together go out together."""
 
@@ -61,7 +64,7 @@ class Outbox(Generic[S, E]):
     def take(self) -> list[bytes]:
         waiting, self._waiting = self._waiting, []
         self._open.clear()
-        return [msgspec.json.encode(payload) for payload in waiting]
+        return [_encode(frame) for frame in waiting]
 
     def tell(self, frame: Payload) -> None:
         self._waiting.append(frame)
