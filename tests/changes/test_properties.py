@@ -29,7 +29,8 @@ from moot.changes.implement import Implementing
 from moot.changes.review_block import END, START, Review, Verdict
 from moot.changes.review_shapes import IssueGiven
 from moot.changes.review_tools import ReviewTools
-from moot.changes.service import Changes, Proposal, Standing
+from moot.changes.service import Changes, Proposal
+from moot.changes.standing import Standing
 from moot.errors import MootError, ProviderDown
 from moot.files import atomic, timestamps
 from moot.llm.messages import Tokens, ToolFault

@@ -96,11 +96,16 @@ def name_of(record: RecordedReview) -> str:
 
 def open_issues(folder: ChangeFolder) -> tuple[Issue, ...]:
     """Those of the last review that the person has not dismissed. None where it cannot be read."""
+    return tuple(issue for _, issue in numbered_open_issues(folder))
+
+
+def numbered_open_issues(folder: ChangeFolder) -> tuple[tuple[int, Issue], ...]:
+    """The same, each with its number in the review, by which it is dismissed."""
     last, review = last_made(folder), last_review(folder)
     if last is None or review is None:
         return ()
     gone = dismissals(folder, last.record)
-    return tuple(issue for number, issue in enumerate(review.issues, start=1) if number not in gone)
+    return tuple((at, issue) for at, issue in enumerate(review.issues, start=1) if at not in gone)
 
 
 def blocking(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:

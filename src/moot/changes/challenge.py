@@ -100,7 +100,7 @@ class Challenging:
         settled = self._changes.settle(folder, tell)
         if settled is not None and settled.changed is None:
             return _make_result(folder, settled, approval.last_review(folder, back=2), taken_up=True)
-        _check_challengeable(folder)
+        check_challengeable(folder)
         self._changes.valid(folder)
         earlier = approval.last_review(folder)
         self._write_agents_file(folder)
@@ -320,7 +320,8 @@ def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:
     return tuple((one.description, one.because) for one in folder.state().dismissed)
 
 
-def _check_challengeable(folder: ChangeFolder) -> None:
+def check_challengeable(folder: ChangeFolder) -> None:
+    """Raises why its phase, or that its text is still what was rejected, forbids a challenge."""
     phase = folder.state().phase
     moved(phase, of_verdict(Verdict.NEEDS_REVISION))
     last = approval.last_made(folder)

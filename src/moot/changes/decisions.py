@@ -65,13 +65,7 @@ class Deciding:
         self._changes.settle(folder, tell)
         phase = moved(folder.state().phase, Move.APPROVE_THEMSELVES)
         check(folder)
-        if left := approval.blocking(_issues(folder)):
-            review = approval.last_review(folder)
-            numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}
-            listed = "".join(f"\n  {numbers[issue]} {issue.severity}: {issue.description}" for issue in left)
-            count, them = ("1 issue", "it") if len(left) == 1 else (f"{len(left)} issues", "them")
-            problem = f"its last review leaves {count} in the way; dismiss {them} first:{listed}"
-            raise DecisionNotPossible(folder.id, problem)
+        check_issues(folder)
         return phase
 
     def dismissible(self, change_id: str, number: int, because: str, tell: Tell) -> Issue:
@@ -137,6 +131,17 @@ def _abandoned(data: Data, phase: Phase, because: str) -> None:
     data["abandoned"] = {"because": because, "at": timestamps.now()}
     state_file.end_run(data)
     data.update(phase=str(phase), last_action="abandon")
+
+
+def check_issues(folder: ChangeFolder) -> None:
+    """Raises if the last review leaves an issue in the way of the person's own approval."""
+    if left := approval.blocking(_issues(folder)):
+        review = approval.last_review(folder)
+        numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}
+        listed = "".join(f"\n  {numbers[issue]} {issue.severity}: {issue.description}" for issue in left)
+        count, them = ("1 issue", "it") if len(left) == 1 else (f"{len(left)} issues", "them")
+        problem = f"its last review leaves {count} in the way; dismiss {them} first:{listed}"
+        raise DecisionNotPossible(folder.id, problem)
 
 
 def _issues(folder: ChangeFolder) -> tuple[Issue, ...]:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import errno
 import itertools
+import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from moot.changes import review_block, reviewed, state_file
 from moot.changes.review_block import Block, Review
@@ -224,6 +227,16 @@ class ChangeFolder:
             if at is not None:
                 del hashes[at]
         return tuple(found), tuple(left)
+
+    def fingerprint(self) -> str:
+        """Another one as soon as any of its files that count says something else."""
+        return state_file.text_hash(json.dumps([self._files.read(STATE), self.reviewable()]))
+
+    def mark(self) -> str:
+        """Another one as soon as there is another text, phase, review or dismissal to decide about."""
+        state = self.state()
+        decided = msgspec.json.encode((state.phase, state.iteration, state.reviews, state.dismissed))
+        return state_file.text_hash(json.dumps([decided.decode("utf-8"), self.reviewable()]))[-16:]
 
     # -- while somebody without respect for them is at work ----------------------------------------
 

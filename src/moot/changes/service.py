@@ -27,6 +27,7 @@ from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.review_shapes import MAX_CHARACTERS
+from moot.changes.standing import Standing
 from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Validation
 from moot.errors import (
     AlreadyThere,
@@ -62,33 +63,6 @@ _LARGEST_EXCERPT = 1 << 20
 _TREE_LIMIT = 6_000
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _BEHIND_A_PATH = re.compile(r"[?#]")
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A change and where it stands. `verdict` and the counts are those of the last review that moot recorded;
-    `waiting` says that the phase does not follow from that one yet. `approved_by` is whose approval holds for
-    the text as it is: `reviewer`, `person`, or nobody's; `note` is the person's reason, or why there is none
-    where the phase lets one expect it. `strangers` are blocks that were not made by moot. `problem` says why
-    nothing of it can be told."""
-
-    id: str
-    phase: str = ""
-    iteration: int = 0
-    verdict: str = ""
-    high: int = 0
-    medium: int = 0
-    low: int = 0
-    tasks_done: int = 0
-    tasks: int = 0
-    updated_at: str = ""
-    cost_usd: float | None = None
-    waiting: bool = False
-    problem: str = ""
-    strangers: int = 0
-    dismissed: int = 0
-    approved_by: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +281,7 @@ class Changes:
         """Drafts a new change. A proposal that is there and can be used is left alone; one that cannot be
         used is material for the new one, and kept."""
         valid_id(change_id, "change id")
-        description = _check_description(description)
+        description = check_description(description)
         folder = self._open_or_create(change_id)
         with claimed(folder.path, "proposed"), charging(self.account(change_id)):
             self.settle(folder, tell)
@@ -459,7 +433,7 @@ def title_of(texts: prompts.ChangeTexts) -> str:
     return found[0].title if found else texts.change_id
 
 
-def _check_description(description: str) -> str:
+def check_description(description: str) -> str:
     description = description.strip()
     if not description:
         raise InvalidInput("description", "say in a sentence or two what should change, and why")
