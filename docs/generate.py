@@ -17,6 +17,7 @@ from moot.analysis import flow as analysis
 from moot.ask import flow as ask
 from moot.board import flow as board
 from moot.brainstorm import flow as brainstorm
+from moot.changes import flow as change
 from moot.changes import phases
 from moot.cli.main import app
 from moot.personas.library import load_library
@@ -87,7 +88,8 @@ FLOWS: Mapping[str, Mapping[Any, Any]] = {
     "board": board.TRANSITIONS,
     "analysis": analysis.TRANSITIONS,
     "roundtable": roundtable.TRANSITIONS,
-    "change": phases.TRANSITIONS,
+    "change": change.TRANSITIONS,
+    "phases of a change": phases.TRANSITIONS,
     "brainstorm": brainstorm.TRANSITIONS,
     "workflow": workflow.TRANSITIONS,
 }
