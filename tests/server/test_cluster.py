@@ -17,10 +17,13 @@ import pytest
 
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
+from tests.support.any_format import AnyFormatClient
+from tests.support.change import write_change
 from tests.support.cluster import Several, new_database
 from tests.support.command import environment, moot
 from tests.support.postgres import running_postgresql
 from tests.support.server import DECISION, Server, a_board
+from tests.support.shop import Brain
 from tests.support.waiting import until
 
 SESSION = {"decision": DECISION}
@@ -440,3 +443,23 @@ def test_several_processes_need_postgresql(tmp_path: Path, arguments: tuple[str,
     assert ended.code == 2
     assert "PostgreSQL" in ended.err
     assert "--database" in ended.err
+
+
+def test_what_is_chosen_at_one_server_is_done_to_the_files_by_another(
+    several: Several, tmp_path: Path, stub: StubServer
+) -> None:
+    stub.default = Brain()
+    write_change(tmp_path / "shared" / "moot" / "changes" / "feat-auth")
+    workspace = ("--workspace", str(tmp_path / "shared"))
+    config = '[review]\nengine = "model"'
+    with several.server("--no-work", *workspace) as one, several.server(*workspace, config=config) as other:
+        here = AnyFormatClient.begin(one, "change", change="feat-auth")
+        there = AnyFormatClient.begin(other, "change", change="feat-auth")
+        ask = there.asked()
+        assert ask is not None
+        assert here.asked() == ask
+        here.answer(ask, choice="challenge")
+        assert [frame["type"] for frame in here.follow()][-1] == "idle"
+        assert there.session["state"] == here.session["state"]
+        assert here.session["state"]["files"]["standing"]["phase"] == "challenged"
+        assert "ReviewCounted" in [frame.get("event", {}).get("type") for frame in here.frames]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from moot.changes import review_block
 from moot.files.lock import claimed
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
@@ -119,6 +120,50 @@ def test_a_workflow_from_idea_to_built_change(shop: Shop, tmp_path: Path, stub: 
     assert any(frame["type"] == "progress" for frame in client.frames), "work is told as it comes along"
 
 
+def test_a_change_from_a_description_to_the_archive(shop: Shop, tmp_path: Path, stub: StubServer) -> None:
+    stub.default = Brain(verdicts=["NEEDS_REVISION"])
+    with serving_shop(shop, tmp_path, stub) as server:
+        client = AnyFormatClient.begin(server, "change", change="strip-codes", description=IDEA)
+        again = AnyFormatClient.begin(server, "change", change="strip-codes", description=IDEA)
+        assert again.path == client.path, "a request that is sent twice drafts once"
+        offered: list[list[str]] = []
+        wanted = scripted(
+            {"choice": "challenge"},
+            {"choice": "revise", "text": "Keep it small."},
+            {"choice": "challenge"},
+            {"choice": "implement"},
+            {"choice": "archive"},
+        )
+
+        def choose(ask: Ask) -> Answer | None:
+            offered.append([choice["id"] for choice in ask["choices"]])
+            return wanted(ask)
+
+        client.play(choose)
+        state = client.session["state"]
+        assert [one["title"] for one in server.get("/api/sessions").json()["sessions"]] == ["strip-codes"]
+        there = server.post("/api/sessions", {"format": "change", "opening": {"change": "other"}})
+        assert (there.status_code, there.json()["error"]) == (404, "Change 'other' not found")
+    assert offered == [
+        ["challenge", "revise", "approve", "abandon"],
+        ["challenge", "revise", "dismiss-1", "abandon"],
+        ["challenge", "revise", "dismiss-1", "abandon"],
+        ["challenge", "revise", "implement", "approve", "reopen", "abandon"],
+        ["archive", "reopen", "abandon"],
+    ]
+    [archived] = (shop.root / "moot" / "archive").iterdir()
+    assert (state["step"], state["message"]) == ("gone", f"It is now in moot/archive/{archived.name}")
+    reviews = review_block.blocks((archived / "proposal.md").read_text("utf-8"))
+    assert [str(review_block.read(one).verdict) for one in reviews] == ["NEEDS_REVISION", "APPROVED"]
+    assert shop.built == 2
+    assert {"ProposalDrafted", "ReviewCounted", "ProposalRevised", "TasksBuilt"} <= {*kinds(client)}
+    progress = [frame["text"] for frame in client.frames if frame["type"] == "progress"]
+    assert "appended NEEDS_REVISION: 1 High, 0 Medium, 0 Low" in progress
+    [account] = json.loads(shop.run("spending", "--json").out)["sessions"]
+    assert account["name"] == f"change strip-codes in {shop.root}"
+    assert account["requests"] == len(stub.requests) + shop.built, "each is on the meter, once"
+
+
 # -- what holds for all --------------------------------------------------------------------------
 
 
@@ -127,9 +172,10 @@ def test_every_format_says_what_begins_a_session_and_a_list_has_them_all(
 ) -> None:
     stub.default = speaking
     described = {one["name"]: one for one in server.get("/api/formats").json()["formats"]}
-    assert [*described] == ["board", "ask", "analysis", "workflow"]
+    assert [*described] == ["board", "ask", "analysis", "workflow", "change"]
     assert described["analysis"]["opening"]["required"] == ["item"]
-    assert [name for name, one in described.items() if one["writesFiles"]] == ["analysis", "workflow"]
+    in_files = [name for name, one in described.items() if one["writesFiles"]]
+    assert in_files == ["analysis", "workflow", "change"]
     begun = {
         "board": AnyFormatClient.begin(server, "board", decision="Move?"),
         "analysis": AnyFormatClient.begin(server, "analysis", item="C++"),

@@ -126,9 +126,9 @@ class StoredLog(Generic[E]):
 
     async def news(self) -> list[E]:
         logged = await self._store.events(self._session_id, after=self.seq)
-        events = [self._flow.decode_stored(entry.body) for entry in logged]
         self.seq = logged[-1].seq if logged else self.seq
-        return events
+        # One that is about files has a first entry without words.
+        return [self._flow.decode_stored(entry.body) for entry in logged if entry.body]
 
     async def append(self, event: E) -> None:
         await self._store.append(self._session_id, self.seq + 1, self._flow.encode(event))

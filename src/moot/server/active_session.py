@@ -207,6 +207,8 @@ class ActiveSession(Generic[S, E]):
             tell = self.outbox.happened_elsewhere if self.runner.catching_up else self.outbox.happened
             tell(event, before, self.state)  # type: ignore[arg-type]
             self.wake()
+        elif not self.driven_elsewhere:
+            self.has_unsent = True
 
     def tell(self, frame: Payload) -> None:
         """Says something that is no event: how work comes along, or what went wrong."""

@@ -206,6 +206,13 @@ class Sharing:
         )
         return int(rows[0].wanted) if rows else None
 
+    async def driver_of(self, session: str) -> str:
+        """The process that holds the lease; empty where none does."""
+        rows = await self._store.sql(
+            f"SELECT driver FROM driving WHERE session = :session AND until > {self._clock}", session=session
+        )
+        return str(rows[0].driver) if rows else ""
+
     async def finish(self, session: str, wanted: int) -> bool:
         """False where it was asked for again meanwhile, or another drives it."""
         rows = await self._store.sql(

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from moot.analysis.sessions import AnalysisService
 from moot.ask.service import AskService
 from moot.board.service import Boards, BoardService
+from moot.changes.sessions import ChangeService
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.errors import InvalidInput, NotAllowed, NotFound, NotNow
 from moot.server import Client, Drives, Hub, Service
@@ -38,6 +39,7 @@ def services(moot: Moot) -> dict[str, AnyService]:
         AskService(moot),
         AnalysisService(moot),
         WorkflowService(moot),
+        ChangeService(moot),
     ]
     return {one.format.flow.name: one for one in found}
 

@@ -1,0 +1,123 @@
+"""Changes as live sessions: each change of the workspace is one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from moot.changes.flow import CHANGE, ChangeEvent, DraftChosen, SessionState, WorkStopped, choices
+from moot.changes.folder import ChangeFolder
+from moot.changes.log import ChangeLog
+from moot.changes.looking import Looking
+from moot.changes.service import Changes, check_description
+from moot.changes.work import ChangeWork
+from moot.core.model_effects import Prompts
+from moot.errors import AlreadyThere, NotFound
+from moot.files.lock import claimed
+from moot.files.paths import valid_id
+from moot.llm.names import Speaker
+from moot.server import ActiveSession, Client, Hub, Service
+from moot.server.event_frames import event_format
+
+if TYPE_CHECKING:
+    from moot.app import Moot
+    from moot.core import runner
+    from moot.store.sessions import Session, Store
+
+
+def _stop(state: SessionState) -> tuple[ChangeEvent, ...]:
+    return (WorkStopped(),) if state.chosen is not None else ()
+
+
+FORMAT = event_format(CHANGE, lambda state: state.files.standing.id, model=lambda _: "", stop=_stop)
+"""Without a model: who drafts, reviews and builds is chosen each time, as for the commands."""
+
+
+class ChangeOpening(BaseModel):
+    """A change by its id; for a new one, also what should change, and why."""
+
+    change: str
+    description: str = ""
+
+
+class ChangeService(Service[SessionState, ChangeEvent]):
+    opening = ChangeOpening
+    writes_files = True
+
+    def __init__(self, moot: Moot) -> None:
+        super().__init__(moot, FORMAT, Prompts({}))
+        self._moot = moot
+        self._changes = Changes(moot)
+
+    async def begin(
+        self, hub: Hub, opening: ChangeOpening, by: Client
+    ) -> ActiveSession[SessionState, ChangeEvent]:
+        change_id, description = valid_id(opening.change, "change id"), opening.description.strip()
+        folder = await self._folder(change_id, description)
+        live = await hub.live(await self._session(hub.store, change_id), by.address)
+        # Said once more, it was said before.
+        if description and description != live.state.description:
+            if DraftChosen.choice not in [choice.id for choice in choices(live.state)]:
+                raise AlreadyThere("change", change_id, folder.path)
+            await live.runner.put(DraftChosen(description))
+        return live
+
+    async def _folder(self, change_id: str, description: str) -> ChangeFolder:
+        """The change's, made where there is none and it is said what should change."""
+        try:
+            return self._changes.folders.open(change_id)
+        except NotFound:
+            if not description:
+                raise
+        check_description(description)
+        # Before anything is written: a key that is missing is no reason to leave files behind.
+        await self._moot.gateway.choice(Speaker("proposer"))
+        return self._changes.folders.create(change_id)
+
+    async def find(self, store: Store) -> None:
+        for folder in self._changes.folders.all():
+            await self._session(store, folder.id)
+
+    async def _session(self, store: Store, change_id: str) -> Session:
+        return await store.ensure(self._id(change_id), CHANGE.name, change_id)
+
+    def _id(self, change_id: str) -> str:
+        place = str(self._moot.workspace.change_dir(change_id)).encode("utf-8", "surrogateescape")
+        return f"{CHANGE.name}-{hashlib.blake2s(place, digest_size=6).hexdigest()}"
+
+    def _change_id(self, session: Session) -> str:
+        """A session is called by its change, which may be gone by now."""
+        if self._id(session.title) != session.id:
+            raise NotFound("change", session.title)
+        return session.title
+
+    def log(self, store: Store, session: Session) -> ChangeLog:
+        return ChangeLog(store, session.id, Looking(self._changes, self._change_id(session)))
+
+    async def account(self, session: Session) -> str:
+        return self._changes.account(self._change_id(session))
+
+    def work(
+        self,
+        session: Session,
+        state: SessionState,  # noqa: ARG002
+        tell: Callable[[str], None],
+    ) -> runner.Work:
+        async def driver() -> str:
+            return (await self._moot.store()).server
+
+        return ChangeWork(self._moot, self._change_id(session), driver, tell).carry_out
+
+    @contextmanager
+    def claim(self, session: Session) -> Iterator[None]:
+        """Whoever does something to the change claims it themselves, for as long as that takes."""
+        with (
+            suppress(NotFound),
+            claimed(self._changes.folders.open(self._change_id(session)).path, "looked at"),
+        ):
+            pass
+        yield

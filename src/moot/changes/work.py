@@ -1,0 +1,109 @@
+"""What is done to a change in a session of it: the same as the commands do, and how it ended.
+
+A refusal or a failure is an end like any other, told with what the files say by then. Refuses to know who has
+chosen it, and what follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from moot.changes import findings, flow
+from moot.changes.challenge import Challenging
+from moot.changes.decisions import Deciding
+from moot.changes.flow import ChangeEvent, ChangeGone, SessionState, WorkBegun, WorkFailed
+from moot.changes.implement import Implementing
+from moot.changes.looking import look, mark_of
+from moot.changes.service import Changes, Tell
+from moot.changes.standing import Files
+from moot.core.flow import Outcome, Task, TaskDone
+from moot.errors import MootError, NotNow, SessionMoved, StoreFailed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from moot.app import Moot
+
+_CHANGED = "Its files were changed after this was chosen: look at them, and choose again"
+_NO_AGENT = (
+    "No coding agent was found. Hand the text to one, or do it yourself and tick the boxes in tasks.md; then "
+    "build it again"
+)
+
+_MakeEnd = Callable[[Files, str, str], ChangeEvent]
+
+
+class ChangeWork:
+    """`driver` says which process this is, as the store knows it."""
+
+    def __init__(self, moot: Moot, change_id: str, driver: Callable[[], Awaitable[str]], tell: Tell) -> None:
+        self._moot = moot
+        self._id = change_id
+        self._driver = driver
+        self._tell = tell
+        self._changes = Changes(moot)
+        self._deciding = Deciding(self._changes)
+
+    async def carry_out(self, task: Task[Any], state: SessionState) -> Outcome:
+        try:
+            return TaskDone(await self._do(task, state))
+        except (SessionMoved, StoreFailed):
+            raise
+        except MootError as failed:
+            return TaskDone(await self._ended(WorkFailed, problem=str(failed)))
+
+    async def _do(self, task: Task[Any], state: SessionState) -> ChangeEvent:
+        if isinstance(task, flow.BeginWork):
+            if mark_of(self._changes, self._id) != state.files.mark:
+                raise NotNow(_CHANGED)
+            return WorkBegun(await self._driver())
+        changes, change_id, tell = self._changes, self._id, self._tell
+        match state.chosen:
+            case flow.DraftChosen(description):
+                folder = await changes.propose(change_id, description, tell)
+                return await self._ended(flow.ProposalDrafted, f"Drafted: {', '.join(folder.reviewable())}")
+            case flow.ChallengeChosen():
+                return await self._challenge()
+            case flow.RevisionChosen(wishes):
+                folder = await changes.repropose(change_id, wishes, tell)
+                return await self._ended(flow.ProposalRevised, f"Revised: {', '.join(folder.reviewable())}")
+            case flow.ImplementationChosen():
+                return await self._implement()
+            case flow.ArchiveChosen():
+                return self._gone(changes.archive(change_id))
+            case flow.ApprovalChosen(because):
+                self._deciding.approve(change_id, because, tell)
+                return await self._ended(
+                    flow.ChangeApproved, f"Approved by you, and by no reviewer: {because}"
+                )
+            case flow.DismissalChosen(number, because):
+                issue = self._deciding.dismiss(change_id, number, because, tell)
+                return await self._ended(flow.IssueDismissed, f"Dismissed by you: {issue.description}")
+            case flow.ReopeningChosen():
+                phase = self._deciding.reopen(change_id, tell)
+                return await self._ended(flow.ChangeReopened, f"It is {phase} again")
+            case flow.AbandonmentChosen(because):
+                return self._gone(self._deciding.abandon(change_id, because))
+            case None:
+                raise AssertionError(f"{task} was not chosen")
+
+    async def _challenge(self) -> ChangeEvent:
+        last = await Challenging(self._changes).challenge(self._id, "auto", self._tell)
+        matched = findings.in_words(last.matched)
+        return await self._ended(flow.ReviewCounted, f"{last.verdict}, {matched}: {last.review.summary}")
+
+    async def _implement(self) -> ChangeEvent:
+        built = await Implementing(self._changes).implement(self._id, self._tell)
+        if built.handover:
+            return await self._ended(flow.TasksBuilt, built.handover, _NO_AGENT)
+        done = f"{len(built.done)} done, {len(built.left)} left"
+        return await self._ended(flow.TasksBuilt, done, built.problem)
+
+    async def _ended(self, kind: _MakeEnd, message: str = "", problem: str = "") -> ChangeEvent:
+        files = await asyncio.to_thread(look, self._changes, self._id)
+        return ChangeGone(problem=problem) if files is None else kind(files, message, problem)
+
+    def _gone(self, place: Path) -> ChangeGone:
+        return ChangeGone(f"It is now in {place.relative_to(self._moot.workspace.root).as_posix()}")
