@@ -79,15 +79,13 @@ class Said:
 
 
 class Boards:
+    """For one person, who has their own sessions and those that are nobody's. None is whoever is at this
+    machine, and has all."""
+
     def __init__(self, moot: Moot, hub: Hub, person: Person | None = None) -> None:
         self._moot = moot
         self.hub = hub
         self._person = person
-
-    def as_seen_by(self, person: Person | None) -> Boards:
-        """The same boards for one person, who has their own sessions and those that are nobody's. None is
-        whoever is at this machine, and has all."""
-        return Boards(self._moot, self.hub, person)
 
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
         return advisors(self._moot, panel)
