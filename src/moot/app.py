@@ -35,9 +35,9 @@ E = TypeVar("E", bound="Event")
 if TYPE_CHECKING:
     from moot.config import Config
     from moot.core.flow import Event, Flow
-    from moot.core.meter import Meter
     from moot.core.model_effects import Prompts
     from moot.core.runner import Listener, Person, Runner, Speak
+    from moot.core.spending import Meter
     from moot.llm.embedded.weights import Entry, Pulled, Weights
     from moot.llm.names import ModelName, Speaker
     from moot.llm.prices import Pricing
@@ -210,7 +210,7 @@ class Moot:
     @cached_property
     def meter(self) -> Meter:
         """Counts what models cost, and stops at what the user allows to be spent."""
-        from moot.core.meter import Meter
+        from moot.core.spending import Meter
         from moot.llm import names
 
         def pricing(model: str) -> Pricing:

@@ -1,7 +1,7 @@
 """How each request to a model is accounted for: noted before it is sent, settled when it has ended.
 
 Knows what is asked of a meter, and how tokens are estimated where nobody has counted them. Where the account
-is kept, and what may be spent, is for the meter to know (`moot.core.meter`).
+is kept, and what may be spent, is for the meter to know (`moot.core.spending`).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar
 
 from moot.config import Limits, ServerSettings
+from moot.core.admission import admit
 from moot.core.flow import Event, ModelEffect, Outcome, failure
-from moot.core.limits import admit
 from moot.core.model_effects import on_account
 from moot.core.runner import Speak, Speech, Work
 from moot.errors import MootError, SessionMoved, StoreFailed

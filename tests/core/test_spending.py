@@ -22,8 +22,8 @@ from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
 from moot.changes.metered_agents import run_metered
 from moot.config import Config, Limits, Price, Settings
-from moot.core import meter
-from moot.core.meter import Meter
+from moot.core import spending as meter
+from moot.core.spending import Meter
 from moot.errors import (
     ConfigInvalid,
     LimitReached,

@@ -1,4 +1,4 @@
-"""How many sessions may be under way at once. How much may be asked and spent is for `moot.core.meter`."""
+"""How many sessions may be under way at once. How much may be asked and spent is for `moot.core.spending`."""
 
 from __future__ import annotations
 
