@@ -26,7 +26,6 @@ from moot.core.flow import (
     Table,
     Takes,
     Task,
-    TaskDone,
     next_step,
 )
 from moot.errors import IllegalMove
@@ -383,9 +382,6 @@ def record(_state: SessionState, effect: Effect, outcome: Outcome) -> ChangeEven
     match outcome:
         case PersonAnswered(text, choice) if choice is not None:
             return _chosen(choice, text.strip())
-        case TaskDone(event):
-            ended: ChangeEvent = event
-            return ended
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
