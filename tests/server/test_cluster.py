@@ -98,7 +98,7 @@ def test_every_server_tells_a_session_live_that_another_process_drives(
     servers: tuple[Server, Server], stub: StubServer
 ) -> None:
     one, other = servers
-    a_board(stub, pace=100, words="word " * 30)
+    a_board(stub, pace=100, words="word " * 100)
     with one.streaming("POST", "/api/board/session", json=SESSION) as events:
         heard = [next(events)]
         session_id = heard[0]["sessionId"]

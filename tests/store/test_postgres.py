@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from moot.errors import SessionMoved, StoreFailed
 from moot.server.sharing import Sharing
 from moot.store.postgres import told, was_ended
 from moot.store.sessions import Frame, open_store
@@ -100,6 +101,27 @@ def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
             await Sharing(store).add_listeners([alone])
             assert await notes.get() == ("listeners", [alone]), "and nothing before it"
             listening.cancel()
+
+    run(main)
+
+
+def test_frames_that_fill_the_connection_several_times_are_written_whole(url: str) -> None:
+    async def main() -> None:
+        async with open_store(url) as store:
+            sessions = [(await store.create("board", "t")).id for _ in range(3)]
+            frames = [
+                Frame(id_, seq, b'"%b"' % (b"\xc3\xbc\\n" * 5000))
+                for id_ in sessions
+                for seq in range(1, 201)
+            ]
+            await store.append_frames(frames)
+            assert [frame for id_ in sessions for frame in await store.frames(id_)] == frames
+            with pytest.raises(SessionMoved):
+                await store.append_frames([Frame(sessions[0], 1, b"{}")])
+            end_all(url)
+            with pytest.raises(StoreFailed):
+                await store.append_frames([Frame(sessions[0], 201, b"{}")])
+            await store.append_frames([Frame(sessions[0], 201, b"{}")])
 
     run(main)
 

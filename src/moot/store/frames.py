@@ -13,9 +13,10 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import msgspec
 from sqlalchemy.exc import DatabaseError
 
-from moot.store.postgres import CHANNEL, CONNECTING, notes
+from moot.store.postgres import CHANNEL, CONNECTING, notes, run_prepared
 
 if TYPE_CHECKING:
     import psycopg
@@ -96,15 +97,19 @@ class SqliteFrameWriter:
         await self._engine.in_turn(lambda _: self._disconnect())
 
 
+_STATEMENT = (
+    "WITH told AS (INSERT INTO frames (session, seq, body)"
+    " SELECT e->>0, CAST(e->>1 AS int), decode(e->>2, 'base64') FROM json_array_elements($1::json) AS e)"
+    f" SELECT pg_notify('{CHANNEL}', note) FROM json_array_elements_text($2::json) AS note"
+)
+_NAME = b"moot_frames"
+_CONSTRAINT_VIOLATED = b"23"
+"""How the code of such an error begins."""
+
+
 class PostgresFrameWriter:
     """In one round trip on a connection of its own: rows and notifications are one statement, which is a
     transaction by itself."""
-
-    _STATEMENT = (
-        "WITH told AS (INSERT INTO frames (session, seq, body)"
-        " SELECT * FROM unnest(%b::text[], %b::int[], %b::bytea[]))"
-        f" SELECT pg_notify('{CHANNEL}', note) FROM unnest(%b::text[]) AS note"
-    )
 
     def __init__(self, conninfo: str, server: str) -> None:
         self._conninfo = conninfo
@@ -114,17 +119,16 @@ class PostgresFrameWriter:
     async def write(self, runs: list[Run], heard: Collection[str]) -> None:
         # Loaded here, because most who import this module use SQLite.
         import psycopg
+        from psycopg.pq import DiagnosticField, ExecStatus
 
         told = notes(self._server, "frames", (run[0] for run in runs if run[0] in heard))
-        columns = [list(column) for column in zip(*runs, strict=True)] or [[], [], []]
         try:
             if self._connection is None:
-                self._connection = await psycopg.AsyncConnection.connect(
-                    self._conninfo, autocommit=True, **CONNECTING
-                )
-            await self._connection.execute(self._STATEMENT, (*columns, [*told]))
-        except psycopg.IntegrityError as error:
-            raise NumberTaken from error
+                connecting = psycopg.AsyncConnection.connect(self._conninfo, autocommit=True, **CONNECTING)
+                self._connection = await connecting
+                await self._connection.execute(f"PREPARE {_NAME.decode()} AS {_STATEMENT}")
+            values = [msgspec.json.encode(runs), msgspec.json.encode(told)]
+            result = await run_prepared(self._connection, _NAME, values)
         except psycopg.Error as error:
             await self.close()
             raise NotWritten(str(error).strip()) from error
@@ -132,6 +136,11 @@ class PostgresFrameWriter:
             # What is still on its way over this connection is not ours to wait for any more.
             await self.close()
             raise
+        if result.status != ExecStatus.TUPLES_OK:
+            if (result.error_field(DiagnosticField.SQLSTATE) or b"").startswith(_CONSTRAINT_VIOLATED):
+                raise NumberTaken
+            await self.close()
+            raise NotWritten(result.get_error_message())
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
