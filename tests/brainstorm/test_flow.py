@@ -47,13 +47,68 @@ from moot.brainstorm.menu import (
 )
 from moot.brainstorm.prompts import material
 from moot.brainstorm.state import BrainstormState, Situation, Step
-from moot.core.flow import Choice
+from moot.core.flow import AskPerson, AskPersona, Choice, DraftReply
 from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable.effects import OpenRoundtable
+from moot.roundtable.events import (
+    ArtifactsNotUpdated,
+    ArtifactsUpdated,
+    ContributionFailed,
+    ContributionReturned,
+    ElaborationRecorded,
+    ExitDoubted,
+    FramingFailed,
+    HeldEvent,
+    LeadRedirected,
+    PersonaContributed,
+    PersonaSilent,
+    PersonLeft,
+    PersonSilent,
+    PersonSpokeUp,
+    PersonStayed,
+    RoundtableOpened,
+    SynthesisDrafted,
+    SynthesisFailed,
+    SynthesisForgone,
+    SynthesisRetried,
+    SynthesisReturned,
+    TopicFramed,
+)
+from moot.roundtable.insights import Synthesis
+from moot.workflow.events import AttemptFailed
+from moot.workflow.menu import INTERRUPTED, TriedAgain
 from moot.workflow.state import Phase, Stage
-from tests.support.workflow import BATCHES, BILL, IDEA, SPLITS, Play, at, targets, triage
+from tests.support.workflow import BATCHES, BILL, IDEA, SPEAKERS, SPLITS, Play, at, targets, triage
 
 THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
 TWO_WAYS = (Approach("a1", "In place", "Strip it."), Approach("a2", "Before", "Strip it before."))
+OPENED = RoundtableOpened("design", "Design", IDEA, SPEAKERS, "maya", 10, "17", "Files.")
+FRAMED = TopicFramed("It is about codes.", "Where?", BILL)
+SPOKE = PersonaContributed("alex", "Conflicts are shown.", BILL)
+MINUTES = Synthesis((), (), (), (), "They agreed on little.")
+DISCUSSED = (OPENED, FRAMED, SPOKE)
+ENDED = (*DISCUSSED, PersonLeft())
+NO_MINUTES = SynthesisFailed("DraftInvalid", "no JSON")
+HELD: list[tuple[tuple[HeldEvent, ...], tuple[HeldEvent, ...]]] = [
+    ((), (OPENED,)),
+    ((OPENED,), (FRAMED, FramingFailed("Overloaded", "it is busy"))),
+    ((OPENED, FRAMED), (SPOKE, PersonaSilent("alex", BILL), PersonLeft())),
+    ((OPENED, FRAMED), (ContributionReturned("alex", "A schema.", ("schema",), BILL),)),
+    ((OPENED, FRAMED), (ContributionFailed("alex", "Overloaded", "it is busy"),)),
+    (DISCUSSED, (PersonSpokeUp("Why?"), PersonSilent(), ExitDoubted("Fine."))),
+    ((*DISCUSSED, PersonSpokeUp("Why?")), (LeadRedirected("maya", "alex", "costs", "planning", BILL),)),
+    ((*DISCUSSED, ExitDoubted("Fine.")), (PersonStayed(),)),
+    (ENDED, (SynthesisDrafted(MINUTES, BILL), NO_MINUTES, SynthesisReturned(MINUTES, ("no",), BILL))),
+    ((*ENDED, NO_MINUTES), (SynthesisRetried(), SynthesisForgone())),
+    (
+        (*ENDED, SynthesisDrafted(MINUTES, BILL)),
+        (ArtifactsUpdated(()), ArtifactsNotUpdated("NotFound", "it is gone")),
+    ),
+    ((*ENDED, SynthesisDrafted(MINUTES, BILL), ArtifactsUpdated(())), (ElaborationRecorded(saved=True),)),
+]
+"""What can happen at a roundtable, each after what leads to it."""
+AT_ROUNDTABLE = {type(event): event for _, events in HELD for event in events}
+BEFORE: dict[type, tuple[HeldEvent, ...]] = {type(event): told for told, events in HELD for event in events}
 SECTIONS = (Section("s1", "Parser", "One pass."), Section("s2", "Tests", "A table."))
 
 
@@ -428,17 +483,61 @@ def test_one_part_alone_is_no_division(field: str) -> None:
 
 @pytest.mark.parametrize("step", [Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN])
 @pytest.mark.parametrize(
-    ("who", "said"), [("board", "The Board says: wait."), ("roundtable", "They agreed on little.")]
+    ("who", "said", "paid"),
+    [("board", "The Board says: wait.", 0.5), ("roundtable", "They agreed on little.", 0.03)],
 )
-def test_at_every_step_others_can_be_consulted(step: Step, who: str, said: str) -> None:
+def test_at_every_step_others_can_be_consulted(step: Step, who: str, said: str, paid: float) -> None:
     play = at(step)
     cost = play.state.total_cost
     play.choose(who).write("Is this wise?")
-    assert [(e.speaker, e.step, e.content) for e in play.talk.conversation][-2:] == [
-        ("person", step, "Is this wise?"),
-        (who, step, said),
-    ]
-    assert (play.asked.step, play.state.total_cost - cost) == (step, 0.5 if who == "board" else 0.0)
+    asked, came_of_it = play.talk.conversation.entries[-2:]
+    assert (asked.speaker, asked.step, asked.content) == ("person", step, "Is this wise?")
+    assert (came_of_it.speaker, came_of_it.step) == (who, step)
+    assert said in came_of_it.content
+    assert play.asked.step == step
+    assert play.state.total_cost - cost == pytest.approx(paid)
+
+
+def test_a_roundtable_is_a_part_of_the_brainstorm_until_it_is_over() -> None:
+    play = at(Step.TRIAGE).put(RequestMade("roundtable", "Is this wise?"))
+    number = str(play.state.happened)
+    (opening,) = play.effects
+    assert opening == OpenRoundtable(number)
+    framing, interrupting = play.perform().effects
+    assert framing == DraftReply("roundtable/framing", f"{number}.{number}")
+    assert isinstance(interrupting, AskPerson)
+    assert interrupting.interrupting
+    play.perform()
+    assert play.effects[0] == AskPersona("alex", "roundtable/contribution", f"{number}.1")
+    assert len(play.talk.roundtable) == 2
+    play.settle()
+    assert (len(play.talk.roundtable), play.talk.table, play.asked.step) == (0, None, "triage")
+    again = play.put(RequestMade("roundtable", "And this?")).perform().state.happened - 1
+    assert [effect.key for effect in play.effects] == [f"{again}.{again}", f"{again}.1"]
+
+
+def test_a_roundtable_that_cannot_be_opened_is_tried_again_or_gone_on_without() -> None:
+    play = at(Step.DESIGN).put(RequestMade("roundtable", "Is this wise?")).fail()
+    assert play.asked.step == "failed"
+    again = Play(state=play.state).choose("try-again")
+    assert again.talk.conversation.entries[-1].speaker == "roundtable"
+    assert play.choose("back").talk.conversation.entries[-1].content == "Is this wise?"
+
+
+def test_a_roundtable_that_is_interrupted_goes_on_where_it_was_or_is_given_up() -> None:
+    play = at(Step.DESIGN).put(RequestMade("roundtable", "Is this wise?")).perform().perform()
+    before = play.talk
+    play.put(AttemptFailed(INTERRUPTED, "Interrupted"))
+    again = Play(state=play.state).put(TriedAgain())
+    assert again.talk == before
+    assert again.effects[0] == AskPersona("alex", "roundtable/contribution", _key(before))
+    given_up = play.choose("back").talk
+    assert (len(given_up.roundtable), given_up.situation) == (0, Situation.AT_DESIGN)
+
+
+def _key(talk: BrainstormState) -> str:
+    assert talk.table is not None
+    return f"{talk.table.opened.at}.1"
 
 
 def test_who_does_not_say_what_to_ask_asks_about_the_step() -> None:
@@ -573,8 +672,9 @@ EVENTS: dict[type, BrainstormEvent] = {
     ApproachesDiscussed: ApproachesDiscussed("So.", TWO_WAYS, "a2", "you said so", BILL),
     DesignDiscussed: DesignDiscussed("So.", (), BILL),
     SectionsRevised: SectionsRevised(SECTIONS[:1], BILL),
-    Consulted: Consulted("board", "Wait."),
+    Consulted: Consulted("Wait."),
     GoneBack: GoneBack(),
+    **AT_ROUNDTABLE,
 }
 
 
@@ -629,8 +729,8 @@ def test_what_the_table_does_not_allow_raises_and_names_what_it_does(situation: 
 )
 def test_what_the_table_allows_leads_where_it_says(situation: Situation, kind: type) -> None:
     state, event = somewhere_at(situation), EVENTS[kind]
-    if situation is Situation.AT_ROUNDTABLE and kind is Consulted:
-        event = Consulted("roundtable", "Wait.")
+    for earlier in BEFORE.get(kind, ()):
+        state = flow.advance(state, earlier)
     if kind is PreviousSectionShown:
         state = at(Step.DESIGN).choose("approve").talk
     if kind is ScopeKeptWhole:
@@ -646,8 +746,9 @@ NOT_NOW: list[tuple[BrainstormState, BrainstormEvent]] = [
     (at(Step.DESIGN).talk, PreviousSectionShown()),
     (flow.advance(at(Step.QUESTIONS).talk, QuestionPicked("q1")), AnswerGiven("q2", "yes")),
     (flow.advance(at(Step.DESIGN).talk, WritingBegun("revise")), RequestMade("discuss", "hm")),
-    (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), Consulted("board", "Wait.")),
-    (flow.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")), Consulted("roundtable", "Wait.")),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), Consulted("Wait.")),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("board", "hm")), EVENTS[RoundtableOpened]),
+    (flow.advance(at(Step.DESIGN).talk, RequestMade("roundtable", "hm")), Consulted("Wait.")),
     (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[QuestionsDiscussed]),
     (flow.advance(at(Step.DESIGN).talk, RequestMade("discuss", "hm")), EVENTS[SectionsRevised]),
 ]

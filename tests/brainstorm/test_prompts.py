@@ -37,7 +37,8 @@ def drafting() -> dict[str, WorkflowState]:
     found: dict[str, WorkflowState] = {}
     talks = [at(step).put(RequestMade("discuss", "a comment")) for step in STEPS]
     batches = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().choose("skip")
-    for one in (*talks, at(Step.DESIGN).put(RequestMade("revise", "a comment")), batches):
+    at_table = at(Step.DESIGN).put(RequestMade("roundtable", "a comment")).settle()
+    for one in (*talks, at(Step.DESIGN).put(RequestMade("revise", "a comment")), at_table, batches):
         state = WORKFLOW.initial
         for event in one.events:
             state = WORKFLOW.advance(state, event)
@@ -48,6 +49,7 @@ def drafting() -> dict[str, WorkflowState]:
 
 
 DUE = drafting()
+OWN = [name for name in PROMPTS.drafts if not name.startswith("roundtable/")]
 
 
 def message(request: Request) -> str:
@@ -68,7 +70,7 @@ def test_every_prompt_that_the_flow_names_can_be_made() -> None:
     assert set(DUE) == set(PROMPTS.drafts) == set(PROMPTS.replies)
 
 
-@pytest.mark.parametrize("prompt", PROMPTS.drafts)
+@pytest.mark.parametrize("prompt", OWN)
 def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) -> None:
     request, _ = PROMPTS.drafts[prompt](DUE[prompt], small=False)
     assert request.system.startswith(fill("brainstorm/brainstormer", {}))
@@ -144,7 +146,8 @@ def test_the_consulted_are_named() -> None:
     play = at(Step.APPROACHES).choose("board: is it wise?", "roundtable: and this?")
     said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
     assert "The Board, at approaches:\nThe Board says: wait." in said
-    assert "The roundtable, at approaches:\nThey agreed on little." in said
+    assert "The roundtable, at approaches:\n" in said
+    assert "They agreed on little." in said
 
 
 def test_a_part_of_the_idea_is_named_as_what_is_worked_on() -> None:

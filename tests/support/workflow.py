@@ -15,17 +15,21 @@ from moot.brainstorm.events import Consulted, ScoutReported
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import (
     AskPerson,
+    AskPersona,
     Drafted,
     DraftFailed,
     DraftReply,
     Effect,
     Event,
+    PersonaFailed,
     PersonAnswered,
+    PersonaSpoke,
     Task,
     TaskDone,
     TaskFailed,
     Usage,
 )
+from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded, RoundtableOpened, Speaker
 from moot.workflow.events import (
     BatchBuilt,
     BatchPlanned,
@@ -45,7 +49,7 @@ from moot.workflow.events import (
 )
 from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.prompts import PROMPTS
-from moot.workflow.state import WorkflowState
+from moot.workflow.state import Stage, WorkflowState
 
 BILL = Usage("stub:model", 100, 50, 0.01, 900)
 IDEA = "Strip ANSI codes in the review parser"
@@ -59,10 +63,16 @@ SPLITS = (
     {"title": "Help texts", "description": "Rewrite the help of the command line."},
 )
 
+SPEAKERS = (
+    Speaker("maya", "Maya Okonkwo", "Maya", "Product", "PM", "people"),
+    Speaker("alex", "Alex Rivera", "Alex", "Solutions Architect", "Architect", "risks"),
+)
+
 Value = Mapping[str, Any]
-Reply = Value | Event
+Reply = Value | Event | str
 Replies = dict[str, Reply | Callable[[WorkflowState], Reply]]
-"""What a model replies, by the name of the prompt; what a task leads to, by the name of its class."""
+"""What a model replies, by the name of the prompt; what a task leads to, by the name of its class; what a
+persona says, by the name of the prompt."""
 
 
 def triage(level: str = "exploration", /, **scope: Any) -> Value:
@@ -131,8 +141,21 @@ REPLIES: Replies = {
     },
     "brainstorm/discuss-design": {"reply": "Which of the two?", "sections": []},
     "brainstorm/revise": _changed,
-    "ConveneBoard": Consulted("board", "The Board says: wait.", 0.5),
-    "HoldRoundtable": Consulted("roundtable", "They agreed on little."),
+    "ConveneBoard": Consulted("The Board says: wait.", 0.5),
+    "OpenRoundtable": lambda state: RoundtableOpened(
+        state.brainstorm.step, "Roundtable", IDEA, SPEAKERS, "maya", 10, str(state.happened), "Files."
+    ),
+    "roundtable/framing": {"summary": "It is about codes.", "focus_question": "Where?"},
+    "roundtable/contribution": "Conflicts are shown.",
+    "roundtable/synthesis": {
+        "insights": [{"by": ["Alex"], "text": "They agreed on little."}],
+        "decisions": [],
+        "open_questions": [],
+        "action_items": [],
+        "one_line": "They agreed on little.",
+    },
+    "InsertInsights": ArtifactsUpdated(()),
+    "RecordElaboration": ElaborationRecorded(saved=True),
     "QueueRest": lambda state: RestQueued(tuple(state.rest)),
     "LeaveQueue": QueueLeft(),
     "WriteDesign": DesignWritten("moot/designs/2026-11-15-strip.md"),
@@ -210,18 +233,28 @@ class Play:
         return self.put(WORKFLOW.record(self.state, self.asked, answer)).settle()
 
     def settle(self) -> Play:
-        """Lets models and the program do what is theirs, until it is the person's turn or nobody's."""
-        while self.effects and not isinstance(self.effects[0], AskPerson):
+        """Lets models and the program do what is theirs, until it is the person's turn or nobody's. At a
+        roundtable they have nothing to add."""
+        while self.effects and (self.at_roundtable or not isinstance(self.effects[0], AskPerson)):
             self.perform()
         return self
 
+    @property
+    def at_roundtable(self) -> bool:
+        return self.state.stage is Stage.BRAINSTORMING and self.talk.table is not None
+
     def perform(self) -> Play:
-        (effect,) = self.effects
-        assert isinstance(effect, DraftReply | Task)
-        name = effect.prompt if isinstance(effect, DraftReply) else type(effect).__name__
+        effect = self.effects[0]
+        if self.at_roundtable and isinstance(effect, AskPerson):
+            return self.put(WORKFLOW.record(self.state, effect, PersonAnswered(choice="done")))
+        assert isinstance(effect, DraftReply | AskPersona | Task)
+        name = type(effect).__name__ if isinstance(effect, Task) else effect.prompt
         self.done.append(name)
         reply = self.replies.get(name, REPLIES[name])
         value = reply(self.state) if callable(reply) else reply
+        if isinstance(effect, AskPersona):
+            assert isinstance(value, str)
+            return self.put(WORKFLOW.record(self.state, effect, PersonaSpoke(value, BILL)))
         if isinstance(effect, DraftReply):
             drafted = Drafted(msgspec.convert(value, PROMPTS.replies[name]), BILL)
             return self.put(WORKFLOW.record(self.state, effect, drafted))
@@ -229,7 +262,9 @@ class Play:
 
     def fail(self) -> Play:
         """What is due does not succeed."""
-        (effect,) = self.effects
+        effect = self.effects[0]
+        if isinstance(effect, AskPersona):
+            return self.put(WORKFLOW.record(self.state, effect, PersonaFailed("Overloaded", "it is busy")))
         if isinstance(effect, DraftReply):
             return self.put(
                 WORKFLOW.record(self.state, effect, DraftFailed("DraftInvalid", "no JSON", "Well, …"))

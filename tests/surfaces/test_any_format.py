@@ -164,6 +164,38 @@ def test_a_change_from_a_description_to_the_archive(shop: Shop, tmp_path: Path, 
     assert account["requests"] == len(stub.requests) + shop.built, "each is on the meter, once"
 
 
+def test_a_workflow_whose_triage_is_discussed_at_a_roundtable(
+    shop: Shop, tmp_path: Path, stub: StubServer
+) -> None:
+    brain = stub.default = Brain()
+    old = "moot/.roundtable.jsonl"
+    shop.write(old, "of an earlier version\n")
+    with serving_shop(shop, tmp_path, stub) as server:
+        client = AnyFormatClient.begin(server, "workflow", idea=IDEA)
+        client.play(
+            scripted(
+                {"choice": "roundtable", "text": "Where is it stripped?"},
+                {"text": "Alex, is that safe?"},
+            )
+        )
+        ask = client.asked()
+        assert ask is not None
+        assert (ask["step"], [one["id"] for one in ask["choices"]]) == ("roundtable", ["listen", "done"])
+        assert len(client.session["state"]["brainstorm"]["roundtable"]) > 3
+        assert "I see a risk in the edge cases." in words(client)
+        before = len(brain.asked)
+        client.play(scripted({"choice": "done"}))
+        assert brain.asked[before:] == ["one_line"], "only the minutes were asked for"
+        talk = client.session["state"]["brainstorm"]
+        assert "roundtable" not in talk
+        told = talk["conversationLog"][-1]
+        assert (told["role"], told["step"]) == ("roundtable", "triage")
+        assert "Strip early." in told["content"]
+        client.play(scripted({"choice": "stop"}))
+    assert "roundtable" not in shop.brainstorm
+    assert not (shop.root / old).exists()
+
+
 # -- what holds for all --------------------------------------------------------------------------
 
 

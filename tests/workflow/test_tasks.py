@@ -12,14 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from moot.app import Moot
-from moot.brainstorm.consultation import Company
 from moot.brainstorm.state import BrainstormState, Step
 from moot.changes import challenge, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_shapes import IssueGiven
 from moot.core.flow import Event, Task, TaskDone, TaskFailed
-from moot.core.runner import Listener
-from moot.llm.names import ModelName
 from moot.workflow.effects import (
     BuildBatch,
     CheckWorkspace,
@@ -62,13 +59,6 @@ PLANNING = WorkflowState(
 )
 
 
-class Nobody:
-    """Neither asked nor told anything."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(name)
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
@@ -77,10 +67,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def work_of(moot: Moot) -> WorkflowWork:
-    nobody: Any = Nobody()
-    at_table: Any = nobody
-    listener: Listener = nobody
-    return WorkflowWork(moot, Company(nobody, listener, silent, at_table), ModelName("openai", "scripted"))
+    return WorkflowWork(moot, silent)
 
 
 def done(
@@ -403,10 +390,7 @@ def test_a_useless_reply_of_megabytes_is_not_told_whole(root: Path) -> None:
 
     async def failing() -> Any:
         async with at_work(root, ["x" * 3_000_000, "y" * 3_000_000]) as moot:
-            nobody: Any = Nobody()
-            company = Company(nobody, nobody, told.append, nobody)
-            work = WorkflowWork(moot, company, ModelName("openai", "scripted"))
-            return await work.carry_out(PlanBatch("1"), PLANNING)
+            return await WorkflowWork(moot, told.append).carry_out(PlanBatch("1"), PLANNING)
 
     outcome = asyncio.run(failing())
     assert isinstance(outcome, TaskFailed)

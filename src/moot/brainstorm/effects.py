@@ -1,4 +1,4 @@
-"""What a brainstorm has the program do. Each task names the event that it leads to."""
+"""What a brainstorm has the program do, besides roundtables. Each task names the event that it leads to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,3 @@ class ScoutWorkspace(Task[ScoutReported]):
 
 class ConveneBoard(Task[Consulted]):
     """Have the Board answer the person's request."""
-
-
-class HoldRoundtable(Task[Consulted]):
-    """Have a roundtable discuss the person's request."""

@@ -27,7 +27,6 @@ QUESTION_LIMITS: dict[Level, Limits] = {"straightforward": (0, 0), "exploration"
 SECTION_LIMITS: dict[Level, Limits] = {"straightforward": (1, 2), "exploration": (2, 6), "complex": (3, 8)}
 APPROACH_LIMITS: Limits = (2, 4)
 
-Consultant = Literal["board", "roundtable"]
 Wish = Literal["discuss", "revise", "board", "roundtable"]
 """What a person's words can be for, besides an answer."""
 
@@ -162,9 +161,8 @@ class SectionsRevised(Event, frozen=True):
 
 
 class Consulted(Event, frozen=True):
-    """The Board's brief, or what a roundtable came to, joins the conversation."""
+    """The Board's brief joins the conversation."""
 
-    who: Consultant
     text: str
     cost_usd: float | None = None
 

@@ -7,13 +7,14 @@ and its events are in the workflow's log.
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from moot.brainstorm import checks, rounds
 from moot.brainstorm import text as words
-from moot.brainstorm.effects import ConveneBoard, HoldRoundtable, ScoutWorkspace
+from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
 from moot.brainstorm.events import (
     DEFERRED,
     ApproachesDiscussed,
@@ -51,8 +52,12 @@ from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVI
 from moot.brainstorm.state import BrainstormState, Situation, Step
 from moot.core.flow import DraftReply, Effect, Table, Task, check_step, next_step
 from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable import effects as roundtable_effects
+from moot.roundtable.effects import OpenRoundtable
+from moot.roundtable.events import ElaborationRecorded, HeldEvent
+from moot.roundtable.state import RoundtableState
 
-BrainstormEvent = BrainstormResult | BrainstormDecision
+BrainstormEvent = BrainstormResult | BrainstormDecision | HeldEvent
 
 _AT_QUESTIONS = (Situation.ASKING, Situation.AT_QUESTIONS)
 _AT_APPROACHES = (Situation.WEIGHING, Situation.AT_APPROACHES)
@@ -96,7 +101,9 @@ TRANSITIONS: Table = {
     (Situation.DISCUSSING_APPROACHES, ApproachesDiscussed): Situation.AT_APPROACHES,
     (Situation.DISCUSSING_DESIGN, DesignDiscussed): Situation.AT_DESIGN,
     (Situation.REVISING, SectionsRevised): Situation.AT_DESIGN,
-    **{(at, Consulted): _MENUS for at in _CONSULTING},
+    (Situation.CONVENING, Consulted): _MENUS,
+    **{(Situation.AT_ROUNDTABLE, kind): Situation.AT_ROUNDTABLE for kind in get_args(HeldEvent)},
+    (Situation.AT_ROUNDTABLE, ElaborationRecorded): _MENUS,
     **{(at, GoneBack): Situation.AT_TRIAGE for at in _AT_QUESTIONS},
     **{(at, GoneBack): _AT_QUESTIONS for at in _AT_APPROACHES},
     **{(at, GoneBack): (Situation.AT_TRIAGE, *_AT_APPROACHES) for at in _AT_DESIGN},
@@ -114,6 +121,8 @@ def advance(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
 
 
 def _change(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
+    if isinstance(event, HeldEvent):
+        return rounds.hold(state, event)
     match event:
         case ScoutReported(output, read):
             checks.scout(output)
@@ -236,7 +245,6 @@ def _check_question(state: BrainstormState, wanted: str) -> None:
 _TASKS: dict[Situation, type[Task[Any]]] = {
     Situation.SCOUTING: ScoutWorkspace,
     Situation.CONVENING: ConveneBoard,
-    Situation.AT_ROUNDTABLE: HoldRoundtable,
 }
 _DRAFTS = {
     Situation.TRIAGING: TRIAGE,
@@ -258,4 +266,13 @@ def pending(state: BrainstormState, key: str) -> tuple[Effect, ...]:
         return (_TASKS[situation](key),)
     if situation in _DRAFTS:
         return (DraftReply(_DRAFTS[situation], key),)
-    return ()
+    return () if (table := state.table) is None else _at_roundtable(table, key)
+
+
+def _at_roundtable(table: RoundtableState, key: str) -> tuple[Effect, ...]:
+    """It is opened under the key that it was asked for with. From then on each of its keys begins with that,
+    so that no two roundtables of a workflow ask for the same."""
+    if table.table is None:
+        return (OpenRoundtable(key),)
+    asked = roundtable_effects.pending(table)
+    return tuple(dataclasses.replace(effect, key=f"{table.opened.at}.{effect.key}") for effect in asked)

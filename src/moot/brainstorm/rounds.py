@@ -25,6 +25,10 @@ from moot.brainstorm.menu import RequestMade, RequestWithdrawn, WritingBegun, Wr
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Entry
 from moot.errors import IllegalMove
+from moot.roundtable import flow as roundtable_flow
+from moot.roundtable.events import HeldEvent
+from moot.roundtable.state import RoundtableState
+from moot.roundtable.state import Step as RoundtableStep
 
 
 def begin(state: BrainstormState, event: WritingBegun | WritingDropped | RequestMade) -> BrainstormState:
@@ -54,15 +58,13 @@ def end(
     | RequestWithdrawn,
 ) -> BrainstormState:
     """What came of the person's request: back to the menu of the same step."""
-    done = replace(state, request=None, writing=None, picked_question="")
+    done = _end_request(state)
     match event:
         case RequestWithdrawn(keeps_comment):
             return done if keeps_comment else replace(done, conversation_log=_log_without_comment(state))
-        case Consulted(who, text):
-            if state.request is None or who != state.request.wish:
-                raise IllegalMove(type(event).__name__, f"{state.situation}, {who}")
+        case Consulted(text):
             checks.consulted(text)
-            return done.said(who, text)
+            return done.said("board", text)
         case TriageDiscussed(reply, proposal):
             checks.triage(proposal)
             reopened = replace(done, triage=proposal, complexity_level=None)
@@ -83,6 +85,25 @@ def end(
         case SectionsRevised(changed):
             checks.changed_sections(state, changed, at_least=1)
             return say(_with_changed(done, changed), words.sections(changed))
+
+
+def _end_request(state: BrainstormState) -> BrainstormState:
+    return replace(state, request=None, writing=None, picked_question="", roundtable=())
+
+
+def hold(state: BrainstormState, event: HeldEvent) -> BrainstormState:
+    """At the roundtable. What it has come to joins the conversation."""
+    assert state.table is not None
+    table = roundtable_flow.advance(state.table, event)
+    if table.step is not RoundtableStep.CLOSED:
+        return replace(state, roundtable=(*state.roundtable, event))
+    return _end_request(state).said("roundtable", minutes(table))
+
+
+def minutes(table: RoundtableState) -> str:
+    """What a roundtable has come to, as Markdown; of one that ended before it began, one line."""
+    assert table.synthesis is not None
+    return table.minutes() if table.turns > 1 else table.synthesis.one_line
 
 
 def _log_without_comment(state: BrainstormState) -> tuple[Entry, ...]:

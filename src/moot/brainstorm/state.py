@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +28,9 @@ from moot.brainstorm.events import (
     Wish,
 )
 from moot.core.conversation import Capped, Conversation, Entry
+from moot.roundtable.events import HeldEvent
+from moot.roundtable.flow import ROUNDTABLE
+from moot.roundtable.state import RoundtableState
 
 T = TypeVar("T")
 
@@ -121,6 +125,8 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     picked_question: str = ""
     writing: Wish | None = None
     request: Request | None = None
+    roundtable: tuple[HeldEvent, ...] = ()
+    """What has happened at the roundtable that is under way."""
 
     @property
     def finished(self) -> bool:
@@ -152,6 +158,13 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
                 return not self.design_sections or self.design_stale
             case _:
                 return True
+
+    @property
+    def table(self) -> RoundtableState | None:
+        """The roundtable that the person has asked for, until it is over."""
+        if self.request is None or self.request.wish != "roundtable":
+            return None
+        return _fold(self.roundtable)
 
     # -- scope ---------------------------------------------------------------------------------------
 
@@ -277,6 +290,12 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         comment that is being answered is not in it: it has a place of its own in the prompt."""
         earlier = self.conversation.without_last() if self.request is not None else self.conversation
         return earlier.at_steps((self.step, *self.gone_back_from)).newest(REPLAY_WORDS)
+
+
+@lru_cache(maxsize=8)
+def _fold(events: tuple[HeldEvent, ...]) -> RoundtableState:
+    """Kept, because whoever looks at a state several times between two events wants it each time."""
+    return ROUNDTABLE.fold(events)
 
 
 def _fingerprint(*parts: Any) -> str:

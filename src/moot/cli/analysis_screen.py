@@ -1,7 +1,4 @@
-"""An analysis on the terminal: who asks what, what was written where, and a roundtable as it goes on.
-
-What a persona says at a roundtable is shown when it is whole: only then is it known whether it counts.
-"""
+"""An analysis on the terminal: who asks what, and what was written where."""
 
 from __future__ import annotations
 
@@ -26,17 +23,9 @@ from moot.analysis.events import (
 )
 from moot.cli import screen
 from moot.cli.failures import NEXT_STEPS, sentence
-from moot.cli.plain import Wrapping, visible
-from moot.cli.terminal import Narrator, bill
+from moot.cli.roundtable_screen import AT_ROUNDTABLE, RoundtableNarrator
+from moot.cli.terminal import bill
 from moot.core.flow import AskPersona
-from moot.roundtable.effects import FRAMING, SYNTHESIS
-from moot.roundtable.events import (
-    ArtifactsNotUpdated,
-    ArtifactsUpdated,
-    ElaborationRecorded,
-    SynthesisDrafted,
-)
-from moot.roundtable.state import USER, RoundtableState, Said
 
 if TYPE_CHECKING:
     from moot.analysis.events import StepRef
@@ -49,28 +38,20 @@ _AT_WORK = {
     READ: "thinks about that",
     ASSESS: "takes notes",
     FEEDBACK: "thinks about that",
-    FRAMING: "frames the topic",
-    SYNTHESIS: "sums up",
+    **AT_ROUNDTABLE,
 }
 
 
-_RECALLED = 4
-"""How many lines of a roundtable are shown again to somebody who comes back."""
-
-
-class AnalysisNarrator(Narrator):
+class AnalysisNarrator(RoundtableNarrator):
     def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], AnalysisState] | None = None
-        self._table: RoundtableState | None = None
-        self._told = 0
         self._left_out: set[str] = set()
         self._depth: Depth | None = None
 
     def follow(self, state: Callable[[], AnalysisState]) -> None:
         self._state = state
-        table = state().roundtable
-        self._table, self._told = table, len(table.transcript) if table else 0
+        self._follow_roundtable(state().roundtable)
         self._left_out = {ref.id for ref, _ in state().left_out}
         self._depth = state().active_depth
 
@@ -83,8 +64,7 @@ class AnalysisNarrator(Narrator):
         state = self._state()
         table = state.roundtable
         if table is not None and table.table is not None:
-            for said in table.transcript[-_RECALLED:]:
-                self._tell_said(table, said)
+            self._recall_roundtable(table)
         elif state.failure is not None:
             self._tell_failure(state.failure)
         elif state.question:
@@ -122,7 +102,7 @@ class AnalysisNarrator(Narrator):
         state = self._state() if self._state else None
         if state is None:
             return
-        self._tell_roundtable(state, event)
+        self._tell_roundtable(state.roundtable, event)
         self._tell_step(state, event)
         self._depth = state.active_depth
 
@@ -155,42 +135,6 @@ class AnalysisNarrator(Narrator):
             screen.say(failure.raw)
         screen.say(f"{sentence(failure.message)} {NEXT_STEPS.get(failure.kind, '')}")
 
-    # -- roundtables -------------------------------------------------------------------------
-
-    def _tell_roundtable(self, state: AnalysisState, event: Event) -> None:
-        """What was added to the transcript, then what the end has brought."""
-        table = state.roundtable
-        if table is not None:
-            if self._table is None:
-                self._told = 0
-            self._table = table
-            for said in table.transcript[self._told :]:
-                # A doubt is put as a question right below.
-                if said.speaker != USER and not (said.kind == "doubt" and screen.interactive()):
-                    self._tell_said(table, said)
-            self._told = len(table.transcript)
-        match event:
-            case SynthesisDrafted(corrections=corrections) if self._table is not None:
-                self._line(f"\n{self._table.minutes()}")
-                for correction in corrections:
-                    screen.say(f"Put right in the synthesis: {correction}", "dim")
-            case ArtifactsUpdated(announcements):
-                for line in announcements:
-                    self._line(line)
-            case ArtifactsNotUpdated(_, message):
-                screen.say(sentence(message))
-            case ElaborationRecorded(_, message):
-                if message:
-                    screen.say(message)
-                self._table = None
-
-    def _tell_said(self, table: RoundtableState, said: Said) -> None:
-        if said.speaker in table.speakers:
-            speaker = table.speakers[said.speaker]
-            self._line(f"\n{table.line(said)}", f"{speaker.shown} ({speaker.role}):")
-        else:
-            self._line(f"\n{'You: ' if said.speaker == USER else ''}{said.text}")
-
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:
             if ref.id not in self._left_out:
@@ -208,13 +152,3 @@ class AnalysisNarrator(Narrator):
         assert state.current is not None
         voice = state.voice(state.current.ref.persona)
         return f"{voice.shown} ({voice.role})"
-
-    def _line(self, text: str, speaker: str = "") -> None:
-        """On a terminal broken between words, with whoever speaks set off."""
-        self._stop_spinning()
-        shown = visible(text)
-        if self._out.isatty():
-            wrapping = Wrapping(screen.columns())
-            shown = wrapping.feed(shown) + wrapping.end()
-            shown = shown.replace(visible(speaker), screen.styled(speaker, "bold", self._out), 1)
-        self._write(f"{shown}\n")

@@ -58,19 +58,18 @@ async def carry_on(
     moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool, asks_idea: bool = False
 ) -> int:
     """Begins a workflow with an idea; without one, goes on with what is there, or asks for one."""
-    from moot.brainstorm.consultation import Company
     from moot.cli import screen
     from moot.cli.brainstorm_screen import BrainstormNarrator
     from moot.cli.menu_person import MenuPerson
     from moot.cli.talking import ConversationResult, answering
     from moot.core.flow import AskPerson
     from moot.core.runner import UserQuit
-    from moot.workflow.service import Workflows
+    from moot.workflow.service import Company, Workflows
 
     with answering(answers, MenuPerson) as person:
         asks = answers is None and screen.interactive()
         narrator = BrainstormNarrator(lambda: moot.library, words_to_stdout=not as_json, asks=asks)
-        company = Company(person, narrator, narrator.tell, narrator.at_table)
+        company = Company(person, narrator, narrator.tell)
         workflows = Workflows(moot)
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
             try:

@@ -24,10 +24,11 @@ from moot.brainstorm.menu import GoneBack
 from moot.brainstorm.state import Situation
 from moot.cli import screen
 from moot.cli.failures import NEXT_STEPS, sentence
+from moot.cli.roundtable_screen import AT_ROUNDTABLE, RoundtableNarrator
 from moot.cli.screen import wrapped
-from moot.cli.terminal import Narrator, bill
+from moot.cli.terminal import bill
 from moot.core.flow import AskPersona
-from moot.roundtable.state import USER, RoundtableState
+from moot.roundtable.events import ElaborationRecorded, HeldEvent
 from moot.workflow.events import (
     AttemptFailed,
     BatchBuilt,
@@ -59,12 +60,10 @@ _AT_WORK = {
     "brainstorm/design": "designs",
     "brainstorm/revise": "revises",
     "workflow/reassess": "looks at what is left",
-    "roundtable/framing": "frames the topic",
-    "roundtable/synthesis": "takes the minutes",
 }
 
 
-class BrainstormNarrator(Narrator):
+class BrainstormNarrator(RoundtableNarrator):
     """`asks` says that a person sees the menus: what is in a menu is not told twice."""
 
     def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool, asks: bool) -> None:
@@ -76,6 +75,7 @@ class BrainstormNarrator(Narrator):
 
     def follow(self, state: Callable[[], WorkflowState]) -> None:
         self._state = state
+        self._follow_roundtable(state().brainstorm.table)
 
     def take_up(self) -> None:
         """Where it stands, for somebody who comes back."""
@@ -83,11 +83,14 @@ class BrainstormNarrator(Narrator):
             screen.say(line, "dim")
         if (told := self._state().open_tasks) and self._state().beneath is Stage.AT_OPEN_TASKS:
             screen.say(wrapped(told, 2))
+        table = self._state().brainstorm.table
+        if table is not None and table.table is not None:
+            self._recall_roundtable(table)
         self._present()
 
     def tell_next(self) -> None:
         """Which workflow of the queue begins now."""
-        self._line(f"\nNext workflow: {self._state().brainstorm.description}", "bold")
+        self._line(f"\nNext workflow: {self._state().brainstorm.description}", style="bold")
 
     def tell(self, what: str) -> None:
         """What is going on outside, a line at a time."""
@@ -96,30 +99,45 @@ class BrainstormNarrator(Narrator):
         if screen.coloured(sys.stderr):
             self._spin("working")
 
-    def at_table(self, table: Callable[[], RoundtableState]) -> TableNarrator:
-        return TableNarrator(self._library, table, words_to_stdout=self._out is sys.stdout)
-
     # -- what the runner tells ---------------------------------------------------------------
 
-    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+    def began(self, effect: ModelEffect, attempt: int) -> None:
+        if isinstance(effect, AskPersona):
+            super().began(effect, attempt)
+            return
         self._stop_spinning()
+        table = self._state().brainstorm.table
+        if table is not None and effect.prompt in AT_ROUNDTABLE:
+            self._spin(f"{table.lead.shown} {AT_ROUNDTABLE[effect.prompt]}")
+            return
         doing = _AT_WORK.get(effect.prompt, "answers")
         self._spin(f"The brainstormer {doing} ({self._model})")
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
-        """Typed replies are shown when they are whole."""
+        """Replies are shown when they are whole."""
 
     def happened(self, event: Event) -> None:
         super().happened(event)
-        self._tell_outcome(event)
+        if isinstance(event, HeldEvent):
+            self._tell_held(event)
+        else:
+            self._tell_outcome(event)
+            self._tell_cost(event)
+        if isinstance(event, GoneBack | Consulted | ElaborationRecorded):
+            self._shown = ""
+        self._present()
+
+    def _tell_held(self, event: HeldEvent) -> None:
+        self._tell_roundtable(self._state().brainstorm.table, event)
+        if isinstance(event, ElaborationRecorded):
+            screen.say(self._so_far().removeprefix(" · "), "dim")
+
+    def _tell_cost(self, event: Event) -> None:
         spoken, cost = getattr(event, "spoken", None), getattr(event, "cost_usd", None)
         if spoken is not None:
             screen.say(f"{bill(spoken)}{self._so_far()}", "dim")
         elif cost:
             screen.say(f"${cost:.4f}{self._so_far()}", "dim")
-        if isinstance(event, GoneBack | Consulted):
-            self._shown = ""
-        self._present()
 
     def _tell_outcome(self, event: Event) -> None:
         match event:
@@ -129,7 +147,7 @@ class BrainstormNarrator(Narrator):
                 self._line(f"\nThe brainstormer: {reply}")
             case DesignDiscussed(reply):
                 self._line(f"\nThe brainstormer: {reply}")
-            case Consulted(_, text):
+            case Consulted(text):
                 self._line(f"\n{text}")
             case WorkStashed() | BranchCreated():
                 self._tell_set_aside(event)
@@ -186,7 +204,7 @@ class BrainstormNarrator(Narrator):
                 self._line(f"\n{assessment}")
             case WorkflowFinalized():
                 stashed = "".join(f"\n{_stashed(stash)}" for stash in state.stashes)
-                self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", "bold")
+                self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", style="bold")
                 screen.say("Look at what was built with git; moot commits nothing.", "dim")
             case Stopped():
                 self._line("Stopped: nothing more is asked of anybody until you resume.")
@@ -230,42 +248,6 @@ class BrainstormNarrator(Narrator):
         took = round(time.monotonic() - self._began_at)
         cost = self._state().total_cost
         return f" · {took // 60}:{took % 60:02d} so far" + (f", ${cost:.4f} in all" if cost else "")
-
-    def _line(self, text: str, style: screen.Style | None = None) -> None:
-        self._stop_spinning()
-        shown = wrapped(text) if self._out.isatty() else text
-        self._write(screen.styled(shown, style, self._out) + "\n")
-
-
-class TableNarrator(Narrator):
-    """A roundtable inside a brainstorm. What a persona says is shown when it is whole: only then is it known
-    whether it counts."""
-
-    def __init__(
-        self, library: Callable[[], Library], table: Callable[[], RoundtableState], *, words_to_stdout: bool
-    ) -> None:
-        super().__init__(library, words_to_stdout=words_to_stdout)
-        self._table = table
-        self._told = 0
-
-    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
-        self._stop_spinning()
-        if isinstance(effect, AskPersona):
-            self._spin(f"{self._library().persona(effect.persona).shown} thinks")
-        else:
-            self._spin(f"{self._table().lead.name} {_AT_WORK.get(effect.prompt, 'thinks')}")
-
-    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
-        """Not before it is whole."""
-
-    def happened(self, event: Event) -> None:
-        super().happened(event)
-        table = self._table()
-        for said in table.transcript[self._told :]:
-            if said.speaker != USER:
-                line = wrapped(table.line(said)) if self._out.isatty() else table.line(said)
-                self._write(f"\n{screen.styled(line, None, self._out)}\n")
-        self._told = len(table.transcript)
 
 
 # -- in words ------------------------------------------------------------------------------------

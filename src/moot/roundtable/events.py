@@ -221,15 +221,9 @@ ClosingEvent = (
     | ArtifactsNotUpdated
     | ElaborationRecorded
 )
-RoundtableEvent = (
-    RoundtableOpened
-    | RoundtableNotOpened
-    | TopicFramed
-    | FramingFailed
-    | PersonaEvent
-    | PersonEvent
-    | ClosingEvent
-)
+HeldEvent = RoundtableOpened | TopicFramed | FramingFailed | PersonaEvent | PersonEvent | ClosingEvent
+"""Of a roundtable that is held."""
+RoundtableEvent = RoundtableNotOpened | HeldEvent
 
 TOLD = (
     RoundtableNotOpened,

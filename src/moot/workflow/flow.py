@@ -33,6 +33,10 @@ from moot.core.flow import (
     next_step,
 )
 from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable import effects as roundtable_effects
+from moot.roundtable.effects import OpenRoundtable
+from moot.roundtable.events import RoundtableNotOpened
+from moot.roundtable.state import RoundtableState
 from moot.text.shortening import shortened
 from moot.workflow import batches, effects, menu
 from moot.workflow.events import (
@@ -313,6 +317,9 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
 
 
 def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
+    table = state.brainstorm.table
+    if table is not None and state.stage is Stage.BRAINSTORMING:
+        return _at_roundtable(table, effect, outcome)
     match effect, outcome:
         case AskPerson(), PersonAnswered():
             asked = menu.menu(state)
@@ -333,6 +340,15 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return event_of(state.brainstorm, reply, spoken)
         case _:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
+
+
+def _at_roundtable(table: RoundtableState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
+    """One that cannot be opened is tried again like all that fails in a workflow."""
+    if isinstance(effect, OpenRoundtable) and isinstance(outcome, TaskFailed):
+        return AttemptFailed(outcome.kind, shortened(outcome.message))
+    event = roundtable_effects.record(table, effect, outcome)
+    assert not isinstance(event, RoundtableNotOpened)
+    return event
 
 
 WORKFLOW: Flow[WorkflowState, WorkflowEvent] = Flow(

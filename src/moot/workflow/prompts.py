@@ -1,12 +1,13 @@
-"""What the brainstormer is told in a workflow: the brainstorm's own prompts, and the one between two batches.
+"""What models are told in a workflow: the prompts of its brainstorm, of a roundtable within that, and the one
+between two batches.
 
-Knows the state of a workflow. How a brainstorm is put to a model, its own prompts know.
+Knows the state of a workflow. How a brainstorm or a roundtable is put to a model, their own prompts know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -18,10 +19,13 @@ from moot.brainstorm.replies import REPLIES as OF_THE_BRAINSTORM
 from moot.core.conversation import Capped
 from moot.core.model_effects import Prompts
 from moot.llm.messages import Request
+from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
 from moot.workflow import flow
 from moot.workflow.effects import REASSESS, Reassessment
 from moot.workflow.events import ScopeReassessed
 from moot.workflow.state import REASSESS_STEP, WorkflowState
+
+T = TypeVar("T")
 
 
 def reassess(state: WorkflowState, *, small: bool) -> Draft:
@@ -73,9 +77,17 @@ def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
     return lambda state, *, small: draft(state.brainstorm, small=small)
 
 
+def _at_roundtable(prompt: Callable[..., T]) -> Callable[..., T]:
+    return lambda state, *given, small: prompt(state.brainstorm.table, *given, small=small)
+
+
 PROMPTS = Prompts(
-    {},
-    drafts={name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()} | {REASSESS: reassess},
-    replies={**OF_THE_BRAINSTORM, REASSESS: Reassessment},
+    speeches={name: _at_roundtable(speech) for name, speech in ROUNDTABLE.speeches.items()},
+    drafts={
+        **{name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()},
+        **{name: _at_roundtable(draft) for name, draft in ROUNDTABLE.drafts.items()},
+        REASSESS: reassess,
+    },
+    replies={**OF_THE_BRAINSTORM, **ROUNDTABLE.replies, REASSESS: Reassessment},
 )
 """Each takes the state of the workflow."""

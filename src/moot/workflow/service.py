@@ -7,13 +7,12 @@ put away, never deleted. One process at a time carries it on; another is told wh
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moot.brainstorm.consultation import Company
 from moot.core.model_effects import on_account
 from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
@@ -31,8 +30,18 @@ from moot.workflow.tasks import WorkflowWork, first_waiting
 
 if TYPE_CHECKING:
     from moot.app import Moot
+    from moot.core.runner import Listener, Person
 
 MAX_IDEA = 20_000
+
+
+@dataclass(frozen=True)
+class Company:
+    """Whoever takes part besides models: the person, and those who are told what happens."""
+
+    person: Person
+    listener: Listener
+    tell: Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ class Workflows:
         state = await self.state()
         assert state is not None
         name = await self.model(state.config)
-        work = WorkflowWork(self._moot, company, name)
+        work = WorkflowWork(self._moot, company.tell)
         account = self._moot.account(f"workflow {state.id}")
         speak = await self._moot.speaking(name, PROMPTS, account)
         carry_out = on_account(account, work.carry_out)

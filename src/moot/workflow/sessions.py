@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from moot.brainstorm import events as brainstorm
-from moot.brainstorm.consultation import Company
 from moot.core.flow import ModelEffect, Outcome
 from moot.core.logs import WorkspaceLog
 from moot.core.runner import Speak, Speech
-from moot.errors import NotNow
+from moot.roundtable import events as roundtable
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
 from moot.workflow import events
@@ -54,7 +53,7 @@ class WorkflowOpening(BaseModel):
 class WorkflowService(Service[WorkflowState, WorkflowEvent]):
     opening = WorkflowOpening
     writes_files = True
-    told = (*brainstorm.TOLD, *events.TOLD)
+    told = (*brainstorm.TOLD, *roundtable.TOLD, *events.TOLD)
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, PROMPTS)
@@ -101,28 +100,10 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
     def work(
         self,
         session: Session,  # noqa: ARG002
-        state: WorkflowState,
+        state: WorkflowState,  # noqa: ARG002
         tell: Callable[[str], None],
     ) -> runner.Work:
-        company = Company(_Absent(), _Absent(), tell, lambda _: _Absent())
-
-        async def work(task: Any, now: WorkflowState) -> Outcome:
-            model = await self._workflows.model(state.config)
-            return await WorkflowWork(self._moot, company, model).carry_out(task, now)
-
-        return work
+        return WorkflowWork(self._moot, tell).carry_out
 
     def claim(self, session: Session) -> AbstractContextManager[None]:  # noqa: ARG002
         return self._workflows.claim()
-
-
-class _Absent:
-    """There is no person within a task."""
-
-    async def answer(self, *_: object) -> NoReturn:
-        raise NotNow("A roundtable within a brainstorm is held in the terminal")
-
-    def began(self, *_: object) -> None: ...
-    def said(self, *_: object) -> None: ...
-    def waits(self, *_: object) -> None: ...
-    def happened(self, *_: object) -> None: ...

@@ -22,7 +22,8 @@ from moot.brainstorm.replies import DISCUSS
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.conversation import PERSON
 from moot.core.flow import Event
-from moot.errors import InvalidInput
+from moot.errors import IllegalMove, InvalidInput
+from moot.roundtable.state import Step as RoundtableStep
 from moot.text.faults import msgspec_fault
 from moot.workflow.events import NextBegun, Restored, batches_of
 from moot.workflow.state import Phase, WorkflowState
@@ -179,6 +180,7 @@ def _check(state: BrainstormState) -> None:
             raise InvalidInput(f"brainstorm.{field}", f"there is nothing to {wish} yet")
         if wish == "revise" and state.step is not Step.DESIGN:
             raise InvalidInput(f"brainstorm.{field}", "only a design is revised")
+    _check_roundtable(state)
     way = set(pairwise((*state.visited, state.step)))
     if not way <= _WAYS or (Step.TRIAGE in state.visited and state.triage is None):
         raise InvalidInput("brainstorm.visited", "is no way to the step that it is at")
@@ -194,6 +196,15 @@ def _check(state: BrainstormState) -> None:
     for field, ids in named.items():
         if len(set(ids)) < len(ids):
             raise InvalidInput(f"brainstorm.{field}", "an id is there twice")
+
+
+def _check_roundtable(state: BrainstormState) -> None:
+    try:
+        table = state.table
+    except (IllegalMove, InvalidInput) as error:
+        raise InvalidInput("brainstorm.roundtable", f"could not have happened like this: {error}") from None
+    if state.roundtable and (table is None or table.step is RoundtableStep.CLOSED):
+        raise InvalidInput("brainstorm.roundtable", "is not under way")
 
 
 def _possible(state: WorkflowState) -> WorkflowState:

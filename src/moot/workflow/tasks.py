@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from moot.brainstorm.consultation import Company, Consulting, Matter
-from moot.brainstorm.effects import ConveneBoard, HoldRoundtable, ScoutWorkspace
+from moot.brainstorm.consultation import Matter, ask_board, open_roundtable
+from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
 from moot.brainstorm.events import ScoutReported
 from moot.changes import approval, review_block, tasks
 from moot.changes.challenge import Challenging
@@ -27,7 +27,6 @@ from moot.changes.service import Changes
 from moot.core.flow import Event, Outcome, Task, TaskDone, TaskFailed
 from moot.errors import (
     AlreadyThere,
-    AnswersExhausted,
     ModelMisbehaved,
     NotFound,
     ProviderFailed,
@@ -36,10 +35,11 @@ from moot.errors import (
     WorkspaceDamaged,
 )
 from moot.files import timestamps
-from moot.llm.names import ModelName
 from moot.llm.prices import total_usd
 from moot.repo import git, uncommitted
 from moot.repo.report import scout
+from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
+from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded
 from moot.text.shortening import shortened
 from moot.workflow import documents, effects
 from moot.workflow.designs import Designs
@@ -74,22 +74,21 @@ _NO_AGENT = (
 
 
 class WorkflowWork:
-    def __init__(self, moot: Moot, company: Company, model: ModelName) -> None:
+    def __init__(self, moot: Moot, tell: Callable[[str], None]) -> None:
         self._moot = moot
-        self._company = company
+        self._tell = tell
         self._changes = Changes(moot)
-        self._consulting = Consulting(moot, company, model)
         self._queue = Queue(moot.workspace.queue_file)
         self._designs = Designs(moot.workspace)
 
     async def carry_out(self, task: Task[Any], state: WorkflowState) -> Outcome:
         try:
             return TaskDone(await self._do(task, state))
-        except (AnswersExhausted, SessionMoved):
+        except SessionMoved:
             raise
         except (UserMistake, ModelMisbehaved, ProviderFailed, WorkspaceDamaged) as error:
             if raw := getattr(error, "raw", ""):
-                self._company.tell(shortened(raw))
+                self._tell(shortened(raw))
             return TaskFailed(type(error).__name__, shortened(str(error)))
 
     async def _do(self, task: Task[Any], state: WorkflowState) -> Event:  # noqa: PLR0912 - one line a task
@@ -103,9 +102,14 @@ class WorkflowWork:
             case ScoutWorkspace() | effects.ScoutAgain():
                 return await asyncio.to_thread(self._scout, task, state)
             case ConveneBoard():
-                return await self._consulting.ask_board(_matter(task, state))
-            case HoldRoundtable():
-                return await self._consulting.hold_roundtable(_matter(task, state))
+                return await ask_board(self._moot, _matter(state), self._tell)
+            case OpenRoundtable():
+                return await asyncio.to_thread(open_roundtable, self._moot, _matter(state), task.key)
+            case InsertInsights():
+                # What it has come to joins the conversation: there is no artifact yet.
+                return ArtifactsUpdated(())
+            case RecordElaboration():
+                return ElaborationRecorded(saved=True)
             case effects.QueueRest():
                 return await asyncio.to_thread(self._queue_rest, state)
             case effects.LeaveQueue():
@@ -194,7 +198,7 @@ class WorkflowWork:
             known = bool(state.brainstorm.design_sections) or not state.design_path
             written = "" if known else await asyncio.to_thread(self._designs.read, state.design_path)
             brief = documents.planner_brief(state, written)
-            await self._changes.propose(folder.id, brief, self._company.tell)
+            await self._changes.propose(folder.id, brief, self._tell)
         return BatchPlanned(folder.id, _cost(folder, 0))
 
     def _folder_for(self, state: WorkflowState) -> ChangeFolder:
@@ -215,12 +219,12 @@ class WorkflowWork:
         first = _calls_before(folder, f"workflow/review {key}")
         if not self._is_reviewed(folder):
             engine = str(state.config.get("engine") or "auto")
-            await Challenging(self._changes).challenge(folder.id, engine, self._company.tell)
+            await Challenging(self._changes).challenge(folder.id, engine, self._tell)
         review = self._changes.last_review(folder)
         assert review is not None
         counts = review_block.count(review)
         for issue in review.issues:
-            self._company.tell(f"{issue.severity}: {issue.description}")
+            self._tell(f"{issue.severity}: {issue.description}")
         high, medium = counts[Severity.HIGH], counts[Severity.MEDIUM]
         return BatchReviewed(review.verdict.value, review.summary, high, medium, _cost(folder, first))
 
@@ -234,7 +238,7 @@ class WorkflowWork:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, f"workflow/revise {key}")
         if folder.state().last_action != "reproposal":
-            await self._changes.repropose(folder.id, state.wishes, self._company.tell)
+            await self._changes.repropose(folder.id, state.wishes, self._tell)
         return BatchRevised(_cost(folder, first))
 
     async def _build(self, state: WorkflowState, key: str) -> BatchBuilt:
@@ -244,10 +248,10 @@ class WorkflowWork:
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
             implementing = Implementing(self._changes, retry=retry)
-            built = await implementing.implement(folder.id, self._company.tell)
+            built = await implementing.implement(folder.id, self._tell)
             message = shortened(built.problem.rstrip(" .:\n"))
             if built.handover:
-                self._company.tell(built.handover)
+                self._tell(built.handover)
                 message = _NO_AGENT
         boxes = tasks.tasks(folder.tasks() or "")
         workspace = self._moot.workspace
@@ -281,12 +285,12 @@ def _spell(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _matter(task: ConveneBoard | HoldRoundtable, state: WorkflowState) -> Matter:
+def _matter(state: WorkflowState) -> Matter:
     talk = state.brainstorm
     assert talk.request is not None
     said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in talk.replay.conversation)
     material = f"{said}\n\nThe workspace:\n{talk.scout_output}"
-    return Matter(talk.request.text, talk.step, talk.subject, material, f"{state.id} {task.key}")
+    return Matter(talk.request.text, talk.step, talk.subject, material)
 
 
 def _day(started_at: str | float) -> str:
