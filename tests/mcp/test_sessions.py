@@ -28,7 +28,7 @@ from moot.workflow.sessions import WorkflowService
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support import analysis
-from tests.support.mcp_client import over_stdio, refused, text_of, used
+from tests.support.mcp_client import a_change, over_stdio, refused, text_of, used
 from tests.support.ready import stand_in
 from tests.support.server import BRIEF, DECISION, a_board
 from tests.support.server import serving as serving_http
@@ -424,6 +424,34 @@ def test_what_models_said_is_told_unless_it_was_returned_or_passed_over(service:
     }
     assert said - {PersonaSilent, ContributionReturned, SynthesisReturned} <= set(service.told)
     assert set(service.told) <= set(get_args(FLOWS[service].events))
+
+
+def test_no_agent_decides_about_a_change_in_the_person_s_name(stub: StubServer, tmp_path: Path) -> None:
+    stub.default = Brain()
+    shop = Shop(tmp_path, stub)
+    a_change(shop.root)
+    with serving_http(tmp_path, stub, "--workspace", str(shop.root)) as server:
+        begun = server.post("/api/sessions", {"format": "change", "opening": {"change": "add-login"}})
+        session = begun.json()["session"]
+    offered = [choice["id"] for ask in session["asks"] for choice in ask["choices"]]
+    assert "approve" in offered, "over HTTP it is for the person"
+
+    async def scene() -> None:
+        async with at(shop) as agent:
+            opening = {"change": "add-login"}
+            said = await refused(agent.client, "begin_session", format="change", opening=opening)
+            assert said.endswith("there is board, ask, analysis, workflow.")
+            [ask] = [one for one in session["asks"] if not one["interrupting"]]
+            which = {"session_id": session["id"], "step": ask["step"], "key": ask["key"]}
+            for tool, arguments in (
+                ("get_session", {"session_id": session["id"]}),
+                ("go_on_with_session", {"session_id": session["id"]}),
+                ("answer_session", {**which, "choice": "approve", "text": "They said so."}),
+            ):
+                assert (await refused(agent.client, tool, **arguments)).startswith("Session 'change-")
+            assert (await used(agent.client, "list_sessions"))["sessions"] == []
+
+    asyncio.run(scene())
 
 
 def test_the_list_has_the_sessions_of_all_formats(stub: StubServer, tmp_path: Path) -> None:

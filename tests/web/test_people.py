@@ -171,7 +171,7 @@ def test_a_person_sees_and_touches_their_own_sessions_and_those_of_nobody(team: 
 
 def test_only_the_admin_uses_formats_that_write_files(team: Team) -> None:
     begun = {"format": "analysis", "opening": {"item": "Offline mode"}}
-    for format_ in ("analysis", "workflow"):
+    for format_ in ("analysis", "workflow", "change"):
         refused = team.post("ada", "/api/sessions", {**begun, "format": format_})
         assert (refused.status, refused.error) == (
             403,

@@ -47,6 +47,8 @@ class ChangeOpening(BaseModel):
 class ChangeService(Service[SessionState, ChangeEvent]):
     opening = ChangeOpening
     writes_files = True
+    decided_in_person = True
+    """To approve a change, and to dismiss an issue."""
 
     def __init__(self, moot: Moot) -> None:
         super().__init__(moot, FORMAT, Prompts({}))

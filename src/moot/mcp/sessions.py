@@ -195,7 +195,8 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
 
 def _formats(moot: Moot) -> str:
     """Each with the fields of its opening; those that may be left out have a question mark."""
-    return "; ".join(f"{name} ({', '.join(_fields(one.opening))})" for name, one in services(moot).items())
+    known = ((name, one) for name, one in services(moot).items() if not one.decided_in_person)
+    return "; ".join(f"{name} ({', '.join(_fields(one.opening))})" for name, one in known)
 
 
 def _fields(opening: type[BaseModel]) -> list[str]:

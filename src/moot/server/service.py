@@ -58,6 +58,8 @@ class Service(Generic[S, E]):
     """What has to be said to begin a session."""
     writes_files = False
     """Whether its sessions write into the workspace, or have programs run there."""
+    decided_in_person = False
+    """Whether some of its answers count as the person's own decision: then no agent may hand them on."""
     told: tuple[type[Event], ...] = ()
     """What somebody is told who waits for a session's next question instead of listening: words and drafts as
     they were taken, what was done, and what failed."""

@@ -72,6 +72,10 @@ class Sessions:
         machine, and has all."""
         return Sessions(self._moot, self.hub, self._services, person)
 
+    def as_seen_by_agents(self) -> Sessions:
+        known = {name: one for name, one in self._services.items() if not one.decided_in_person}
+        return Sessions(self._moot, self.hub, known, self._person)
+
     @property
     def formats(self) -> Mapping[str, AnyService]:
         return self._services
@@ -220,7 +224,8 @@ async def open_sessions(
 
 class SharedSessions:
     """The sessions of a process whose callers come and go: open from the first call until the last has ended.
-    Two openings at a time would each believe that they hold the other's leases."""
+    Two openings at a time would each believe that they hold the other's leases. The callers are agents: of
+    formats in which something is decided in person, they see nothing."""
 
     def __init__(self, moot: Moot) -> None:
         self._moot = moot
@@ -236,7 +241,8 @@ class SharedSessions:
         async with self._opening:
             if not self._callers:
                 opening = open_sessions(self._moot, grace=0, work="own")
-                self._sessions = await self._opened.enter_async_context(opening)
+                everything = await self._opened.enter_async_context(opening)
+                self._sessions = everything.as_seen_by_agents()
             self._callers += 1
         try:
             yield self._sessions
