@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from moot.errors import MootError, NotFound
 from moot.roundtable import events as roundtable
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
+from moot.server.places import session_in
 
 if TYPE_CHECKING:
     from moot.analysis.items import ItemFolder
@@ -85,8 +85,7 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
         return await store.ensure(self._id(item), ANALYSIS.name, title or item.slug)
 
     def _id(self, item: ItemFolder) -> str:
-        place = hashlib.blake2s(str(item.path).encode("utf-8", "surrogateescape"), digest_size=6)
-        return f"{ANALYSIS.name}-{place.hexdigest()}"
+        return session_in(self._moot.workspace.root, ANALYSIS.name, item.slug)
 
     def _item(self, session: Session) -> ItemFolder:
         for item in self._analyses.items.all():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from moot.files.paths import valid_id
 from moot.llm.names import Speaker
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
+from moot.server.places import session_in
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -88,8 +88,7 @@ class ChangeService(Service[SessionState, ChangeEvent]):
         return await store.ensure(self._id(change_id), CHANGE.name, change_id)
 
     def _id(self, change_id: str) -> str:
-        place = str(self._moot.workspace.change_dir(change_id)).encode("utf-8", "surrogateescape")
-        return f"{CHANGE.name}-{hashlib.blake2s(place, digest_size=6).hexdigest()}"
+        return session_in(self._moot.workspace.root, CHANGE.name, change_id)
 
     def _change_id(self, session: Session) -> str:
         """A session is called by its change, which may be gone by now."""

@@ -22,16 +22,16 @@ def worker(
     async def command(moot: Moot) -> int:
         import asyncio
 
-        from moot.board.service import open_boards
         from moot.cli import screen
         from moot.errors import InvalidInput
+        from moot.sessions import open_sessions
         from moot.telemetry import logs
 
         chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
         logs.set_up(chosen)
         if not moot.shared_database:
             raise InvalidInput("--database", NEEDS_POSTGRESQL)
-        async with moot.telemetry(), open_boards(moot):
+        async with moot.telemetry(), open_sessions(moot):
             ready = "moot works"
             if chosen == "json":
                 logs.note(ready)

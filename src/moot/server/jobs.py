@@ -26,6 +26,7 @@ from psycopg import sql
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy import Connection, text
 
+from moot.server.places import place_in, place_of
 from moot.server.sharing import LEASE_SECONDS
 from moot.store.postgres import CONNECTING, told, was_ended
 from moot.store.sessions import Store
@@ -37,6 +38,7 @@ _COURTESY_SECONDS = 0.005
 """For each session that a process drives already: how much later it asks for the next."""
 _LONGEST_COURTESY_SECONDS = 0.1
 _DRIVE, _TIDY = "moot.drive", "moot.tidy_up"
+_DRIVE_QUEUE, _TIDY_QUEUE = "drive", "tidy"
 
 _SWEEPING = (
     "SELECT ARRAY(SELECT j.id FROM procrastinate_jobs j"
@@ -172,7 +174,7 @@ class Jobs:
         self._worker: Worker | None = None
         self._suspected: set[int] = set()
 
-        @self._app.task(name=_DRIVE, queue="drive", retry=_HandedOn(), pass_context=True)
+        @self._app.task(name=_DRIVE, queue=_DRIVE_QUEUE, retry=_HandedOn(), pass_context=True)
         async def driving(context: JobContext, session: str) -> None:
             self._begun[context.job.id] += 1
             try:
@@ -182,7 +184,7 @@ class Jobs:
                 self._begun += Counter()
 
         @self._app.periodic(cron="*/10 * * * *")
-        @self._app.task(name=_TIDY, queue="tidy", queueing_lock=_TIDY)
+        @self._app.task(name=_TIDY, queue=_TIDY_QUEUE, queueing_lock=_TIDY)
         async def tidying(timestamp: int) -> None:  # noqa: ARG001
             await tidy_up()
 
@@ -202,7 +204,9 @@ class Jobs:
 
     async def want(self, session: str) -> None:
         with contextlib.suppress(AlreadyEnqueued):
-            job = self._driving.configure(lock=session, queueing_lock=session)
+            place = place_in(session)
+            queue = f"{_DRIVE_QUEUE}-{place}" if place else _DRIVE_QUEUE
+            job = self._driving.configure(lock=session, queueing_lock=session, queue=queue)
             await job.defer_async(session=session)
 
     async def work(self) -> None:
@@ -211,6 +215,7 @@ class Jobs:
             self._worker = Worker(
                 self._app,
                 name=self._store.server,
+                queues=[_DRIVE_QUEUE, f"{_DRIVE_QUEUE}-{place_of(self._store.workspace)}", _TIDY_QUEUE],
                 concurrency=self._sessions_at_once,
                 fetch_job_polling_interval=HEARTBEAT_SECONDS,
                 shutdown_graceful_timeout=0,

@@ -127,7 +127,7 @@ class Store(Database):
         workspace: str = "",
     ) -> None:
         super().__init__(engine, file)
-        self._workspace = workspace
+        self.workspace = workspace
         self._frame_writer = frame_writer
         self.server = server
         """The name of this process among those that use the same database."""
@@ -161,7 +161,7 @@ class Store(Database):
         self, format_: str, title: str, opening: Sequence[bytes], owner: str, key: Key | None
     ) -> Session:
         now = datetime.now(UTC)
-        session = Session(f"{format_}-{_token()}", format_, title, now, now, self._workspace, owner)
+        session = Session(f"{format_}-{_token()}", format_, title, now, now, self.workspace, owner)
         head = self._head(session)
         events = [
             {"session": session.id, "seq": seq, "at": now, "body": body}
@@ -233,7 +233,7 @@ class Store(Database):
     async def ensure(self, session_id: str, format_: str, title: str) -> Session:
         """The session of this id, made where there is none: one whose events are in the workspace's files."""
         now = datetime.now(UTC)
-        head = self._head(Session(session_id, format_, title, now, now, self._workspace))
+        head = self._head(Session(session_id, format_, title, now, now, self.workspace))
 
         def insert_both(connection: Connection) -> None:
             connection.execute(insert(tables.sessions), head)
@@ -384,7 +384,7 @@ class Store(Database):
             wanted = (formats,) if isinstance(formats, str) else formats
             query = query.where(kept.format.in_(wanted))
         if not everywhere:
-            query = query.where(kept.workspace.in_((self._workspace, "")))
+            query = query.where(kept.workspace.in_((self.workspace, "")))
         if seen_by is not None:
             query = query.where(kept.owner.in_((seen_by, "")))
         if after is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from moot.core.runner import Speak, Speech
 from moot.roundtable import events as roundtable
 from moot.server import ActiveSession, Client, Hub, Service
 from moot.server.event_frames import event_format
+from moot.server.places import session_in
 from moot.workflow import events
 from moot.workflow.documents import title
 from moot.workflow.events import Reopened, Resumed
@@ -77,8 +77,7 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
 
     @property
     def _id(self) -> str:
-        place = str(self._moot.workspace.workflow_file.resolve()).encode("utf-8", "surrogateescape")
-        return f"{WORKFLOW.name}-{hashlib.blake2s(place, digest_size=6).hexdigest()}"
+        return session_in(self._moot.workspace.root, WORKFLOW.name, "workflow")
 
     def log(self, store: Store, session: Session) -> WorkspaceLog[WorkflowEvent]:
         return WorkspaceLog(self._workflows.log(), store, session.id)
