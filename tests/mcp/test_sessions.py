@@ -237,7 +237,7 @@ def test_a_refused_call_says_what_to_do_next_and_changes_nothing(stub: StubServe
             return await refused(agent.client, tool, **arguments)
 
         assert await no("begin_session", format="poll", opening={}) == (
-            "format: there is none called 'poll'; there is board, ask, analysis, workflow, change."
+            "format: there is none called 'poll'; there is board, ask, analysis, workflow."
         )
         assert await no("begin_session", format="ask", opening={}) == "opening: persona: is missing."
         assert (await no("begin_session", format="ask", opening={"persona": "x"})).startswith(

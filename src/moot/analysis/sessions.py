@@ -56,6 +56,7 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
         FeedbackTaken,
         BoardAnswered,
         ModelFailed,
+        roundtable.RoundtableNotOpened,
         *roundtable.TOLD,
     )
 

@@ -226,7 +226,6 @@ HeldEvent = RoundtableOpened | TopicFramed | FramingFailed | PersonaEvent | Pers
 RoundtableEvent = RoundtableNotOpened | HeldEvent
 
 TOLD = (
-    RoundtableNotOpened,
     TopicFramed,
     FramingFailed,
     PersonaContributed,
