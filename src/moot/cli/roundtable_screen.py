@@ -17,6 +17,7 @@ from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
     ElaborationRecorded,
+    RoundtableOpened,
     SynthesisDrafted,
 )
 from moot.roundtable.state import USER, RoundtableState, Said
@@ -52,7 +53,7 @@ class RoundtableNarrator(Narrator):
     def _tell_roundtable(self, table: RoundtableState | None, event: Event) -> None:
         """What was added to the transcript, then what the end has brought. `table` is None after that."""
         if table is not None:
-            if self._table is None:
+            if isinstance(event, RoundtableOpened):
                 self._told = 0
             self._table = table
             for said in table.transcript[self._told :]:
