@@ -237,4 +237,5 @@ TOLD = (
     ArtifactsNotUpdated,
     ElaborationRecorded,
 )
-"""What somebody is told who was not listening: not what was returned, nor who kept silent."""
+"""What somebody is told who was not listening to one that is held: not what was returned, nor who kept
+silent."""
