@@ -1,5 +1,5 @@
 """The roundtable: one topic, discussed by three personas and the person, synthesized and put on record.
 
 Knows the flow, whom a typed line addresses, and whether a synthesis is true to its discussion. Refuses to
-know which step of which analysis it belongs to.
+know what it is held in: its events are in the log of an analysis or of a workflow.
 """
