@@ -65,7 +65,7 @@ THEIRS = """\
         }
     ],
     "elaboration_config": {"max_turns": 6},
-    "weight": 1.10,
+    "weight": 1.5,
     "owner": {"name": "Änne"}
 }"""
 
@@ -288,7 +288,7 @@ def test_an_update_leaves_everything_else_as_it_was(item: ItemFolder) -> None:
     after = json.loads(meta_text(item))
     assert after == json.loads(THEIRS) | {"steps_completed": ["00-01", "00-02", "00-03"]}
     assert list(after) == list(json.loads(THEIRS))
-    assert '"weight": 1.10,' in meta_text(item)
+    assert '"weight": 1.5,' in meta_text(item)
     assert "Änne" in meta_text(item)
     assert not meta_text(item).endswith("\n")
 

@@ -84,7 +84,7 @@ validations:
 telemetry:
   calls:
     # the first
-    - {step: challenge, model: codex, tokens_in: 10, tokens_out: null, cost_usd: 0.10}
+    - {step: challenge, model: codex, tokens_in: 10, tokens_out: null, cost_usd: 0.1}
   totals:
     theirs: 7
 owner: ann
@@ -683,8 +683,8 @@ def test_what_another_tool_wrote_stays(change: ChangeFolder) -> None:
     assert state.calls == (Call("challenge", "codex", 10, 0, 0.1, 0),)
     change.record_call(Call("challenge", "m", 1, 2, None, 3, "failed: timed out"))
     assert state_text(change) == THEIRS.replace(
-        "cost_usd: 0.10}\n",
-        "cost_usd: 0.10}\n"
+        "cost_usd: 0.1}\n",
+        "cost_usd: 0.1}\n"
         "    - step: challenge\n"
         "      model: m\n"
         "      tokens_in: 1\n"

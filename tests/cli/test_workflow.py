@@ -22,7 +22,7 @@ from moot.cli.answers import ScriptedPerson
 from moot.cli.main import app
 from moot.core.flow import AskPerson
 from moot.core.runner import Runner, UserQuit
-from moot.files import atomic, json_text, timestamps
+from moot.files import atomic, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.json_text import JsonText
 from moot.processes import git_settings
@@ -557,8 +557,7 @@ def hurried(patch: pytest.MonkeyPatch) -> None:
     asking git which programs the repository names, and into waiting for the disk: what a killed process has
     written, the system still has."""
     patch.setattr(git_settings, "harmless", lambda *_: {})
-    patch.setattr(YamlDocument, "_parse", JsonText)
-    patch.setattr(YamlDocument, "_read", staticmethod(json_text.read))
+    patch.setattr(YamlDocument, "_format", JsonText)
     patch.setattr(atomic.Disk, "fsync", lambda *_: None)
     patch.setattr(atomic.Disk, "fsync_dir", lambda *_: None)
 

@@ -30,7 +30,7 @@ from moot.changes.implement import Implementing
 from moot.changes.review_block import Issue, Review, Severity, Verdict
 from moot.changes.service import Changes
 from moot.errors import AlreadyThere, IllegalMove, NotFound
-from moot.files import atomic, json_text, timestamps
+from moot.files import atomic, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.json_text import JsonText
 from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
@@ -119,8 +119,7 @@ def begin() -> None:
     vars(folders)["uuid"] = ids
     timeless = staticmethod(lambda *told: replace(call_of(*told), duration_ms=7))
     type.__setattr__(state_file.Call, "of", timeless)
-    type.__setattr__(YamlDocument, "_parse", JsonText)
-    type.__setattr__(YamlDocument, "_read", staticmethod(json_text.read))
+    type.__setattr__(YamlDocument, "_format", JsonText)
 
 
 class Command(ABC):

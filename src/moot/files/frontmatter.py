@@ -17,8 +17,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from moot.errors import FileDamaged
+from moot.files.parsing import ParseError
 from moot.files.plain_yaml import make_plain, parsing
-from moot.files.spelling import ParseError
 
 BOM = "\ufeff"
 LINE_BREAK = re.compile(r"\r\n?|\n")
@@ -36,15 +36,12 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """`body_line` and what `line_of` gives are lines of the file, counted from 1."""
-
     fields: dict[str, Any]
     body: str
-    body_line: int
     _lines: Mapping[Path, int] = field(repr=False, compare=False)
 
     def line_of(self, *path: str | int) -> int:
-        """The line of a nested key or list index, or of the nearest parent that is there."""
+        """The line in the file of a nested key or list index, or of the nearest parent that is there."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
@@ -66,12 +63,10 @@ def read(text: str, file: str) -> FrontMatter:
     if is_left_open(text):
         raise FileDamaged(file, "the front matter that begins here has no closing '---' line", 1)
     block = _BLOCK.match(text)
-    start = body_start(text)
     reader = _Reader(file)
     return FrontMatter(
         fields=reader.read(block["yaml"]) if block else {},
-        body=text[start:],
-        body_line=len(LINE_BREAK.findall(text, 0, start)) + 1,
+        body=text[body_start(text) :],
         _lines=reader.lines,
     )
 

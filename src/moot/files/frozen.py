@@ -2,7 +2,7 @@
 
 Knows files, links and what else can lie in a folder, and that whatever is there may have been put there to do
 harm: nothing is followed, and what was left is moved aside, not read. Refuses to know what the files are for.
-The marks of writing and of being at work (see writing, claim) come and go, and are no part of it.
+The marks of writing and of being at work (see atomic, lock) come and go, and are no part of it.
 """
 
 from __future__ import annotations

@@ -106,10 +106,10 @@ class Workspace:
         )
 
     def change_dir(self, change_id: str) -> Path:
-        return self._below(self.changes, valid_id(change_id, "change id"))
+        return self._place(self.changes / valid_id(change_id, "change id"))
 
     def item_dir(self, slug: str) -> Path:
-        return self._below(self.items, valid_id(slug, "item"))
+        return self._place(self.items / valid_id(slug, "item"))
 
     def _definitions(self, name: str) -> Path:
         """A folder of files that say who speaks and what is asked: each of them could be a link."""
@@ -118,9 +118,6 @@ class Workspace:
             if file.is_symlink():
                 self._place(file)
         return folder
-
-    def _below(self, place: Path, name: str) -> Path:
-        return self._place(place / name)
 
     def _place(self, path: Path) -> Path:
         return Root(self.root).resolve(path.relative_to(self.root).as_posix())

@@ -17,7 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.reader import ReaderError
 
-from moot.files.spelling import ParseError, line_at
+from moot.files.parsing import ParseError, line_at
 
 DEEPEST = 50
 LARGEST = 256 * 1024

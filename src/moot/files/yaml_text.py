@@ -22,8 +22,8 @@ from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
+from moot.files.parsing import ParseError
 from moot.files.plain_yaml import make_plain, parsing
-from moot.files.spelling import KeptFloat, ParseError, kept_float
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _EMPTY_MAPPING = re.compile(r"^\{\s*\}[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -54,6 +54,10 @@ class YamlText:
             if isinstance(part, _Piece):
                 self.data[part.key] = part.node[part.key]
         self._before = {key: _copy(value) for key, value in self.data.items()}
+
+    @staticmethod
+    def read(text: str) -> dict[str, Any]:
+        return dict(_load(_yaml(text), text))
 
     def compose(self) -> str:
         if self._says_the_same():
@@ -164,10 +168,6 @@ def _is_same(one: Any, other: Any) -> bool:
     return one == other and all(isinstance(one, kind) == isinstance(other, kind) for kind in kinds)
 
 
-def read(text: str) -> dict[str, Any]:
-    return dict(_load(_yaml(text), text))
-
-
 def _load(yaml: YAML, text: str) -> CommentedMap:
     with parsing(text):
         data = yaml.load(text)
@@ -200,14 +200,10 @@ class _Resolver(VersionedResolver):
 
 
 class _Constructor(RoundTripConstructor):
-    def construct_kept_float(self, node: Any) -> float:
-        return kept_float(SafeConstructor.construct_yaml_float(self, node), node.value)
+    """Numbers are numbers: ruamel's own, which keep how they were spelled, do not always keep their value."""
 
 
 class _Representer(RoundTripRepresenter):
-    def represent_kept_float(self, data: KeptFloat) -> Any:
-        return self.represent_scalar("tag:yaml.org,2002:float", data.literal)
-
     def represent_text(self, data: str) -> Any:
         # ruamel takes these for line breaks when it reads, but does not know it when it writes.
         style = '"' if _READ_AS_BREAKS.search(data) else None
@@ -217,7 +213,6 @@ class _Representer(RoundTripRepresenter):
         return self.represent_scalar("tag:yaml.org,2002:null", "null")
 
 
-_Constructor.add_constructor("tag:yaml.org,2002:float", _Constructor.construct_kept_float)
-_Representer.add_representer(KeptFloat, _Representer.represent_kept_float)
+_Constructor.add_constructor("tag:yaml.org,2002:float", SafeConstructor.construct_yaml_float)
 _Representer.add_representer(str, _Representer.represent_text)
 _Representer.add_representer(type(None), _Representer.represent_null)

@@ -22,8 +22,8 @@ from moot.errors import FileDamaged, InvalidInput, NotFound, SessionMoved
 from moot.files import atomic, timestamps
 from moot.files.documents import JsonDocument
 from moot.files.layout import Workspace
+from moot.files.parsing import line_at
 from moot.files.paths import Root, unlinked
-from moot.files.spelling import line_at
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -87,7 +87,7 @@ class SnapshotLog(Generic[S, E]):
         self._known = text
         if text is None:
             return []
-        data = _plain(JsonDocument.read(text, self._path))
+        data = JsonDocument.read(text, self._path)
         try:
             event = self._restored(data)
             self._state = self._advance(self._initial, event)
@@ -137,7 +137,7 @@ class Queue:
         text = atomic.read(self._path)
         if text is None:
             return ()
-        return tuple(_plain(entry) for entry in self._entries(self._data(text), text))
+        return tuple(self._entries(self._data(text), text))
 
     def peek(self) -> dict[str, Any] | None:
         return next(iter(self.list()), None)
@@ -157,7 +157,7 @@ class Queue:
         """The first, which then waits no longer."""
         taken: Entries = []
         self._change(lambda waiting: taken.extend(waiting[:1] and [waiting.pop(0)]))
-        return _plain(taken[0]) if taken else None
+        return taken[0] if taken else None
 
     def drop(self, wanted: str) -> None:
         """Raises NotFound when it does not wait."""
@@ -176,7 +176,7 @@ class Queue:
             if text is not None and _is_list(text):
                 waiting = self._entries(self._data(text), text)
                 change(waiting)
-                listed = json.dumps(_plain(waiting), ensure_ascii=False, indent=2)
+                listed = json.dumps(waiting, ensure_ascii=False, indent=2)
                 atomic.write_atomic(self._path, f"{listed}\n")
                 return
 
@@ -327,20 +327,3 @@ def _value_in(text: str, at: int, wanted: str | int) -> int | None:
 def _past_separator(text: str, at: int) -> int:
     found = _BETWEEN.match(text, at)
     return found.end() if found else at
-
-
-def _plain(value: Any) -> Any:
-    """With ordinary numbers: those of a file carry their spelling."""
-    match value:
-        case dict():
-            return {key: _plain(item) for key, item in value.items()}
-        case list():
-            return [_plain(item) for item in value]
-        case bool():
-            return value
-        case int():
-            return int(value)
-        case float():
-            return float(value)
-        case _:
-            return value
