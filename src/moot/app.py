@@ -161,7 +161,7 @@ class Moot:
         root = self.workspace.library
         seen = stamps(root / "personas", root / "panels")
         if self._library is None or self._library[0] != seen:
-            self._library = (seen, load_library(root, faults={}))
+            self._library = (seen, load_library(root))
         return self._library[1]
 
     @cached_property

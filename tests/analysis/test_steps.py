@@ -19,8 +19,9 @@ from moot.analysis.steps import (
     parse_step,
 )
 from moot.errors import DefinitionInvalid, NotFound
-from moot.personas.library import forbidden_words_used, load_library
+from moot.personas.library import load_library
 from moot.text.depth import DEPTHS
+from moot.text.forbidden_words import words_used
 
 # id: title, depth, outputs, after
 TABLE = {
@@ -208,7 +209,7 @@ def test_a_shipped_step_does_not_tempt_its_persona_to_forbidden_words(shipped: S
     step = shipped.step(step_id)
     persona = load_library().persona(step.persona)
     text = "\n".join((*step.modes.values(), step.validation, step.artifacts))
-    assert forbidden_words_used(persona, text) == ()
+    assert words_used(persona.voice.forbidden.words, text) == ()
 
 
 def test_ids_that_steps_refer_to_are_given_out_by_a_step(shipped: Steps) -> None:

@@ -14,7 +14,7 @@ from evals.voice.identification import Identified, Result, Sample, identify
 from evals.voice.transcripts import Contribution
 from moot.core.flow import Usage
 from moot.errors import FileDamaged
-from moot.personas.library import forbidden_words_used, load_library
+from moot.personas.library import load_library
 from moot.roundtable.echoes import echoes
 from moot.roundtable.events import (
     ContributionReturned,
@@ -24,6 +24,7 @@ from moot.roundtable.events import (
     RoundtableOpened,
     Speaker,
 )
+from moot.text.forbidden_words import words_used
 
 MAYA, ALEX, JORDAN = "business-analyst", "solutions-architect", "system-designer"
 FILES = sorted(map(str, EXAMPLES.glob("*.json")))
@@ -50,7 +51,7 @@ def test_the_examples_keep_the_rules_of_the_personas(file: str) -> None:
     said: list[str] = []
     for contribution in transcripts.read(Path(file)).contributions:
         persona = library.persona(contribution.speaker)
-        assert forbidden_words_used(persona, contribution.text) == ()
+        assert words_used(persona.voice.forbidden.words, contribution.text) == ()
         assert persona.name.split()[0] not in contribution.text
         assert not echoes(contribution.text, said)
         said.append(contribution.text)

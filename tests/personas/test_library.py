@@ -16,15 +16,13 @@ from moot.personas.library import (
     Library,
     Persona,
     Rubric,
-    Style,
-    Tone,
-    forbidden_words_used,
     load_library,
     parse_panel,
     parse_persona,
     scaffold,
     speaking_order,
 )
+from moot.text.forbidden_words import words_used
 
 ADVISORS = {
     "the-strategist": ("The Strategist", "integrator", (6, 7, 8, 7, 4, 5)),
@@ -222,14 +220,16 @@ def test_no_two_shipped_personas_share_a_sentence(shipped: Library) -> None:
 def test_shipped_personas_keep_to_their_own_words(shipped: Library, key: str) -> None:
     persona = shipped.persona(key)
     own = "\n".join((persona.voice.description, *persona.voice.patterns, *persona.openers))
-    assert forbidden_words_used(persona, own) == ()
+    assert words_used(persona.voice.forbidden.words, own) == ()
 
 
 def test_the_business_analyst_has_no_jargon_of_her_own(shipped: Library) -> None:
     maya = shipped.persona("business-analyst")
     said = "What does the coupling of the Schema do to throughput?"
-    assert forbidden_words_used(maya, said) == ("coupling", "throughput", "schema")
-    assert forbidden_words_used(maya, said, prompted_by="The schema limits throughput.") == ("coupling",)
+    assert words_used(maya.voice.forbidden.words, said) == ("coupling", "throughput", "schema")
+    assert words_used(maya.voice.forbidden.words, said, prompted_by="The schema limits throughput.") == (
+        "coupling",
+    )
 
 
 # -- order and strength --------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_a_file_becomes_a_persona() -> None:
     assert persona.id == "skipper"
     assert persona.short_role == "Weather and Crew"
     assert persona.contribution is Contribution.CHALLENGER
-    assert (persona.interaction.style, persona.interaction.tone) == (Style.QUESTIONS, Tone.DIRECT)
+    assert (persona.interaction.style, persona.interaction.tone) == ("questions", "direct")
     assert persona.purpose == "Keeps the boat up."
     assert persona.bio == "Forty years at sea.\n\nNever lost a mast."
     assert persona.boundaries == "- Never sails alone."
@@ -520,7 +520,7 @@ def test_a_users_panel_may_mix_shipped_and_own_personas(tmp_path: Path) -> None:
 def test_a_panel_of_strangers_is_refused(tmp_path: Path) -> None:
     file = save(tmp_path, "panels", "crew.md", PANEL)
     with pytest.raises(DefinitionInvalid, match="no persona 'skipper'") as caught:
-        load_library(tmp_path)
+        load_library(tmp_path).panel("crew")
     assert (caught.value.file, caught.value.line) == (str(file), 5)
 
 
@@ -528,7 +528,7 @@ def test_a_copied_file_with_the_old_id_is_refused(tmp_path: Path) -> None:
     save(tmp_path, "personas", "skipper.md", GOOD)
     copy = save(tmp_path, "personas", "mate.md", GOOD)
     with pytest.raises(DefinitionInvalid, match="the file's name says 'mate'") as caught:
-        load_library(tmp_path)
+        load_library(tmp_path).persona("mate")
     assert (caught.value.file, caught.value.field, caught.value.line) == (str(copy), "id", 2)
 
 
@@ -550,7 +550,7 @@ def test_a_file_that_is_not_utf_8_is_refused_by_line(tmp_path: Path) -> None:
     file = save(tmp_path, "personas", "skipper.md", "")
     file.write_bytes(GOOD.replace("Gruff.", "Grüff.").encode("latin-1"))
     with pytest.raises(DefinitionInvalid, match="UTF-8") as caught:
-        load_library(tmp_path)
+        load_library(tmp_path).persona("skipper")
     assert caught.value.line == line_of("Gruff.")
 
 
@@ -606,15 +606,15 @@ def test_a_scaffold_needs_an_id_and_a_name() -> None:
     ],
 )
 def test_forbidden_words_are_found_whole_and_in_any_case(text: str, used: tuple[str, ...]) -> None:
-    assert forbidden_words_used(skipper(), text) == used
+    assert words_used(skipper().voice.forbidden.words, text) == used
 
 
 def test_a_word_that_others_brought_up_may_be_quoted() -> None:
     said = "You call it synergy; I call it low-hanging fruit."
-    assert forbidden_words_used(skipper(), said, prompted_by="Think of the SYNERGY.") == (
+    assert words_used(skipper().voice.forbidden.words, said, prompted_by="Think of the SYNERGY.") == (
         "low-hanging fruit",
     )
-    assert forbidden_words_used(skipper(), said, prompted_by="Think of synergybased things.") == (
+    assert words_used(skipper().voice.forbidden.words, said, prompted_by="Think of synergybased things.") == (
         "synergy",
         "low-hanging fruit",
     )
@@ -631,10 +631,10 @@ PIECES = st.sampled_from(
     heard=st.lists(PIECES | st.text(max_size=3), max_size=4).map("".join),
 )
 def test_a_word_that_does_not_occur_is_never_reported(text: str, heard: str) -> None:
-    for word in forbidden_words_used(SPEAKER, text, heard):
+    for word in words_used(SPEAKER.voice.forbidden.words, text, heard):
         spoken, listed = re.findall(r"\w+", text.casefold()), re.findall(r"\w+", word)
         assert any(spoken[at : at + len(listed)] == listed for at in range(len(spoken)))
-        assert word not in forbidden_words_used(SPEAKER, text, f"{heard} {word}")
+        assert word not in words_used(SPEAKER.voice.forbidden.words, text, f"{heard} {word}")
 
 
 SPEAKER = skipper()

@@ -28,7 +28,7 @@ def test_a_bad_file_is_named_where_it_is_used_and_hides_no_other(tmp_path: Path)
     save(tmp_path, "the-stayer", "The Stayer")
     (tmp_path / "panels").mkdir()
     (tmp_path / "panels" / "crew.md").write_text(PANEL, encoding="utf-8")
-    library = load_library(tmp_path, faults={})
+    library = load_library(tmp_path)
     assert library.persona("the-stayer").name == "The Stayer"
     assert len(library.members(library.panel("board"))) == 8
     for use in (lambda: library.persona("the-leaver"), lambda: library.members(library.panel("crew"))):
@@ -38,7 +38,7 @@ def test_a_bad_file_is_named_where_it_is_used_and_hides_no_other(tmp_path: Path)
 
 def test_a_bad_replacement_is_named_and_not_replaced_by_what_is_shipped(tmp_path: Path) -> None:
     save(tmp_path, "the-mentor").write_text("nothing", encoding="utf-8")
-    library = load_library(tmp_path, faults={})
+    library = load_library(tmp_path)
     with pytest.raises(DefinitionInvalid, match=r"the-mentor\.md"):
         library.persona("the-mentor")
     assert "the-mentor" not in [persona.id for persona in library.personas]

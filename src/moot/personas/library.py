@@ -19,14 +19,13 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
 from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
 from moot.personas.display import shown_as
 from moot.personas.files import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
-from moot.text.forbidden_words import words_used
 
 SHIPPED = Path(__file__).with_name("data")
 MOST_MEMBERS = 20
@@ -40,20 +39,6 @@ class Contribution(StrEnum):
     INTEGRATOR = "integrator"
     CHALLENGER = "challenger"
     SENSE_CHECKER = "sense-checker"
-
-
-class Style(StrEnum):
-    QUESTIONS = "questions"
-    ASSERTIONS = "assertions"
-    MIXED = "mixed"
-
-
-class Tone(StrEnum):
-    GENTLE = "gentle"
-    WARM = "warm"
-    MEASURED = "measured"
-    DIRECT = "direct"
-    CONFRONTATIONAL = "confrontational"
 
 
 class Dimension(Fields):
@@ -82,13 +67,13 @@ class Rubric(Fields):
 
 
 class Interaction(Fields):
-    style: Style = Field(strict=False)
-    tone: Tone = Field(strict=False)
+    style: Literal["questions", "assertions", "mixed"]
+    tone: Literal["gentle", "warm", "measured", "direct", "confrontational"]
 
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """`words` are found by the program (`forbidden_words_used`), `rules` are told to the model."""
+    """`words` are found by the program, `rules` are told to the model."""
 
     words: tuple[str, ...]
     rules: tuple[str, ...]
@@ -163,28 +148,19 @@ class Library:
     def _named(self, kind: str, id: str, among: tuple[_Entry, ...]) -> _Entry:  # noqa: A002
         if fault := self.faults.get((kind, id)):
             raise fault.with_traceback(None)
-        return _named(kind, id, among)
+        for entry in among:
+            if entry.id == id:
+                return entry
+        raise NotFound(kind, id, known=tuple(entry.id for entry in among))
 
     def members(self, panel: Panel) -> tuple[Persona, ...]:
         """In the panel's order; `speaking_order` says who speaks first."""
         return tuple(self.persona(member) for member in panel.members)
 
 
-def _named(kind: str, id: str, among: tuple[_Entry, ...]) -> _Entry:  # noqa: A002
-    for entry in among:
-        if entry.id == id:
-            return entry
-    raise NotFound(kind, id, known=tuple(entry.id for entry in among))
-
-
 def speaking_order(personas: Iterable[Persona]) -> tuple[Persona, ...]:
     """Who intervenes most speaks first; ties stay in the given order."""
     return tuple(sorted(personas, key=lambda persona: -persona.rubric.intervention.score))
-
-
-def forbidden_words_used(persona: Persona, text: str, prompted_by: str = "") -> tuple[str, ...]:
-    """The persona's forbidden words in `text`, in the order of its file; see `words_used`."""
-    return words_used(persona.voice.forbidden.words, text, prompted_by)
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -280,20 +256,19 @@ def parse_panel(text: str, source: Path, personas: Collection[str]) -> Panel:
     )
 
 
-def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid] | None = None) -> Library:
+def load_library(*folders: Path) -> Library:
     """The shipped library, then that of each folder (its `personas/` and `panels/`, as far as they are
-    there). A later file replaces an earlier one of the same id and keeps its place in the order. If `faults`
-    are given, a bad file is noted there and hides no other one."""
+    there). A later file replaces an earlier one of the same id and keeps its place in the order. A bad file
+    is a fault of its own and hides no other one."""
     roots = (SHIPPED, *folders)
     personas: dict[str, Persona] = {}
+    faults: dict[tuple[str, str], DefinitionInvalid] = {}
 
     def load(kind: str, folder: Path, parse: Callable[[str, Path], _Entry]) -> Iterator[_Entry]:
         for file in _files(folder):
             try:
                 yield parse(read_text(file), file)
             except DefinitionInvalid as fault:
-                if faults is None:
-                    raise
                 faults[kind, file.stem] = fault
 
     for root in roots:
@@ -304,12 +279,12 @@ def load_library(*folders: Path, faults: dict[tuple[str, str], DefinitionInvalid
 
     def parse(text: str, source: Path) -> Panel:
         # A member whose file is bad is a member: that is told when the panel is convened.
-        bad = {id_ for kind, id_ in faults or () if kind == "persona"}
+        bad = {id_ for kind, id_ in faults if kind == "persona"}
         return parse_panel(text, source, {*personas, *bad})
 
     panels = {panel.id: panel for root in roots for panel in load("panel", root / "panels", parse)}
-    kept = [persona for persona in personas.values() if ("persona", persona.id) not in (faults or {})]
-    return Library(tuple(kept), tuple(panels.values()), faults or {})
+    kept = [persona for persona in personas.values() if ("persona", persona.id) not in faults]
+    return Library(tuple(kept), tuple(panels.values()), faults)
 
 
 def stamps(*folders: Path) -> tuple[tuple[Path, int, int, int], ...]:
