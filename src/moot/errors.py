@@ -11,7 +11,7 @@
     │   ├── IllegalMove            the flow cannot take this event in this state
     │   ├── SessionMoved           another process has carried the session on in the meantime
     │   ├── KeyReused              an idempotency key that came with another request before
-    │   ├── LimitReached           more at once, or dearer, than the configuration allows
+    │   ├── LimitReached           more at once, or more spending, than the configuration allows
     │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
     │   ├── NotApproved            a change that nobody has approved as it is (names what has changed)
@@ -41,7 +41,7 @@
     │   ├── ReviewerMissing        the reviewing program is not installed, or cannot be started
     │   ├── ReviewerTimedOut       it was stopped because it took too long
     │   └── ReviewerCrashed        it ended without having finished
-    └── WorkspaceDamaged       a file has to be mended by hand; it is left as it is
+    └── WorkspaceDamaged       a file has to be fixed by hand; it is left as it is
         ├── FileDamaged            does not parse (names file and line)
         ├── DefinitionInvalid      a persona, panel or step file with a bad field
         ├── LockTimeout            another process holds the file
@@ -116,7 +116,6 @@ class AlreadyThere(UserMistake):
         super().__init__(f"{kind.capitalize()} '{name}' already exists" + (f": {path}" if path else ""))
         self.kind = kind
         self.name = name
-        self.path = path
 
 
 class NoBackup(UserMistake):
@@ -155,7 +154,6 @@ class SessionMoved(UserMistake):
 class KeyReused(UserMistake):
     def __init__(self, key: str) -> None:
         super().__init__(f"Idempotency-Key '{key[:80]}' came with another request before: use a new one")
-        self.key = key
 
 
 class LimitReached(UserMistake):
@@ -172,7 +170,6 @@ class ProposalInvalid(UserMistake):
     def __init__(self, change_id: str, findings: tuple[str, ...]) -> None:
         super().__init__(f"Change '{change_id}' is not ready for a review:\n  " + "\n  ".join(findings))
         self.change_id = change_id
-        self.findings = findings
 
 
 class NotApproved(UserMistake):
@@ -189,21 +186,16 @@ class NotApproved(UserMistake):
 class ReviewNotTaken(UserMistake):
     def __init__(self, problem: str) -> None:
         super().__init__(f"The review was not appended: {problem}")
-        self.problem = problem
 
 
 class DecisionNotPossible(UserMistake):
     def __init__(self, change_id: str, problem: str) -> None:
         super().__init__(f"Change '{change_id}': {problem}")
-        self.change_id = change_id
-        self.problem = problem
 
 
 class ModelTooSmall(UserMistake):
     def __init__(self, model: str, problem: str = "it is too small to judge anything") -> None:
         super().__init__(f"{model} reviews nothing: {problem}")
-        self.model = model
-        self.problem = problem
 
 
 class UncommittedWork(UserMistake):
@@ -215,17 +207,12 @@ class AnswersExhausted(UserMistake):
     def __init__(self, step: str, expected: str, *, scripted: bool) -> None:
         why = "the answers file has no reply left" if scripted else "there is no terminal to ask on"
         super().__init__(f"step '{step}' needs an answer ({expected}), but {why}")
-        self.step = step
-        self.expected = expected
-        self.scripted = scripted
 
 
 class ConfigInvalid(UserMistake):
-    def __init__(self, where: str, problem: str, line: int | None = None) -> None:
-        super().__init__(f"{where}{f', line {line}' if line else ''}: {problem}")
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
         self.where = where
-        self.problem = problem
-        self.line = line
 
 
 class NotInstalled(UserMistake):
@@ -234,7 +221,6 @@ class NotInstalled(UserMistake):
     def __init__(self, extra: str, title: str, install: str) -> None:
         super().__init__(f"{title[:1].upper()}{title[1:]} is not installed: run `{install}`")
         self.extra = extra
-        self.install = install
 
 
 # -- the model's move ----------------------------------------------------------------------------
@@ -247,7 +233,6 @@ class ModelMisbehaved(MootError):
 class DraftInvalid(ModelMisbehaved):
     def __init__(self, shape: str, problem: str, raw: str) -> None:
         super().__init__(f"the model's reply is no valid {shape}: {problem}")
-        self.shape = shape
         self.problem = problem
         self.raw = raw
 
@@ -256,22 +241,16 @@ class ReplyEmpty(ModelMisbehaved):
     def __init__(self, model: str, *, at_limit: bool = False) -> None:
         why = ": it reached its token limit before the first one, probably by thinking" if at_limit else ""
         super().__init__(f"{model} replied without a word{why}")
-        self.model = model
-        self.at_limit = at_limit
 
 
 class ReplyRefused(ModelMisbehaved):
     def __init__(self, model: str, explanation: str = "") -> None:
         super().__init__(f"{model} declined to answer" + (f": {explanation}" if explanation else ""))
-        self.model = model
-        self.explanation = explanation
 
 
 class ToolLoopTooLong(ModelMisbehaved):
     def __init__(self, model: str, rounds: int) -> None:
         super().__init__(f"{model} called tools {rounds} times in a row without answering")
-        self.model = model
-        self.rounds = rounds
 
 
 # -- the provider's move -------------------------------------------------------------------------
@@ -387,7 +366,6 @@ class GitRefused(WorkspaceDamaged):
 class StoreFailed(WorkspaceDamaged):
     def __init__(self, database: str, problem: str) -> None:
         super().__init__(f"the sessions in {database} cannot be used: {problem}")
-        self.database = database
         self.problem = problem
 
 
@@ -427,5 +405,3 @@ class StillEnding(WorkspaceDamaged):
         super().__init__(
             f"What an earlier run on {kind} '{name}' had started has not ended yet: it was killed"
         )
-        self.name = name
-        self.kind = kind
