@@ -37,7 +37,7 @@ def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
 
     from moot.files.plain_yaml import make_plain, parsing
-    from moot.files.spelling import ParseError
+    from moot.files.parsing import ParseError
 
     try:
         with parsing(text):

@@ -1,6 +1,6 @@
 """One SQL database: how it is reached, who writes when, and whether it is still there and whole.
 
-One SQLite file by default; any other database that SQLAlchemy reaches by URL. Refuses to know what is in it.
+An SQLite file, or PostgreSQL. Refuses to know what is in it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Executable, bindparam, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from moot.errors import ConfigInvalid, StoreFailed
@@ -32,11 +32,7 @@ T = TypeVar("T")
 class Database:
     """Statements and transactions, one writer at a time where the database is a file."""
 
-    def __init__(
-        self,
-        engine: DatabaseEngine,
-        file: DatabaseFile | None = None,
-    ) -> None:
+    def __init__(self, engine: DatabaseEngine, file: DatabaseFile | None) -> None:
         self._engine = engine
         self._file = file
         self._damaged = False
@@ -98,27 +94,27 @@ class Database:
         if self._file is not None:
             self._file.check()
         try:
-            with explained(self._engine.url):
-                yield
-        except StoreFailed as failed:
-            self._damaged = self._damaged or is_damage(failed.problem)
+            yield
+        except IntegrityError:
+            # That a number or a name is taken is for whoever wrote it to say.
             raise
+        except (DatabaseError, PoolTimeout, NotWritten, sqlite3.Error) as error:
+            problem = explain(str(getattr(error, "orig", error)).strip())
+            self._damaged = self._damaged or is_damage(problem)
+            raise StoreFailed(self._engine.url.render_as_string(hide_password=True), problem) from error
 
-    def stop_watching(self) -> None:
-        watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.close()
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.close()
+        await self._engine.close()
 
     async def data_version(self) -> int:
         """Another number than before where another connection has changed a SQLite file. It costs some
         microseconds: less than to have a thread do it."""
-        if self._watching is None:
-            file = self._engine.url.database
-            if not file or file == ":memory:":
-                return 0
-            with self._explained():
-                self._watching = sqlite3.connect(file, check_same_thread=False)
+        assert self._file is not None
         with self._explained():
+            if self._watching is None:
+                self._watching = sqlite3.connect(self._file.path, check_same_thread=False)
             return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
 
     async def check(self) -> None:
@@ -130,10 +126,10 @@ class Database:
         if self._damaged:
             await self.check_file()
         # Something new each time: what is the same already, SQLite does not write.
-        beat = text(
+        heartbeat = text(
             "INSERT INTO heartbeat (id, at) VALUES (1, :at) ON CONFLICT (id) DO UPDATE SET at = excluded.at"
         ).bindparams(bindparam("at", datetime.now(UTC), tables.Instant))
-        await self.run(beat)
+        await self.run(heartbeat)
 
     async def check_file(self) -> None:
         """Raises where the database is a file that is damaged. Reads all of it."""
@@ -146,18 +142,6 @@ class Database:
             raise StoreFailed(str(self._file.path), explain(f"database disk image is malformed ({found})"))
 
 
-@contextmanager
-def explained(url: URL) -> Iterator[None]:
-    """What a database says, in a sentence; that an event number is taken stays for `append` to say."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except (DatabaseError, PoolTimeout, NotWritten, sqlite3.Error) as error:
-        problem = explain(str(getattr(error, "orig", error)).strip())
-        raise StoreFailed(url.render_as_string(hide_password=True), problem) from error
-
-
 def sqlite_url(file: Path) -> str:
     return f"sqlite:///{file}"
 
@@ -165,18 +149,18 @@ def sqlite_url(file: Path) -> str:
 def make_engine(url: str) -> DatabaseEngine:
     try:
         parsed = make_url(url)
-        if parsed.get_backend_name() == "sqlite":
-            if path := sqlite_file(url):
-                DatabaseFile(path).prepare()
+        if path := sqlite_file(url):
+            DatabaseFile(path).prepare()
             return SqliteEngine(parsed)
-        if parsed.drivername == "postgresql":
-            parsed = parsed.set(drivername="postgresql+psycopg")
-        if parsed.get_backend_name() == "postgresql":
-            require(POSTGRES)
+        if parsed.get_backend_name() != "postgresql":
+            raise ArgumentError("sessions are kept in an SQLite file or in PostgreSQL")
+        require(POSTGRES)
         return PostgresEngine(parsed)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+    except ArgumentError as error:
         raise ConfigInvalid(
-            "database", f"{_shown(url)} cannot be used: {error}. Write it as sqlite:////path/to/file"
+            "database",
+            f"{_shown(url)} cannot be used: {error}. Write it as sqlite:////path/to/file or "
+            "postgresql://user@host/database",
         ) from error
     except OSError as error:
         raise ConfigInvalid("database", f"{_shown(url)} cannot be created: {error.strerror}") from error

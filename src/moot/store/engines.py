@@ -19,7 +19,6 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DisconnectionError, OperationalError
-from sqlalchemy.pool import StaticPool
 
 from moot.store.postgres import CONNECTING, was_ended
 
@@ -31,9 +30,7 @@ _READERS = 3
 
 class DatabaseEngine(Protocol):
     url: URL
-
-    @property
-    def dialect(self) -> str: ...
+    dialect: str
 
     async def write(self, do: Do[T]) -> T:
         """In a transaction of its own."""
@@ -58,16 +55,9 @@ class SqliteEngine:
         self.url = url.set(drivername="sqlite+pysqlite")
         self._writer = _Threads("moot-writer", 1)
         self._read_only = False
-        if url.database in (None, "", ":memory:"):
-            # It is in its one connection.
-            self._readers = self._writer
-            self._sync = create_engine(
-                self.url, poolclass=StaticPool, connect_args={"check_same_thread": False}
-            )
-        else:
-            self._readers = _Threads("moot-reader", _READERS)
-            # One more, for frames.
-            self._sync = create_engine(self.url, pool_size=_READERS + 2, max_overflow=0)
+        self._readers = _Threads("moot-reader", _READERS)
+        # One more, for frames.
+        self._sync = create_engine(self.url, pool_size=_READERS + 2, max_overflow=0)
         event.listen(self._sync, "connect", _prepare)
 
     async def in_turn(self, do: Callable[..., T], *given: Any) -> T:
@@ -178,22 +168,17 @@ def _prepare(connection: Any, _record: Any) -> None:
 
 
 class PostgresEngine:
-    """Any database that is reached through a driver of asyncio's."""
+    dialect = "postgresql"
 
     def __init__(self, url: URL) -> None:
         # Imported here, because most use SQLite.
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        self.url = url
-        postgres = url.get_backend_name() == "postgresql"
-        self._engine = create_async_engine(url, connect_args=CONNECTING if postgres else {})
+        self.url = url.set(drivername="postgresql+psycopg")
+        self._engine = create_async_engine(self.url, connect_args=CONNECTING)
         # A statement by itself is a transaction by itself: to begin and end one are two more round trips.
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self._engine.sync_engine, "checkout", _refuse_an_ended_one)
-
-    @property
-    def dialect(self) -> str:
-        return self._engine.dialect.name
 
     async def write(self, do: Do[T]) -> T:
         async with self._engine.begin() as connection:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,7 +99,8 @@ class Ledger:
             session = _spent(connection, attempts.c.session == row["session"])
             old = connection.scalar(select(spending.c.usd).where(spending.c.day == row["day"]))
             under_way = _under_way(connection, provider)
-            if not may_begin(_with(day, round((old or 0.0) * NANO)), session, under_way):
+            day = replace(day, nano_usd=day.nano_usd + round((old or 0.0) * NANO))
+            if not may_begin(day, session, under_way):
                 return False
             connection.execute(insert(attempts).values(row))
             return True
@@ -142,15 +143,7 @@ class Ledger:
         lines = {name: Line(name, *(int(count or 0) for count in counts)) for name, *counts in found}
         for row in old:
             there = lines.get(row.day, Line(row.day, 0, 0, 0, 0, 0, 0, 0))
-            counted = (
-                there.requests,
-                there.tokens_in,
-                there.tokens_out,
-                there.nano_usd + round(row.usd * NANO),
-            )
-            lines[row.day] = Line(
-                row.day, *counted, there.estimated, there.estimated_nano_usd, there.unpriced
-            )
+            lines[row.day] = replace(there, nano_usd=there.nano_usd + round(row.usd * NANO))
         return [lines[name] for name in sorted(lines)]
 
 
@@ -175,7 +168,3 @@ def _spent(connection: Connection, which: ColumnElement[bool]) -> Spent:
         ).where(which)
     )
     return Spent(*(int(total or 0) for total in found.one()))
-
-
-def _with(spent: Spent, more: int) -> Spent:
-    return Spent(spent.nano_usd + more, spent.held_nano_usd, spent.tokens, spent.held_tokens)

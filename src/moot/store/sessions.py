@@ -13,32 +13,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
-from sqlalchemy.exc import (
-    IntegrityError,
-)
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, text, update
+from sqlalchemy.exc import IntegrityError
 
 from moot.errors import KeyReused, NotFound, SessionMoved
 from moot.store import tables
-from moot.store.database import Database, explained, make_engine
+from moot.store.database import Database, make_engine
 from moot.store.engines import DatabaseEngine, SqliteEngine
-from moot.store.frames import (
-    FrameWriter,
-    NumberTaken,
-    PostgresFrameWriter,
-    Run,
-    SqliteFrameWriter,
-)
+from moot.store.frames import FrameWriter, NumberTaken, PostgresFrameWriter, Run, SqliteFrameWriter
 from moot.store.migrations import bring_up_to_date
 from moot.store.postgres import CHANNEL, notes
 from moot.store.sqlite_file import DatabaseFile, sqlite_file
@@ -118,19 +100,20 @@ def _runs(frames: Sequence[Frame]) -> list[Run]:
 class Store(Database):
     """Opened with `open_store`."""
 
-    def __init__(
-        self,
-        engine: DatabaseEngine,
-        frame_writer: FrameWriter,
-        server: str,
-        file: DatabaseFile | None = None,
-        workspace: str = "",
-    ) -> None:
+    def __init__(self, engine: DatabaseEngine, file: DatabaseFile | None, workspace: str) -> None:
         super().__init__(engine, file)
         self.workspace = workspace
-        self._frame_writer = frame_writer
-        self.server = server
+        self.server = secrets.token_hex(6)
         """The name of this process among those that use the same database."""
+        self._frame_writer: FrameWriter = (
+            SqliteFrameWriter(engine)
+            if isinstance(engine, SqliteEngine)
+            else PostgresFrameWriter(self.conninfo, self.server)
+        )
+
+    async def close(self) -> None:
+        await self._frame_writer.close()
+        await super().close()
 
     def _note(self, connection: Connection, kind: str, session_id: str) -> None:
         """Others hear of it when, and only when, the transaction is there."""
@@ -372,14 +355,8 @@ class Store(Database):
         query = select(tables.sessions).order_by(*([kept.pinned.desc()] if pinned_first else []), *order)
         query = query.limit(limit)
         for word in self._fold_case(search).split():
-            query = query.where(
-                or_(
-                    *(
-                        self._folded(column).contains(word, autoescape=True)
-                        for column in (kept.title, kept.name)
-                    )
-                )
-            )
+            columns = (self._folded(kept.title), self._folded(kept.name))
+            query = query.where(or_(*(column.contains(word, autoescape=True) for column in columns)))
         if formats is not None:
             wanted = (formats,) if isinstance(formats, str) else formats
             query = query.where(kept.format.in_(wanted))
@@ -407,11 +384,8 @@ class Store(Database):
         self, session_id: str, *, name: str | None = None, pinned: bool | None = None
     ) -> None:
         """What is given is changed. The session keeps its place in time: nothing was said."""
-        changes: dict[str, Any] = {}
-        if name is not None:
-            changes["name"] = name
-        if pinned is not None:
-            changes["pinned"] = pinned
+        given = {"name": name, "pinned": pinned}
+        changes = {column: value for column, value in given.items() if value is not None}
         if not changes:
             return
         mine = update(tables.sessions).where(tables.sessions.c.id == session_id)
@@ -424,13 +398,7 @@ class Store(Database):
 
     async def delete(self, session_id: str) -> None:
         def remove(connection: Connection) -> None:
-            for table in (
-                tables.events,
-                tables.frames,
-                tables.driving,
-                tables.listeners,
-                tables.keys,
-            ):
+            for table in (tables.events, tables.frames, tables.driving, tables.listeners, tables.keys):
                 connection.execute(delete(table).where(table.c.session == session_id))
             self._note(connection, "gone", session_id)
             gone = connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
@@ -444,31 +412,16 @@ class Store(Database):
 async def open_store(url: str, workspace: str = "") -> AsyncIterator[Store]:
     """Opens the database, creating what is missing and bringing up to date what is old. New sessions are of
     this workspace."""
-    engine = make_engine(url)
     path = sqlite_file(url)
     file = DatabaseFile(path) if path else None
+    store = Store(make_engine(url), file, workspace)
     try:
-        with explained(engine.url):
-            await engine.write(lambda connection: bring_up_to_date(connection, tables.metadata))
+        await store.write(lambda connection: bring_up_to_date(connection, tables.metadata))
         if file is not None:
             file.opened()
-        server = secrets.token_hex(6)
-        writer = _frame_writer(engine, server)
-        store = Store(engine, writer, server, file, workspace)
-        try:
-            yield store
-        finally:
-            store.stop_watching()
-            await writer.close()
+        yield store
     finally:
-        await engine.close()
-
-
-def _frame_writer(engine: DatabaseEngine, server: str) -> FrameWriter:
-    if isinstance(engine, SqliteEngine):
-        return SqliteFrameWriter(engine)
-    url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return PostgresFrameWriter(url, server)
+        await store.close()
 
 
 def _token() -> str:

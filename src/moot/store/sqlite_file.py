@@ -25,7 +25,7 @@ _log = logging.getLogger("moot")
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite URL; None for a database in memory, and for other databases."""
+    """The file of a SQLite URL; None for other databases. Nothing is kept in memory alone."""
     try:
         parsed = make_url(url)
     except ArgumentError:
