@@ -271,20 +271,18 @@ class Moot:
 
         from moot import telemetry
         from moot.extras import TELEMETRY
-        from moot.telemetry import logs, otlp
+        from moot.telemetry import logs, watch
 
-        endpoint, env = self.config.user.telemetry.endpoint, self._env
-        sinks: list[Callable[[], telemetry.Sink]] = [logs.LogSink] if logs.wanted() else []
-        if otlp.asked_for(endpoint, env):
-            missing = f"telemetry is configured, but not installed: run `{TELEMETRY.install}`"
+        endpoint, env, lines = self.config.user.telemetry.endpoint, self._env, logs.wanted()
+        if watch.asked_for(endpoint, env):
             if TELEMETRY.is_installed:
-                sinks.append(lambda: otlp.sink(endpoint, env))
-            elif endpoint:
+                return telemetry.started(lambda: watch.exporting(endpoint, env, lines=lines))
+            missing = f"telemetry is configured, but not installed: run `{TELEMETRY.install}`"
+            if endpoint:
                 raise ConfigInvalid(self.config.user_file, f"telemetry.endpoint: {missing}")
-            else:
-                # Variables may be meant for everything on a machine: moot works without.
-                logging.getLogger("moot").warning(missing)
-        return telemetry.started(sinks)
+            # Variables may be meant for everything on a machine: moot works without.
+            logging.getLogger("moot").warning(missing)
+        return telemetry.started((lambda: watch.Watch(lines=True)) if lines else None)
 
     def system_prompt(self, persona: Persona) -> str:
         """What a model is told about who it is."""

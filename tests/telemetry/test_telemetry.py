@@ -26,7 +26,7 @@ from moot.llm.messages import Request, UserSaid
 from moot.llm.model import Model, Patience
 from moot.llm.names import ModelName
 from moot.llm.registry import Gateway
-from moot.telemetry import otlp
+from moot.telemetry.watch import Watch, asked_for, providers
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.command import MOOT, environment
@@ -40,15 +40,15 @@ WORDS = "Not yet, because of the lease."
 
 
 class Reported:
-    """What one sink was told."""
+    """What OpenTelemetry was told."""
 
     def __init__(self) -> None:
         self.spans = InMemorySpanExporter()
         self.reader = InMemoryMetricReader()
         self.metrics: dict[str, list[Any]] = {}
 
-    def sink(self) -> otlp.OtlpSink:
-        return otlp.OtlpSink([self.spans], [self.reader])
+    def watch(self) -> Watch:
+        return Watch(*providers([self.spans], [self.reader]), lines=False)
 
     def collect(self) -> None:
         data = self.reader.get_metrics_data()
@@ -69,7 +69,7 @@ def reported(stub: StubServer, what: Callable[[Model], Any]) -> Reported:
     told = Reported()
 
     async def whole() -> None:
-        async with telemetry.started([told.sink]):
+        async with telemetry.started(told.watch):
             env = {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": stub.openai_base_url}
             gateway = Gateway(Config(), env, cache=Path("/nonexistent"))
             try:
@@ -183,7 +183,7 @@ asyncio.run(main())
 def test_who_is_told_follows_from_settings_and_environment(
     endpoint: str, env: dict[str, str], asked: bool
 ) -> None:
-    assert otlp.asked_for(endpoint, env) is asked
+    assert asked_for(endpoint, env) is asked
 
 
 # -- a real server and a real collector ----------------------------------------------------------

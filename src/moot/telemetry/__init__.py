@@ -1,8 +1,8 @@
 """What those who run moot are told of it: how many sessions, calls and tokens, how long, what failed.
 
-Nothing is watched unless somebody asked for it: `watching()` is None then, OpenTelemetry is not imported, and
-whoever could report does nothing. What is reported are names, counts and times, never what a person or a
-model said. Refuses to know any provider, route or flow: they report, and sinks pass it on (otlp.py, logs.py).
+Nothing is watched unless somebody asked for it: `watching()` is None then, and whoever could report does
+nothing. What is reported are names, counts and times, never what a person or a
+model said. Refuses to know any provider, route or flow: they report, and a watch passes it on (watch.py).
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from moot.telemetry.watch import Watch
 
 CLOSING_SECONDS = 8.0
 """How long the last figures may take to leave: a collector that is away keeps no server from ending."""
@@ -23,12 +26,19 @@ CLOSING_SECONDS = 8.0
 class _Timed:
     """What takes a while. `seconds` and `failure`, the name of an exception's class, are known at its end."""
 
-    began: float = field(default_factory=time.monotonic, init=False)
     seconds: float = field(default=0.0, init=False)
     failure: str | None = field(default=None, init=False)
 
-
-Thing = TypeVar("Thing", bound=_Timed)
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            self.failure = type(error).__name__
+            raise
+        finally:
+            self.seconds = time.monotonic() - began
 
 
 class _Usage(Protocol):
@@ -80,63 +90,6 @@ class Drive(_Timed):
     session: str
 
 
-class Sink(Protocol):
-    """Where reports go. Each block lasts as long as what it is about."""
-
-    def model_call(self, call: ModelCall) -> AbstractContextManager[None]: ...
-
-    def served(self, request: Served) -> AbstractContextManager[None]: ...
-
-    def streaming(self) -> AbstractContextManager[None]:
-        """An event stream that is open to a listener."""
-
-    def drive(self, drive: Drive) -> AbstractContextManager[None]: ...
-
-    def close(self) -> None:
-        """Passes on what is left. May block."""
-
-
-class Watch:
-    """Reports to every sink."""
-
-    def __init__(self, sinks: Sequence[Sink]) -> None:
-        self._sinks = sinks
-
-    def model_call(self, call: ModelCall) -> AbstractContextManager[ModelCall]:
-        return _watched(call, [sink.model_call(call) for sink in self._sinks])
-
-    def served(self, request: Served) -> AbstractContextManager[Served]:
-        return _watched(request, [sink.served(request) for sink in self._sinks])
-
-    @contextmanager
-    def streaming(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for sink in self._sinks:
-                stack.enter_context(sink.streaming())
-            yield
-
-    def drive(self, drive: Drive) -> AbstractContextManager[Drive]:
-        return _watched(drive, [sink.drive(drive) for sink in self._sinks])
-
-    def close(self) -> None:
-        for sink in self._sinks:
-            sink.close()
-
-
-@contextmanager
-def _watched(timed: Thing, blocks: Iterable[AbstractContextManager[None]]) -> Iterator[Thing]:
-    with ExitStack() as stack:
-        for block in blocks:
-            stack.enter_context(block)
-        try:
-            yield timed
-        except BaseException as error:
-            timed.failure = type(error).__name__
-            raise
-        finally:
-            timed.seconds = time.monotonic() - timed.began
-
-
 _watch: Watch | None = None
 
 
@@ -155,14 +108,14 @@ def driving(session_id: str) -> AbstractContextManager[object]:
 
 
 @asynccontextmanager
-async def started(make: Sequence[Callable[[], Sink]]) -> AsyncIterator[None]:
-    """While this lasts, what happens in this process is reported to these sinks."""
+async def started(make: Callable[[], Watch] | None) -> AsyncIterator[None]:
+    """While this lasts, what happens in this process is reported to a watch."""
     global _watch  # noqa: PLW0603
-    if not make:
+    if make is None:
         yield
         return
     before = _watch
-    watch = _watch = Watch([one() for one in make])
+    watch = _watch = make()
     try:
         yield
     finally:

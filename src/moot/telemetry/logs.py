@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
 
-from moot.telemetry import Drive, ModelCall, Served
 from moot.text.masking import mask
 
 LogFormat = Literal["text", "json"]
@@ -71,76 +68,10 @@ def _trace() -> dict[str, str]:
     return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
 
 
-def _line(logger: str, message: str, failure: str | None, **fields: Any) -> None:
+def report(logger: str, message: str, failure: str | None, **fields: Any) -> None:
     """A failure is worth a warning; that somebody left is none."""
     level = logging.INFO if failure in (None, "CancelledError") else logging.WARNING
     known = {name: value for name, value in fields.items() if value not in (None, "")}
     if failure is not None:
         known["failure"] = failure
     logging.getLogger(logger).log(level, message, extra={"fields": known})
-
-
-class LogSink:
-    """A line at the end of each thing."""
-
-    @contextmanager
-    def model_call(self, call: ModelCall) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            reply = call.reply
-            _line(
-                "moot.model",
-                "a model was asked",
-                call.failure,
-                provider=call.provider,
-                model=call.model,
-                typed=call.typed,
-                seconds=round(call.seconds, 3),
-                retries=call.retries,
-                first_token_seconds=_seconds(reply.first_text_ms) if reply else None,
-                input_tokens=reply.usage.input_tokens if reply else None,
-                output_tokens=reply.usage.output_tokens if reply else None,
-                cost_usd=reply.cost_usd if reply else None,
-            )
-
-    @contextmanager
-    def served(self, request: Served) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            _line(
-                "moot.http",
-                "a request was answered",
-                request.failure,
-                method=request.method,
-                route=request.route,
-                session=request.session,
-                status=request.status,
-                seconds=round(request.seconds, 3),
-                streamed=request.streamed,
-            )
-
-    @contextmanager
-    def streaming(self) -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def drive(self, drive: Drive) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            _line(
-                "moot.session",
-                "a session was driven",
-                drive.failure,
-                session=drive.session,
-                seconds=round(drive.seconds, 3),
-            )
-
-    def close(self) -> None:
-        """Lines are written as they come."""
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000

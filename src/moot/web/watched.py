@@ -6,10 +6,14 @@ Where nobody watches, nothing comes between a stream and its listener.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moot.telemetry import Served, Watch, watching
+from moot.telemetry import Served, watching
+
+if TYPE_CHECKING:
+    from moot.telemetry.watch import Watch
 
 
 class Watched:

@@ -1,8 +1,10 @@
-"""Spans and metrics by OpenTelemetry, over OTLP or to the console. The only module that knows OpenTelemetry,
-which is installed where `moot.extras.TELEMETRY` is.
+"""Everything that is reported, passed on: as spans and metrics by OpenTelemetry, over OTLP or to the console,
+and as lines of the log. The only module that knows OpenTelemetry.
 
-The standard variables hold (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, …): most are
-read by the SDK itself. Names follow the semantic conventions for generative AI and HTTP where those have one.
+Its API comes with moot and does nothing where nobody wants traces or metrics; the SDK is installed where
+`moot.extras.TELEMETRY` is. The standard variables hold (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, …):
+most are read by the SDK itself. Names follow the semantic conventions for generative AI and HTTP where those
+have one.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.metrics import MeterProvider, NoOpMeterProvider
+from opentelemetry.trace import NoOpTracerProvider, Span, SpanKind, StatusCode, TracerProvider, use_span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
 from moot import __version__
-from moot.telemetry import Drive, ModelCall, Served
+from moot.telemetry import Drive, ModelCall, Served, logs
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricReader
     from opentelemetry.sdk.trace.export import SpanExporter
-    from opentelemetry.trace import Span
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SIGNALS = ("TRACES", "METRICS")
@@ -43,9 +48,9 @@ def _exporter(signal: str, endpoint: str, env: Mapping[str, str]) -> str:
     return "otlp" if named else ""
 
 
-def sink(endpoint: str, env: Mapping[str, str]) -> OtlpSink:
+def exporting(endpoint: str, env: Mapping[str, str], *, lines: bool) -> Watch:
     """`endpoint` is the configuration's; the environment's counts where there is none."""
-    return OtlpSink(_span_exporters(endpoint, env), _metric_readers(endpoint, env))
+    return Watch(*providers(_span_exporters(endpoint, env), _metric_readers(endpoint, env)), lines=lines)
 
 
 def _span_exporters(endpoint: str, env: Mapping[str, str]) -> list[SpanExporter]:
@@ -81,25 +86,38 @@ def _address(endpoint: str, signal: str) -> str | None:
     return f"{endpoint.rstrip('/')}/v1/{signal}" if endpoint else None
 
 
-class OtlpSink:
+def providers(
+    span_exporters: Sequence[SpanExporter], metric_readers: Sequence[MetricReader]
+) -> tuple[TracerProvider, MeterProvider]:
+    """The SDK's. Ours to end, in time, and not of everybody in this process."""
+    import uuid
+
+    from opentelemetry.sdk import metrics, trace
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    resource = Resource.create({"service.version": __version__, "service.instance.id": str(uuid.uuid4())})
+    if resource.attributes.get("service.name", "").startswith("unknown_service"):  # type: ignore[union-attr]
+        resource = resource.merge(Resource({"service.name": "moot"}))
+    traces = trace.TracerProvider(resource=resource, shutdown_on_exit=False)
+    for exporter in span_exporters:
+        traces.add_span_processor(BatchSpanProcessor(exporter))
+    return traces, metrics.MeterProvider(metric_readers, resource=resource, shutdown_on_exit=False)
+
+
+class Watch:
+    """Each block lasts as long as what it is about. `lines` says that each is a line of the log, too."""
+
     def __init__(
-        self, span_exporters: Sequence[SpanExporter], metric_readers: Sequence[MetricReader]
+        self,
+        traces: TracerProvider | None = None,
+        metrics: MeterProvider | None = None,
+        *,
+        lines: bool,
     ) -> None:
-        import uuid
-
-        from opentelemetry.sdk.metrics import MeterProvider
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-        resource = Resource.create({"service.version": __version__, "service.instance.id": str(uuid.uuid4())})
-        if resource.attributes.get("service.name", "").startswith("unknown_service"):  # type: ignore[union-attr]
-            resource = resource.merge(Resource({"service.name": "moot"}))
-        # Ours to end, in time, and not of everybody in this process.
-        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
-        for exporter in span_exporters:
-            self._traces.add_span_processor(BatchSpanProcessor(exporter))
-        self._metrics = MeterProvider(metric_readers, resource=resource, shutdown_on_exit=False)
+        self._traces = traces or NoOpTracerProvider()
+        self._metrics = metrics or NoOpMeterProvider()
+        self._lines = lines
         self._tracer = self._traces.get_tracer("moot", __version__)
         meter = self._metrics.get_meter("moot", __version__)
 
@@ -142,10 +160,11 @@ class OtlpSink:
             "gen_ai.provider.name": call.provider,
             "gen_ai.request.model": call.model,
         }
-        span = self._tracer.start_span(f"chat {call.model}".rstrip(), kind=_kind("CLIENT"), attributes=who)
+        span = self._tracer.start_span(f"chat {call.model}".rstrip(), kind=SpanKind.CLIENT, attributes=who)
         self._calls.add(1, who)
         try:
-            yield
+            with call.timing():
+                yield
         finally:
             self._calls.add(-1, who)
             what = {**who, "error.type": call.failure} if call.failure else who
@@ -153,35 +172,48 @@ class OtlpSink:
             if call.retries:
                 self._retries.add(call.retries, who)
                 span.set_attribute("moot.retries", call.retries)
-            if call.reply is not None:
-                self._replied(call, span, who)
+            known = self._replied(call, span, who)
             _end(span, call.failure)
+            self._line(
+                "moot.model",
+                "a model was asked",
+                call,
+                provider=call.provider,
+                model=call.model,
+                typed=call.typed,
+                retries=call.retries,
+                **known,
+            )
 
-    def _replied(self, call: ModelCall, span: Span, who: dict[str, str]) -> None:
+    def _replied(self, call: ModelCall, span: Span, who: dict[str, str]) -> dict[str, Any]:
+        """What a reply has cost, for the log."""
         reply = call.reply
-        assert reply is not None
-        for kind, count in (("input", reply.usage.input_tokens), ("output", reply.usage.output_tokens)):
+        if reply is None:
+            return {}
+        usage = reply.usage
+        for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             self._tokens.record(count, {**who, "gen_ai.token.type": kind})
             span.set_attribute(f"gen_ai.usage.{kind}_tokens", count)
+        known: dict[str, Any] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
         if reply.first_text_ms is not None:
+            known |= {"first_token_seconds": reply.first_text_ms / 1000}
             self._first(reply.first_text_ms / 1000, who)
             span.set_attribute("moot.first_token_ms", reply.first_text_ms)
         if reply.cost_usd is not None:
+            known |= {"cost_usd": reply.cost_usd}
             self._cost.add(reply.cost_usd, who)
             span.set_attribute("moot.cost_usd", reply.cost_usd)
+        return known
 
     @contextmanager
     def served(self, request: Served) -> Iterator[None]:
-        from opentelemetry.trace import use_span
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
         caller = TraceContextTextMapPropagator().extract(request.headers)
         method = {"http.request.method": request.method}
-        span = self._tracer.start_span(request.method, caller, _kind("SERVER"), method)
+        span = self._tracer.start_span(request.method, caller, SpanKind.SERVER, method)
         self._requests.add(1, method)
         try:
             # What is begun for a request, a session to drive for one, belongs to its trace.
-            with use_span(span, record_exception=False, set_status_on_exception=False):
+            with request.timing(), use_span(span, record_exception=False, set_status_on_exception=False):
                 yield
         finally:
             self._requests.add(-1, method)
@@ -196,9 +228,20 @@ class OtlpSink:
                 # A stream lasts as long as somebody listens, which says nothing of the server.
                 self._served(request.seconds, known)
             _end(span, request.failure)
+            self._line(
+                "moot.http",
+                "a request was answered",
+                request,
+                method=request.method,
+                route=request.route,
+                session=request.session,
+                status=request.status,
+                streamed=request.streamed,
+            )
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
+        """An event stream that is open to a listener."""
         self._streams.add(1)
         try:
             yield
@@ -207,38 +250,33 @@ class OtlpSink:
 
     @contextmanager
     def drive(self, drive: Drive) -> Iterator[None]:
-        from opentelemetry.trace import use_span
-
         span = self._tracer.start_span("drive session", attributes={"moot.session": drive.session})
         self._sessions.add(1)
         try:
-            with use_span(span, record_exception=False, set_status_on_exception=False):
+            with drive.timing(), use_span(span, record_exception=False, set_status_on_exception=False):
                 yield
         finally:
             self._sessions.add(-1)
             _end(span, drive.failure)
+            self._line("moot.session", "a session was driven", drive, session=drive.session)
+
+    def _line(self, logger: str, message: str, ended: ModelCall | Served | Drive, **fields: Any) -> None:
+        if self._lines:
+            logs.report(logger, message, ended.failure, seconds=round(ended.seconds, 3), **fields)
 
     def close(self) -> None:
+        """Passes on what is left. May block."""
         # At the same time: what one of them waits for must not cost the other its last figures.
-        closing = [
-            threading.Thread(target=one.shutdown, daemon=True) for one in (self._traces, self._metrics)
-        ]
+        ends = [end for one in (self._traces, self._metrics) if (end := getattr(one, "shutdown", None))]
+        closing = [threading.Thread(target=end, daemon=True) for end in ends]
         for thread in closing:
             thread.start()
         for thread in closing:
             thread.join()
 
 
-def _kind(name: str) -> Any:
-    from opentelemetry.trace import SpanKind
-
-    return SpanKind[name]
-
-
 def _end(span: Span, failure: str | None) -> None:
     """That somebody left, or a reply was no longer wanted, is no error."""
-    from opentelemetry.trace import StatusCode
-
     if failure == "CancelledError":
         span.set_attribute("moot.cancelled", True)
     elif failure is not None:
