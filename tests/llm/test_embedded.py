@@ -197,12 +197,11 @@ class Triage(BaseModel):
 class Option(BaseModel):
     name: Annotated[str, Field(min_length=3, max_length=12)]
     risk: Literal["low", "high"]
-    odds: Annotated[float, Field(gt=0, lt=1)]
-    weeks: Annotated[int, Field(ge=1, le=12)] | None
+    weeks: Literal["one", "two"] | None
 
 
 class Brief(BaseModel):
-    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=6)]
+    id: Annotated[str, Field(max_length=6)]
     best: Option
     others: Annotated[list[Option], Field(max_length=1)]
     urgent: bool = False
@@ -277,14 +276,14 @@ def test_the_grammar_bounds_what_the_schema_leaves_open() -> None:
         "type": "object",
         "properties": {
             "names": {"type": "array", "items": {"$ref": "#/$defs/Name"}},
-            "size": {"type": "integer", "exclusiveMinimum": 0, "maximum": 3},
+            "size": {"enum": ["S", "M"]},
         },
         "$defs": {"Name": {"type": "string", "maxLength": 5}},
     }
     name = r'"\"" [A-Z] [a-z ]{0,3} [a-z] "\""'
     assert Grammar(schema, plain=True, model="local").text.splitlines()[:2] == [
         r'root ::= "{" "\"names\":" "[" (item-1 ("," item-1){0,3})? "]" "," '
-        r'"\"size\":" ("1" | "2" | "3") "}"',
+        r'"\"size\":" ("\"S\"" | "\"M\"") "}"',
         rf"item-1 ::= {name}",
     ]
 
@@ -318,9 +317,9 @@ class Tree(BaseModel):
     ("schema", "problem"),
     [
         (Tree.model_json_schema(), "Tree contains itself"),
-        ({"type": "string", "format": "date-time"}, "format date-time"),
-        ({"type": "string", "pattern": "^(?!x).*$"}, "cannot have a string that matches"),
-        ({"type": "stone"}, "unknown kind"),
+        ({"type": "string", "format": "date-time"}, "cannot have a pattern or a format"),
+        ({"type": "string", "pattern": "^a$"}, "cannot have a pattern or a format"),
+        ({"type": "integer"}, "unknown kind"),
     ],
 )
 def test_a_shape_that_cannot_be_promised_is_refused(schema: dict[str, Any], problem: str) -> None:

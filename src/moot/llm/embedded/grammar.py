@@ -1,7 +1,8 @@
 """A JSON schema as a grammar of llama.cpp, so that a typed draft always ends and always parses.
 
-It knows the schemas that pydantic writes. What it cannot promise to keep (a recursive shape, a string
-format, a regular expression beyond the simple) it refuses.
+It knows the schemas that pydantic writes for the drafts of moot: objects, lists, texts, and values that are
+listed. What no draft has, and it could not promise to keep, it refuses: recursion, a number, a pattern
+of letters.
 """
 
 from __future__ import annotations
@@ -94,8 +95,6 @@ class Grammar:
                 return _one_of([True, False])
             case "null":
                 return _one_of([None])
-            case "integer" | "number":
-                return _one_of(_numbers(node))
         raise RequestRejected(self._model, f"the draft's shape has a part of unknown kind: {node}")
 
     def _object(self, properties: Mapping[str, Json], within: tuple[str, ...]) -> tuple[str, int]:
@@ -127,10 +126,8 @@ class Grammar:
     def _string(self, node: Json, name: str) -> tuple[str, int]:
         most, fewest = int(node.get("maxLength", 10_000)), int(node.get("minLength", 0))
         most = max(fewest, min(most, 120 if self._plain else 400))
-        if "pattern" in node:
-            return _matching(str(node["pattern"]), most, self._model), most + 2
-        if "format" in node:
-            raise RequestRejected(self._model, f"a draft cannot have a string of format {node['format']}")
+        if "pattern" in node or "format" in node:
+            raise RequestRejected(self._model, f"a draft's text cannot have a pattern or a format: {node}")
         if not self._plain:
             return rf'"\"" char{{{fewest},{most}}} "\""', 2 * most + 2
         if fewest <= most // 2:
@@ -156,35 +153,3 @@ def _literal(text: str) -> str:
 def _one_of(values: Sequence[Any]) -> tuple[str, int]:
     written = [json.dumps(value) for value in values]
     return f"({' | '.join(map(_literal, written))})", max(map(len, written))
-
-
-def _numbers(node: Json) -> list[float] | list[int]:
-    """A hundred whole numbers at most, or nine steps between the bounds of a fraction."""
-    low, high = node.get("minimum"), node.get("maximum")
-    over, under = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
-    first = low if low is not None else over
-    last = high if high is not None else under
-    if node["type"] == "number" and first is not None and last is not None:
-        return [round(first + (last - first) * step / 10, 6) for step in range(1, 10)]
-    if first is None:
-        first = 0 if last is None or last > 0 else last - 100
-    start = int(first) + (low is None and over is not None)
-    end = start + 100 if last is None else min(int(last) - (high is None), start + 100)
-    return list(range(start, end + 1))
-
-
-_PATTERN_PART = re.compile(r"(\[\^?[^]\\]+\])|\\([dw])|([*+?]|\{\d+(?:,\d*)?\})|([()|])|([\w \-:/@,.'])|(.)")
-
-
-def _matching(pattern: str, most: int, model: str) -> str:
-    """A simple regular expression as a rule. Repetition without end gets one."""
-    parts = []
-    for part in _PATTERN_PART.finditer(pattern.removeprefix("^").removesuffix("$")):
-        letters, shorthand, repeat, group, literal, unknown = part.groups()
-        if unknown or literal == ".":
-            raise RequestRejected(model, f"a draft cannot have a string that matches {pattern}")
-        if repeat in ("*", "+"):
-            repeat = f"{{{int(repeat == '+')},{max(most - 1, 1)}}}"
-        shorthand = {"d": "[0-9]", "w": "[A-Za-z0-9_]"}.get(shorthand or "")
-        parts.append(letters or shorthand or repeat or group or _literal(literal))
-    return rf'"\"" {" ".join(parts).replace(" {", "{")} "\""'

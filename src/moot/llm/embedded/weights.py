@@ -10,8 +10,8 @@ import asyncio
 import functools
 import hashlib
 import importlib.util
-import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,17 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urljoin
 
-from moot.errors import (
-    KeyRefused,
-    NoLocalModel,
-    ProviderDown,
-    ProviderFailed,
-    RateLimited,
-    RequestRejected,
-    StreamBroken,
-    StreamStalled,
-    Unreachable,
-)
+from moot.errors import NoLocalModel, RequestRejected, StreamBroken, StreamStalled, Unreachable
+from moot.llm import http_errors
 
 if TYPE_CHECKING:
     import aiohttp
@@ -221,15 +212,14 @@ class _Announced:
 
 
 async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | None = None) -> Pulled:
-    """Fetch the weights into the cache. What an earlier, interrupted pull left behind is continued; a file
-    only gets its name once size and checksum are those the hub announced. Where a checksum of ours is known,
-    the hub has to announce that one. HF_ENDPOINT names another hub."""
+    """Fetch the weights into the cache. An interrupted pull of the same bytes is continued: their checksum is
+    in the name of the unfinished file. A file only gets its own name once it has the checksum that the hub
+    announced. Where a checksum of ours is known, the hub has to announce that one. HF_ENDPOINT names another
+    hub."""
     # Here, because aiohttp takes a third of a second to import and only this function needs it.
     import aiohttp
 
     url = f"{endpoint or os.environ.get('HF_ENDPOINT') or HUB}/{entry.repo}/resolve/main/{entry.file}"
-    final = cache / entry.file
-    part = cache / f"{entry.file}.part"
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
     # Weights do not compress, and a compressed reply would make the ranges meaningless.
     headers = {"Accept-Encoding": "identity"}
@@ -237,18 +227,16 @@ async def pull(entry: Entry, cache: Path, progress: Progress, endpoint: str | No
         try:
             announced = await _announced(session, url, entry.name)
             _compare(announced, entry)
-            await _download(session, url, part, announced, name=entry.name, progress=progress)
+            part = cache / f"{entry.file}.{announced.sha256[:16]}.part"
+            await _download(session, url, part, announced.size, name=entry.name, progress=progress)
         except aiohttp.ClientConnectorError as problem:
             raise Unreachable(entry.name, f"no connection to {url}: {problem}") from problem
         except TimeoutError as problem:
             raise StreamStalled(entry.name, f"{url} went silent") from problem
         except aiohttp.ClientError as problem:
             raise StreamBroken(entry.name, f"the download was cut: {problem}") from problem
-    if await asyncio.to_thread(_sha256, part) != announced.sha256:
-        _discard(part)
-        raise StreamBroken(entry.name, "what arrived does not have the announced checksum; it was removed")
-    part.replace(final)
-    _note(part).unlink(missing_ok=True)
+    final = cache / entry.file
+    await asyncio.to_thread(_finish, part, final, announced.sha256, entry.name)
     return Pulled(final, announced.sha256, is_known=entry.sha256 is not None)
 
 
@@ -276,9 +264,10 @@ async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _An
             size, sha256 = (response.headers.get(f"X-Linked-{field}", "") for field in ("Size", "Etag"))
             location = response.headers.get("Location", "")
         if size and sha256:
-            if not (size.isascii() and size.isdigit() and len(size) < 16):
+            sha256 = sha256.strip('"').lower()
+            if not re.fullmatch("[0-9]{1,15}", size) or not re.fullmatch("[0-9a-f]{64}", sha256):
                 break
-            return _Announced(int(size), sha256.strip('"').lower())
+            return _Announced(int(size), sha256)
         if not location.startswith("/"):
             break
         url = urljoin(url, location)
@@ -286,82 +275,49 @@ async def _announced(session: aiohttp.ClientSession, url: str, name: str) -> _An
 
 
 async def _download(
-    session: aiohttp.ClientSession,
-    url: str,
-    part: Path,
-    announced: _Announced,
-    *,
-    name: str,
-    progress: Progress,
+    session: aiohttp.ClientSession, url: str, part: Path, size: int, *, name: str, progress: Progress
 ) -> None:
-    done, etag = _unfinished(part, announced)
-    if done == announced.size:
+    done = _unfinished(part)
+    missing = size - done
+    if missing <= 0:
         return
-    missing = announced.size - done
     if missing > (free := shutil.disk_usage(part.parent).free):
         raise NoLocalModel(name, f"{missing:,} bytes are needed in {part.parent}, but only {free:,} are free")
-    headers = {}
-    if done:
-        headers["Range"] = f"bytes={done}-"
-        if etag:
-            headers["If-Range"] = etag
-    async with session.get(url, headers=headers) as response:
+    async with session.get(url, headers={"Range": f"bytes={done}-"} if done else {}) as response:
         _refuse(response, name)
-        if response.status != 206:
+        if not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
             done = 0
-        elif not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
-            _discard(part)
-            raise StreamBroken(name, "the server sent another range than was asked for")
-        etag = response.headers.get("ETag", "")
-        # A weak tag says nothing about bytes and is not allowed in If-Range.
-        note = {"sha256": announced.sha256, "etag": "" if etag.startswith("W/") else etag}
-        _note(part).write_text(json.dumps(note), encoding="utf-8")
         with await asyncio.to_thread(part.open, "ab" if done else "wb") as file:
             async for chunk in response.content.iter_chunked(1 << 20):
                 file.write(chunk)
                 done += len(chunk)
-                if done > announced.size:
+                if done > size:
                     break
-                progress(done, announced.size)
-    if done != announced.size:
-        if done > announced.size:
-            _discard(part)
-        raise StreamBroken(name, f"{done:,} of {announced.size:,} bytes arrived")
+                progress(done, size)
+    if done < size:
+        raise StreamBroken(name, f"{done:,} of {size:,} bytes arrived")
 
 
-def _unfinished(part: Path, announced: _Announced) -> tuple[int, str]:
-    """How many bytes an earlier pull left, and what the server called their file. Bytes of other weights
-    than those announced, and bytes of unknown origin, are discarded."""
+def _unfinished(part: Path) -> int:
+    """How many bytes an earlier pull has left."""
     part.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        note = json.loads(_note(part).read_text(encoding="utf-8"))
-        if note["sha256"] == announced.sha256 and part.stat().st_size <= announced.size:
-            return part.stat().st_size, str(note["etag"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    _discard(part)
-    return 0, ""
+    return part.stat().st_size if part.exists() else 0
+
+
+def _finish(part: Path, final: Path, sha256: str, name: str) -> None:
+    if _sha256(part) != sha256:
+        part.unlink()
+        raise StreamBroken(name, "what arrived does not have the announced checksum; it was removed")
+    part.replace(final)
+    # Of other bytes under that name, and of earlier versions.
+    for left in final.parent.glob(f"{final.name}.*part*"):
+        left.unlink()
 
 
 def _refuse(response: aiohttp.ClientResponse, name: str) -> None:
-    status = response.status
-    if status < 400:
-        return
-    retry_after = response.headers.get("Retry-After", "")
-    problem, kind = f"the hub answered {status} {response.reason}", RequestRejected
-    refusals: dict[int, type[ProviderFailed]] = {401: KeyRefused, 403: KeyRefused, 429: RateLimited}
-    raise (ProviderDown if status >= 500 else refusals.get(status, kind))(
-        name, problem, status=status, retry_after=float(retry_after) if retry_after.isdigit() else None
-    )
-
-
-def _note(part: Path) -> Path:
-    return part.with_name(f"{part.name}.json")
-
-
-def _discard(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _note(part).unlink(missing_ok=True)
+    if response.status >= 400:
+        said = f"the hub answered {response.reason}"
+        raise http_errors.from_status(name, response.status, said, response.headers)
 
 
 def _sha256(path: Path) -> str:
