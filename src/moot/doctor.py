@@ -25,7 +25,7 @@ ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`good` is false only where something has to be mended before moot works as asked."""
+    """`good` is false only where something has to be fixed before moot works as asked."""
 
     what: str
     good: bool

@@ -105,7 +105,7 @@ def answer(terminal: Terminal, text: str) -> None:
 
 
 def at_the_menu(terminal: Terminal) -> None:
-    terminal.wait_for("Your answer?")
+    terminal.wait_for("Your answer:")
     answer(terminal, "Twenty people.")
     terminal.wait_for("Or type naturally")
     terminal.wait_for(">")
@@ -121,7 +121,7 @@ def test_a_step_that_is_added_while_the_menu_shows_is_the_next(project: Project,
         terminal.type(f"C{ENTER}")
         terminal.wait_for("The Digger")
         terminal.wait_for("-- Step 00-01b: Tunnels")
-        terminal.wait_for("Your answer?")
+        terminal.wait_for("Your answer:")
         file = save(project.root, TUNNELS.replace("A tunnel is named.", "A bridge is named."))
         answer(terminal, "The long one.")
         terminal.wait_for("Or type naturally")
@@ -142,7 +142,7 @@ def test_a_step_that_went_bad_is_named_and_passed_over(project: Project) -> None
         terminal.wait_for("00-01b.md")
         terminal.wait_for("This file is skipped.")
         terminal.wait_for("-- Step 00-02: Keyword Search")
-        terminal.wait_for("Your answer?")
+        terminal.wait_for("Your answer:")
         terminal.type(CTRL_D)
         terminal.end()
     mended = save(project.root)
@@ -157,7 +157,7 @@ def test_a_file_that_goes_bad_within_its_step_is_named_and_can_be_mended(project
         at_the_menu(terminal)
         terminal.type(f"C{ENTER}")
         terminal.wait_for("-- Step 00-01b: Tunnels")
-        terminal.wait_for("Your answer?")
+        terminal.wait_for("Your answer:")
         save(project.root, BAD)
         answer(terminal, "The long one.")
         terminal.wait_for("00-01b.md")

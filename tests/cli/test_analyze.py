@@ -240,7 +240,7 @@ def test_a_model_that_fails_can_be_tried_again(project: Project, stub: StubServe
 
 
 def test_items_says_how_far_each_is(project: Project) -> None:
-    assert "no items yet" in project.run("items").err
+    assert "No items yet" in project.run("items").err
     project.run("analyze", "Offline mode", answers=["Twenty."])
     (project.root / "moot" / "items" / "broken").mkdir()
     (project.root / "moot" / "items" / "broken" / "meta.json").write_text("{", encoding="utf-8")
@@ -301,7 +301,7 @@ def test_ctrl_c_in_a_roundtable_keeps_everything_and_it_goes_on_at_its_turn(
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert "Saved. Go on with: moot analyze offline-mode" in err
+    assert "Saved. Continue with: moot analyze offline-mode" in err
     stub.default = speaking
     again = project.run("analyze", "offline-mode", answers=["done"])
     assert "Let us pick up our roundtable on Scope Estimation where it was." in again.out

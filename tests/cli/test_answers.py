@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from moot.cli.answers import Answer, FirstSays, NoPerson, ScriptedPerson, parse_answers
+from moot.cli.conversation import answering
 from moot.cli.menu_lines import LineReader
-from moot.cli.talking import answering
 from moot.core.flow import AskPerson, Choice
 from moot.core.runner import UserQuit
 from moot.errors import AnswersExhausted, FileDamaged, InvalidInput
@@ -91,7 +91,7 @@ def test_running_out_where_the_conversation_may_rest_is_said_too(
 ) -> None:
     file = tmp_path / "answers.yaml"
     file.write_text("[]", encoding="utf-8")
-    with answering(file, NoPerson) as person, pytest.raises(UserQuit):
+    with answering(file) as person, pytest.raises(UserQuit):
         asyncio.run(person.answer(FOLLOW_UP, None))
     said = capsys.readouterr().err
     assert "has no reply left for step 'follow-up' (a follow-up question)" in said

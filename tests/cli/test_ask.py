@@ -130,7 +130,7 @@ def test_ctrl_c_closes_the_stream_saves_and_exits_130(stub: StubServer, tmp_path
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "Saved. Go on with: moot ask --resume ask-" in err
+    assert "Saved. Continue with: moot ask --resume ask-" in err
     assert "Traceback" not in err
     stub.wait(lambda s: s.clients_left == 1)
 
@@ -163,10 +163,10 @@ def test_a_person_follows_up_and_leaves(stub: StubServer, tmp_path: Path) -> Non
     there.expect("No\\.")
     there.expect("follow-up question")
     there.expect(PROMPT)
-    there.sendline("Why?")
+    there.send("Why?\r")
     there.expect("Because\\.")
     there.expect(PROMPT)
-    there.sendline("")
+    there.send("\r")
     there.expect("moot ask --resume")
     there.expect(pexpect.EOF)
     there.close()
@@ -176,9 +176,9 @@ def test_a_person_follows_up_and_leaves(stub: StubServer, tmp_path: Path) -> Non
 def test_a_person_is_asked_for_the_question(stub: StubServer, tmp_path: Path) -> None:
     stub.script(Behaviour(text="No."))
     there = terminal("ask", "the-strategist", env=environment(tmp_path, stub), cwd=tmp_path)
-    there.expect("Your question\\?")
+    there.expect("Your question:")
     there.expect(PROMPT)
-    there.sendline(QUESTION)
+    there.send(f"{QUESTION}\r")
     there.expect("No\\.")
     there.expect(PROMPT)
     there.sendcontrol("d")
@@ -204,10 +204,10 @@ def test_after_a_failure_a_person_can_retry(stub: StubServer, tmp_path: Path) ->
     there.expect("Check\\s+the\\s+API\\s+key")
     there.expect("\\[r\\] Retry")
     there.expect(PROMPT)
-    there.sendline("r")
+    there.send("r\r")
     there.expect("No\\.")
     there.expect(PROMPT)
-    there.sendline("")
+    there.send("\r")
     there.expect(pexpect.EOF)
     there.close()
     assert there.exitstatus == 0

@@ -123,7 +123,7 @@ Conditions
     )
     assert "The Strategist is thinking (openai:gpt-5.6)" in ended.err
     assert "The brief is being written" in ended.err
-    assert "Saved. Go on with: moot board --resume board-" in ended.err
+    assert "Saved. Continue with: moot board --resume board-" in ended.err
     assert len(stub.requests) == 9
 
 
@@ -446,7 +446,7 @@ def test_ctrl_c_saves_and_exits_130(stub: StubServer, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "Saved. Go on with: moot board --resume board-" in err
+    assert "Saved. Continue with: moot board --resume board-" in err
     assert "Traceback" not in err
     stub.wait(lambda s: s.clients_left == 1)
     listed = moot("sessions", "--json", env=env, cwd=tmp_path).json["sessions"]
@@ -495,32 +495,32 @@ def test_a_person_is_taken_through_a_session(stub: StubServer, tmp_path: Path) -
         there.expect(question)
         there.expect("\\[Enter\\] Skip this question")
         there.expect(PROMPT)
-        there.sendline(answer)
+        there.send(f"{answer}\r")
     there.expect("The Strategist")
     there.expect("THE|Ethicist says")
-    there.expect("A challenge to The Devil's Advocate\\?")
+    there.expect("A challenge to The Devil's Advocate:")
     there.expect("\\[Enter\\] Go on to The Strategist")
     there.expect(PROMPT)
-    there.sendline("")
-    there.expect("A challenge to The Strategist\\?")
+    there.send("\r")
+    there.expect("A challenge to The Strategist:")
     there.expect(PROMPT)
-    there.sendline("Rents fall.")
+    there.send("Rents fall.\r")
     there.expect("The Strategist says")
-    there.expect("A challenge to The Strategist\\?")
+    there.expect("A challenge to The Strategist:")
     there.expect(PROMPT)
-    there.sendline("b")
+    there.send("b\r")
     there.expect("THE BOARD'S BRIEF")
     there.expect("Wait\\.")
     there.expect("What next\\?")
-    there.expect("\\[Enter\\] Leave")
+    there.expect("Enter leaves, \\? helps")
     there.expect(PROMPT)
-    there.sendline("nonsense")
+    there.send("nonsense\r")
     there.expect("none of those offered")
     there.expect(PROMPT)
-    there.sendline("e record.md")
+    there.send("e record.md\r")
     there.expect("The record is in record.md")
     there.expect(PROMPT)
-    there.sendline("")
+    there.send("\r")
     there.expect("moot board --resume")
     there.expect(pexpect.EOF)
     there.close()
@@ -535,8 +535,8 @@ def test_a_person_is_taken_through_a_session(stub: StubServer, tmp_path: Path) -
 def test_who_thinks_and_who_speaks_is_seen(stub: StubServer, tmp_path: Path) -> None:
     a_board(stub, pace=20, words="One two three four five six seven eight nine ten.")
     there = terminal(DECISION, "--no-questions", env=environment(tmp_path, stub), cwd=tmp_path)
-    there.expect("The Strategist +speaking +[0-9]+ words")
-    there.expect("A challenge to The Devil's Advocate\\?")
+    there.expect("The Strategist is speaking: [0-9]+ words")
+    there.expect("A challenge to The Devil's Advocate:")
     there.expect(PROMPT)
     there.sendcontrol("c")
     there.expect("Saved")
@@ -581,7 +581,7 @@ def test_a_stopped_session_says_so_and_asks_before_it_goes_on(stub: StubServer, 
         refused = board(tmp_path, stub, "--resume", session, replies=replies)
         assert refused.code != 0
         assert "'stopped'" in refused.err
-        assert "the board is stopped: g to go on" in refused.err
+        assert "the board is stopped; type g to continue" in refused.err
     assert stub.requests == []
     ended = board(tmp_path, stub, "--resume", session, "--json", replies=[{"at": "stopped", "reply": "g"}])
     assert [response["isComplete"] for response in ended.json["responses"]] == [True, True]
@@ -592,13 +592,13 @@ def test_a_stopped_session_says_so_and_asks_before_it_goes_on(stub: StubServer, 
 def test_a_person_is_asked_before_a_stopped_session_goes_on(stub: StubServer, tmp_path: Path) -> None:
     a_board(stub)
     there = terminal("--resume", stopped(tmp_path), env=environment(tmp_path, stub), cwd=tmp_path)
-    there.expect("The board is stopped: g to go on")
+    there.expect("The board is stopped; type g to continue")
     there.expect("\\[g\\] Go on")
     there.expect(PROMPT)
     assert stub.requests == []
-    there.sendline("g")
+    there.send("g\r")
     there.expect("The Mentor says")
-    there.expect("A challenge to The Strategist\\?")
+    there.expect("A challenge to The Strategist:")
     there.sendcontrol("c")
     there.expect(pexpect.EOF)
     there.close()
@@ -615,12 +615,12 @@ def test_a_board_in_a_terminal_is_stopped_from_elsewhere_at_once(stub: StubServe
         at = f"/api/board/sessions/{session['id']}"
         assert server.post(f"{at}/stop", {}).status_code == 204
         stub.wait(lambda s: s.clients_left == 8 and s.open_streams == 0)
-        there.expect("The board is stopped: g to go on")
+        there.expect("The board is stopped; type g to continue")
         there.expect(PROMPT)
         stub.reset()
         a_board(stub)
-        there.sendline("g")
-        there.expect("A challenge to The Devil's Advocate\\?")
+        there.send("g\r")
+        there.expect("A challenge to The Devil's Advocate:")
         there.expect(PROMPT)
         there.sendcontrol("c")
         there.expect(pexpect.EOF)

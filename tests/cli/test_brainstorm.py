@@ -11,7 +11,7 @@ import pytest
 
 from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
-from moot.cli.brainstorm import _talk
+from moot.cli.brainstorm import _converse
 from moot.cli.brainstorm_screen import BrainstormNarrator
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.core.runner import Participants, Runner, UserQuit
@@ -221,14 +221,14 @@ def test_abort_saves_and_stops(shop: Shop, stub: StubServer) -> None:
     ended = shop.brainstormed("X")
     assert ended.code == 1
     assert shop.workflow["stopped"] is True
-    assert "Saved. Go on with: moot workflow resume" in ended.err
+    assert "Saved. Continue with: moot workflow resume" in ended.err
     assert shop.resumed("A", "A").code == 0, "what had failed is tried again"
 
 
 def test_stopping_saves_and_nothing_is_dispatched_by_itself(shop: Shop, stub: StubServer) -> None:
     ended = shop.brainstormed("X")
     assert ended.code == 0
-    assert "Stopped: nothing more is asked of anybody until you resume." in ended.out
+    assert "Stopped. Nothing happens until you resume." in ended.out
     assert ended.err.casefold().count("saved") == 1
     before = len(stub.requests)
     for command in (("workflow", "status"), ("workflow", "queue"), ("changes",)):
@@ -245,7 +245,7 @@ def test_running_out_of_answers_names_the_step_and_is_resumed(shop: Shop, brain:
     assert "step 'design' needs an answer" in ended.err
     again = shop.resumed("A")
     assert again.code == 0, again.err
-    assert "Taking up the workflow that is under way." in again.err
+    assert "Resuming the workflow." in again.err
     assert "One pass removes the codes." in again.out, "what is decided about is shown again"
     assert brain.asked.count("sections") == 1
 
@@ -367,7 +367,10 @@ def test_uncommitted_work_can_be_taken_along_to_a_new_branch(shop: Shop) -> None
     branch = shop.workflow["createdBranch"]
     assert branch.startswith("moot-strip-ansi-codes-in-the-review-parser-")
     told = " ".join(ended.out.split())
-    assert f"On the new branch {branch} now, with the uncommitted work. `git switch main` leads back." in told
+    assert (
+        f"Switched to the new branch {branch}, with the uncommitted work. `git switch main` goes back."
+        in told
+    )
     assert (shop.root / ".git" / "HEAD").read_text(encoding="utf-8") == f"ref: refs/heads/{branch}\n"
     assert shop.read("half.py") == "unfinished\n"
 
@@ -503,7 +506,7 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
         narrator = BrainstormNarrator(nothing, words_to_stdout=False, asks=True)
         runner: Any = Runner(WORKFLOW, log(), Participants(speak, narrator, person))
         await runner.resume()
-        running = asyncio.create_task(_talk(Workflow(runner, "m", False, True), narrator, as_json=False))
+        running = asyncio.create_task(_converse(Workflow(runner, "m", False, True), narrator, as_json=False))
         await asyncio.wait_for(working.wait(), 30)
         running.cancel()  # as Ctrl-C does
         await running

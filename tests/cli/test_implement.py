@@ -162,7 +162,7 @@ def test_a_task_whose_test_fails_stays_open_and_is_where_it_goes_on(project: Pro
     assert ended.code == 1
     assert ended.out.splitlines() == ["done  Store public keys", "open  Verify a signature"]
     assert "ended with 3:\nbroken hat\n" in ended.err
-    assert "Fix that, then go on with: moot implement feat-auth" in ended.err
+    assert "Fix that, then continue with: moot implement feat-auth" in ended.err
     assert project.phase == "implementing"
     again = project.change.run("implement", "feat-auth")
     assert again.code == 0, again.err

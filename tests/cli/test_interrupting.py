@@ -15,8 +15,7 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
 from moot.cli.answers import Answer, ScriptedPerson
-from moot.cli.menu_person import MenuPerson
-from moot.cli.terminal import TerminalPerson
+from moot.cli.person import TerminalPerson
 from moot.core.flow import AskPerson, Choice
 from moot.core.runner import UserQuit
 from moot.errors import InvalidInput
@@ -108,7 +107,7 @@ def test_ctrl_d_leaves_while_somebody_speaks(project: Project, stub: StubServer)
         roundtable(terminal)
         stub.wait(lambda stub: len(stub.requests) >= FIRST, timeout=60)
         terminal.type(CTRL_D)
-        terminal.wait_for("Saved. Go on with: moot analyze offline-mode")
+        terminal.wait_for("Saved. Continue with: moot analyze offline-mode")
         assert terminal.end() == 0
     assert kinds(project)[-1] == "TopicFramed"
 
@@ -130,9 +129,9 @@ def test_answers_end_it_while_somebody_speaks(project: Project, stub: StubServer
 # -- whoever answers -----------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[TerminalPerson, MenuPerson])
-def person(request: pytest.FixtureRequest) -> Any:
-    return request.param()
+@pytest.fixture
+def person() -> TerminalPerson:
+    return TerminalPerson()
 
 
 @pytest.fixture
@@ -151,7 +150,9 @@ def played(tty: tuple[int, Any], scene: Callable[[], Any]) -> Any:
     return asyncio.run(whole())
 
 
-def test_what_was_not_taken_is_said_when_the_floor_is_mine(tty: tuple[int, Any], person: Any) -> None:
+def test_what_was_not_taken_is_said_when_it_is_asked_for(
+    tty: tuple[int, Any], person: TerminalPerson
+) -> None:
     async def scene() -> list[str]:
         os.write(tty[0], b"I think so\rdone?\r")
         typed = [await person.interrupt(SPEAKING, None), await person.interrupt(SPEAKING, "is kept")]
@@ -164,7 +165,7 @@ def test_what_was_not_taken_is_said_when_the_floor_is_mine(tty: tuple[int, Any],
     assert played(tty, scene) == ["I think so", "done?", "I think so", "done?"]
 
 
-def test_what_was_taken_is_no_answer_to_anything_else(tty: tuple[int, Any], person: Any) -> None:
+def test_what_was_taken_is_no_answer_to_anything_else(tty: tuple[int, Any], person: TerminalPerson) -> None:
     async def scene() -> list[str]:
         os.write(tty[0], b"done\rC\r")
         return [await person.interrupt(SPEAKING, None), await person.answer(MENU, None)]
@@ -172,7 +173,7 @@ def test_what_was_taken_is_no_answer_to_anything_else(tty: tuple[int, Any], pers
     assert played(tty, scene) == ["done", "C"]
 
 
-def test_an_empty_line_interrupts_nobody(tty: tuple[int, Any], person: Any) -> None:
+def test_an_empty_line_interrupts_nobody(tty: tuple[int, Any], person: TerminalPerson) -> None:
     async def scene() -> str:
         os.write(tty[0], b"\r\r  \rdone\r")
         return str(await person.interrupt(SPEAKING, None))
@@ -180,7 +181,7 @@ def test_an_empty_line_interrupts_nobody(tty: tuple[int, Any], person: Any) -> N
     assert played(tty, scene) == "done"
 
 
-def test_ctrl_d_leaves_from_where_nobody_is_asked(tty: tuple[int, Any], person: Any) -> None:
+def test_ctrl_d_leaves_from_where_nobody_is_asked(tty: tuple[int, Any], person: TerminalPerson) -> None:
     async def scene() -> None:
         os.write(tty[0], CTRL_D.encode())
         await person.interrupt(SPEAKING, None)

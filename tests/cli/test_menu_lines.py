@@ -122,7 +122,7 @@ def test_everything_else_is_another_question(line: str) -> None:
 
 
 def test_what_may_be_answered_is_put_in_the_words_of_somebody_who_types() -> None:
-    assert answerable(FAILED) == "r to retry, or another question: r = Retry: ask the same again"
+    assert answerable(FAILED) == "type r to retry, or ask another question: r = Retry: ask the same again"
 
 
 # -- the board -----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ YES_OR_NO = ": Y = yes, N = no"
 REQUIRED = {
     "analyze": (("Offline mode",), "00-01", "your answer. Ask back if something is unclear."),
     "ask": (("the-coach",), "question", "your question"),
-    "board": (("Move?",), "answers", "c to convene the board: c = Convene the board now"),
+    "board": (("Move?",), "answers", "type c to convene the board: c = Convene the board now"),
     "brainstorm": ((), "idea", "your idea, in a sentence or more"),
     "workflow resume": ((), "triage", "how much process this needs: A = "),
     "implement": (("feat-auth",), "challenge", f"Challenge it again now? (y or n){YES_OR_NO}"),

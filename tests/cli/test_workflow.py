@@ -192,14 +192,14 @@ def test_status_says_where_it_stands(shop: Shop, brain: Brain) -> None:
     told = shop.run("workflow", "status")
     assert f"Workflow: {IDEA}" in told.out
     assert "Phase: brainstorm, stopped (design)" in told.out
-    assert "Waiting: Help texts" in told.out
+    assert "Queued: Help texts" in told.out
     as_json = shop.run("workflow", "status", "--json").json
     assert as_json["workflow"]["brainstorm"]["complexityLevel"] == "straightforward"
     assert len(as_json["queue"]) == 1
 
 
 def test_the_queue_is_listed_and_one_can_be_dropped(shop: Shop, brain: Brain) -> None:
-    assert "No workflow waits" in shop.run("workflow", "queue").err
+    assert "No workflow is queued" in shop.run("workflow", "queue").err
     brain.triage = {**STRAIGHT, "splits": SPLITS}
     shop.brainstormed("A", "X")
     [waiting] = shop.run("workflow", "queue", "--json").json
@@ -230,7 +230,7 @@ def test_there_is_nothing_to_resume_or_drop_where_nothing_is(shop: Shop) -> None
     for command in ("resume", "drop"):
         ended = shop.run("workflow", command)
         assert ended.code == 1
-        assert 'There is no workflow.\nBegin one with `moot brainstorm "your idea"`.' in ended.err
+        assert 'There is no workflow.\nStart one with `moot brainstorm "your idea"`.' in ended.err
     assert not (shop.root / "moot").exists()
 
 
@@ -340,7 +340,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(shop: Shop, stub: StubServer) -> Non
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert "Saved. Go on with: moot workflow resume" in told
+    assert "Saved. Continue with: moot workflow resume" in told
     assert shop.resumed("A", "A").code == 0
 
 

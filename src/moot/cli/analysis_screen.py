@@ -21,54 +21,48 @@ from moot.analysis.events import (
     StepOpened,
     WorkspaceScanned,
 )
+from moot.analysis.state import AnalysisState
 from moot.cli import screen
-from moot.cli.failures import NEXT_STEPS, sentence
-from moot.cli.roundtable_screen import AT_ROUNDTABLE, RoundtableNarrator
-from moot.cli.terminal import bill
+from moot.cli.narrator import bill
+from moot.cli.roundtable_screen import RoundtableNarrator
 from moot.core.flow import AskPersona
 
 if TYPE_CHECKING:
-    from moot.analysis.events import StepRef
-    from moot.analysis.state import AnalysisState
     from moot.core.flow import Event, ModelEffect
     from moot.personas.library import Library
+    from moot.roundtable.state import RoundtableState
     from moot.text.depth import Depth
 
-_AT_WORK = {
-    READ: "thinks about that",
-    ASSESS: "takes notes",
-    FEEDBACK: "thinks about that",
-    **AT_ROUNDTABLE,
-}
+_AT_WORK = {READ: "thinks about that", ASSESS: "takes notes", FEEDBACK: "thinks about that"}
 
 
 class AnalysisNarrator(RoundtableNarrator):
     def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
         super().__init__(library, words_to_stdout=words_to_stdout)
-        self._state: Callable[[], AnalysisState] | None = None
+        self._state: Callable[[], AnalysisState] = AnalysisState
         self._left_out: set[str] = set()
         self._depth: Depth | None = None
 
+    def _table(self) -> RoundtableState | None:
+        table = self._state().roundtable
+        return table if table is not None and table.table is not None else None
+
     def follow(self, state: Callable[[], AnalysisState]) -> None:
         self._state = state
-        self._follow_roundtable(state().roundtable)
+        self._follow_roundtable()
         self._left_out = {ref.id for ref, _ in state().left_out}
         self._depth = state().active_depth
 
-    def greet(self, text: str) -> None:
-        self._line(text)
-
-    def recall(self) -> None:
+    def recall(self, greeting: str) -> None:
         """What somebody who comes back has to know to answer."""
-        assert self._state is not None
+        self._line(greeting)
         state = self._state()
-        table = state.roundtable
-        if table is not None and table.table is not None:
-            self._recall_roundtable(table)
-        elif state.failure is not None:
-            self._tell_failure(state.failure)
+        if self._recall_roundtable():
+            return
+        if state.failure is not None:
+            self._tell_model_failure(state.failure)
         elif state.question:
-            self._line(f"\n{self._voice(state)}: {state.question}", self._voice(state))
+            self._tell_reply(state, state.question)
 
     def tell(self, what: str) -> None:
         screen.say(f"  {what}", "dim")
@@ -76,33 +70,36 @@ class AnalysisNarrator(RoundtableNarrator):
     # -- what the runner tells ---------------------------------------------------------------
 
     def began(self, effect: ModelEffect, attempt: int) -> None:
-        state = self._state() if self._state else None
-        if isinstance(effect, AskPersona):
-            super().began(effect, attempt)
-            if effect.prompt == OPEN and state is not None and state.current is not None:
-                self._head(state, state.current.ref)
-            return
-        self._stop_spinning()
-        self._spin(f"{self._who(state)} {_AT_WORK.get(effect.prompt, 'thinks')}")
+        super().began(effect, attempt)
+        # On a terminal it comes with the first word, after the waiting.
+        if effect.prompt == OPEN and not self._out.isatty():
+            self._write(f"\n{self._head()}\n")
 
-    def _head(self, state: AnalysisState, ref: StepRef) -> None:
-        """On a terminal it comes with the first word, after the waiting."""
+    def _doing(self, effect: ModelEffect) -> str:
+        if isinstance(effect, AskPersona) or self._table() is not None:
+            return super()._doing(effect)
+        state = self._state()
+        who = state.voice(state.current.ref.persona).shown if state.current else "The model"
+        return f"{who} {_AT_WORK.get(effect.prompt, 'is thinking')}"
+
+    def _head(self) -> str:
+        state = self._state()
+        if state.current is None:
+            return ""
+        ref = state.current.ref
         voice = state.voice(ref.persona)
-        head = f"{voice.name} ({voice.role}) -- Step {ref.id}: {ref.title}"
-        self._header = screen.styled(head, "bold", self._out)
-        if not self._out.isatty():
-            self._write(f"\n{head}\n")
+        return f"{voice.name} ({voice.role}) -- Step {ref.id}: {ref.title}"
 
-    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
-        if isinstance(effect, AskPersona) and effect.prompt == OPEN:
-            super().said(effect, attempt, text)
+    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
+        if effect.prompt == OPEN:
+            if self._wrapping is None:
+                head = screen.styled(self._head(), "bold", self._out)
+                self._begin_words(f"\n{head}\n" if self._out.isatty() else "")
+            self._speak(text)
 
     def happened(self, event: Event) -> None:
         super().happened(event)
-        state = self._state() if self._state else None
-        if state is None:
-            return
-        self._tell_roundtable(state.roundtable, event)
+        state = self._state()
         self._tell_step(state, event)
         self._depth = state.active_depth
 
@@ -115,11 +112,11 @@ class AnalysisNarrator(RoundtableNarrator):
             case StepOpened(spoken=spoken):
                 screen.say(bill(spoken), "dim")
             case StepAssessed(follow_up=follow_up) if state.question:
-                self._line(f"\n{self._voice(state)}: {follow_up}", self._voice(state))
+                self._tell_reply(state, follow_up)
             case StepCompleted(files=files) | FeedbackWritten(files) if files:
                 screen.say(f"Written: {', '.join(files)}", "dim")
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
-                self._line(f"\n{self._voice(state)}: {reply}", self._voice(state))
+                self._tell_reply(state, reply)
             case MenuChosen():
                 self._tell_left_out(state)
             case BoardAnswered(question, session, file, recommendation):
@@ -128,27 +125,19 @@ class AnalysisNarrator(RoundtableNarrator):
             case AnswerGiven() | FeedbackGiven() if state.active_depth not in (None, self._depth):
                 screen.say(f"From here on the analysis is {state.active_depth}.", "dim")
             case ModelFailed():
-                self._tell_failure(event)
+                self._tell_model_failure(event)
 
-    def _tell_failure(self, failure: ModelFailed) -> None:
-        if failure.raw:
-            screen.say(failure.raw)
-        screen.say(f"{sentence(failure.message)} {NEXT_STEPS.get(failure.kind, '')}")
+    def _tell_model_failure(self, failure: ModelFailed) -> None:
+        self._tell_failure(failure.kind, failure.message, raw=failure.raw)
 
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:
             if ref.id not in self._left_out:
                 self._left_out.add(ref.id)
-                screen.say(f"Step {ref.id}, {ref.title}, is left out: {why}.", "dim")
+                screen.say(f"Skipped step {ref.id} ({ref.title}): {why}.", "dim")
 
-    def _who(self, state: AnalysisState | None) -> str:
-        if state is None:
-            return "The model"
-        if state.roundtable is not None and state.roundtable.table is not None:
-            return state.roundtable.lead.shown
-        return state.voice(state.current.ref.persona).shown if state.current else "The model"
-
-    def _voice(self, state: AnalysisState) -> str:
+    def _tell_reply(self, state: AnalysisState, reply: str) -> None:
         assert state.current is not None
         voice = state.voice(state.current.ref.persona)
-        return f"{voice.shown} ({voice.role})"
+        who = f"{voice.shown} ({voice.role})"
+        self._line(f"\n{who}: {reply}", speaker=who)

@@ -1,86 +1,79 @@
-"""`moot analyze`: an item step by step, with a roundtable at every step boundary."""
+"""`moot analyze`: an item step by step, with a roundtable at every step boundary. `moot items` lists them."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.cli.running import (
-    AnswersOption,
-    DatabaseOption,
-    JsonOption,
-    ModelOption,
-    WorkspaceOption,
-    called_as,
-    error_document,
-    run,
-)
+from moot.cli import screen
+from moot.cli.command import AnswersOption, JsonOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.analysis.service import Analysis
     from moot.app import Moot
-    from moot.cli.analysis_screen import AnalysisNarrator
-    from moot.errors import MootError
 
 
-def analyze(
+@command("model workspace database")
+async def analyze(
+    moot: Moot,
     item: Annotated[str, typer.Argument(metavar="ITEM", help="An item's name, or what is to be analysed.")],
     description: Annotated[
         str, typer.Option("--about", metavar="TEXT", help="More about a new item, in your own words.")
     ] = "",
     answers: AnswersOption = None,
     as_json: JsonOption = False,
-    model: ModelOption = None,
-    workspace: WorkspaceOption = None,
-    database: DatabaseOption = None,
-) -> None:
+) -> int:
     """Analyse an item step by step. After every step, three colleagues can be asked to discuss it.
 
     moot analyze "Offline mode"
     """
-
-    async def command(moot: Moot) -> int:
-        from moot.analysis.service import Analyses, greeting
-        from moot.cli import screen
-        from moot.cli.analysis_screen import AnalysisNarrator
-        from moot.cli.talking import answering
-        from moot.cli.terminal import TerminalPerson
-
-        narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
-        analyses = Analyses(moot)
-        held = analyses.claimed(analyses.item(item, description))
-        with held, answering(answers, TerminalPerson) as person:
-            analysis = await analyses.analysis(item, description, person, narrator, narrator.tell)
-            narrator.follow(lambda: analysis.state)
-            narrator.introduce(analysis.model, tiny=analysis.tiny)
-            for note in analysis.notes:
-                screen.say(f"Note: {note}", "dim")
-            if analysis.resumed:
-                narrator.greet(greeting(analysis.state, analysis.item.meta()))
-                narrator.recall()
-            return await _talk(analysis, narrator, as_json=as_json)
-
-    run(command, workspace=workspace, model=model, database=database, as_json=as_json)
-
-
-async def _talk(analysis: Analysis, narrator: AnalysisNarrator, *, as_json: bool) -> int:
+    from moot.analysis.service import Analyses, greeting
     from moot.analysis.state import Step
-    from moot.cli import screen
-    from moot.cli.talking import talk
+    from moot.cli.analysis_screen import AnalysisNarrator
+    from moot.cli.conversation import answering, converse
 
-    talked = await talk(analysis.runner, narrator.interrupted)
-    state = analysis.state
+    narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
+    analyses = Analyses(moot)
+    with analyses.claimed(analyses.item(item, description)), answering(answers) as person:
+        analysis = await analyses.analysis(item, description, person, narrator, narrator.tell)
+        narrator.follow(lambda: analysis.state)
+        narrator.introduce(analysis.model, tiny=analysis.tiny)
+        for note in analysis.notes:
+            screen.say(f"Note: {note}", "dim")
+        if analysis.resumed:
+            narrator.recall(greeting(analysis.state, analysis.item.meta()))
+        ended = await converse(analysis.runner, narrator)
+        state = analysis.state
+        hint = f"Saved. Continue with: {called_as()} analyze {state.slug}"
+        if state.step is Step.FINISHED:
+            hint = f"The analysis is {state.status}. It is in {analysis.item.path}"
+        return ended.report(
+            lambda: document(analysis), hint, as_json=as_json, failed=state.failure is not None
+        )
+
+
+@command()
+async def items(moot: Moot, as_json: JsonOption = False) -> None:
+    """List the items of the workspace and how far their analyses are."""
+    from moot.analysis.service import Analyses
+
+    standings = Analyses(moot).standings()
     if as_json:
-        screen.show_json(document(analysis, talked.error))
-    if state.step is Step.FINISHED:
-        screen.say(f"The analysis is {state.status}. It is in {analysis.item.path}", "dim")
-    else:
-        screen.say(f"Saved. Go on with: {called_as()} analyze {state.slug}", "dim")
-    return talked.exit_code(failed=state.failure is not None)
+        screen.show_json([dataclasses.asdict(one) for one in standings])
+        return
+    if not standings:
+        screen.say(f'No items yet. Start with: {called_as()} analyze "what you have in mind"')
+    for one in standings:
+        if one.problem:
+            screen.show(f"{one.slug:<28} !! {one.problem}")
+        else:
+            held = f", {one.elaborations} roundtables" if one.elaborations else ""
+            screen.show(f"{one.slug:<28} {one.status:<9} {one.steps} steps{held}  {one.title}")
 
 
-def document(analysis: Analysis, error: MootError | None = None) -> dict[str, Any]:
+def document(analysis: Analysis) -> dict[str, Any]:
     """The --json form: where the item stands, and what was said in this log."""
     import msgspec
 
@@ -111,5 +104,4 @@ def document(analysis: Analysis, error: MootError | None = None) -> dict[str, An
         ],
         "cost": msgspec.to_builtins(state.bills),
         "failure": {"kind": state.failure.kind, "message": state.failure.message} if state.failure else None,
-        **({"error": error_document(error)} if error else {}),
     }

@@ -1,5 +1,5 @@
 """`--answers FILE`: a scripted person. Every reply is used once, in order; a reply pinned to a step waits
-for that step. One that is pinned to `speaking` interrupts whoever speaks; others wait for the floor."""
+for that step. One that is pinned to `speaking` interrupts whoever speaks; others wait until asked for."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def read_answers(file: Path) -> list[Answer]:
 def parse_answers(text: str, file: str) -> list[Answer]:
     from ruamel.yaml import YAML
 
-    from moot.files.plain_yaml import make_plain, parsing
     from moot.files.parsing import ParseError
+    from moot.files.plain_yaml import make_plain, parsing
 
     try:
         with parsing(text):
@@ -68,8 +68,9 @@ class ScriptedPerson:
     """Answers from a list. An optional question without an answer left ends the conversation; any other is
     an error that names the step."""
 
-    def __init__(self, answers: list[Answer]) -> None:
+    def __init__(self, answers: list[Answer], *, scripted: bool = True) -> None:
         self._answers = answers
+        self._scripted = scripted
         self.rested_at: AskPerson | None = None
         """Where the conversation was left because there was no reply."""
 
@@ -82,7 +83,7 @@ class ScriptedPerson:
         if ask.optional:
             self.rested_at = ask
             raise UserQuit
-        raise AnswersExhausted(ask.step, answerable(ask), scripted=True)
+        raise AnswersExhausted(ask.step, answerable(ask), scripted=self._scripted)
 
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str:
         if problem is not None:
@@ -90,37 +91,26 @@ class ScriptedPerson:
         for place, candidate in enumerate(self._answers):
             if candidate.at == SPEAKING:
                 return self._answers.pop(place).reply
-        return await _say_nothing()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody ends this waiting but by cancelling it")
 
     def unused(self) -> int:
         return len(self._answers)
-
-
-async def _say_nothing() -> str:
-    await asyncio.Event().wait()
-    raise AssertionError("nobody ends this waiting but by cancelling it")
 
 
 def _refused(ask: AskPerson, problem: str) -> InvalidInput:
     return InvalidInput(f"answer at step '{ask.step}'", f"{problem} (may be answered: {answerable(ask)})")
 
 
-class NoPerson:
+class NoPerson(ScriptedPerson):
     """Nobody is there to be asked."""
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> str:
-        if problem is not None:
-            raise _refused(ask, problem)
-        if ask.optional:
-            raise UserQuit
-        raise AnswersExhausted(ask.step, answerable(ask), scripted=False)
-
-    async def interrupt(self, _ask: AskPerson, _problem: str | None) -> str:
-        return await _say_nothing()
+    def __init__(self) -> None:
+        super().__init__([], scripted=False)
 
 
 class FirstSays:
-    """Says one thing that was given beforehand, then leaves the floor to somebody else."""
+    """Says one thing that was given beforehand, then leaves the answers to somebody else."""
 
     def __init__(self, first: str, then: LineReader) -> None:
         self._first: str | None = first

@@ -5,10 +5,8 @@ Knows how things look. What an input means, and what happens next, the flow deci
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from moot.board.events import (
     AdvisorFailed,
@@ -28,9 +26,8 @@ from moot.board.events import (
 from moot.board.flow import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
 from moot.board.state import BoardState, Step
 from moot.cli import screen
-from moot.cli.failures import NEXT_STEPS, sentence
-from moot.cli.plain import Wrapping, visible
-from moot.cli.terminal import bill
+from moot.cli.narrator import Narrator, bill
+from moot.cli.plain import visible
 from moot.core.flow import AskPersona
 from moot.text.small_model import SMALL_MODEL
 
@@ -38,113 +35,29 @@ if TYPE_CHECKING:
     from moot.board.events import Brief
     from moot.board.state import Advisor
     from moot.core.flow import Event, ModelEffect
-    from moot.errors import MootError
+    from moot.personas.library import Library
 
-UNWRAPPED = 10_000
 DRAFTS = {QUESTIONS: "The probing questions are being drafted", BRIEF: "The brief is being written"}
 
 
-# -- waiting -------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Voice:
-    """Somebody, or something, that is waited for."""
-
-    label: str
-    words: int = 0
-    done: bool = False
-    note: str = ""
-
-    def line(self) -> str:
-        doing = "done" if self.done else "speaking" if self.words else "thinking"
-        words = f"{self.words:,} words" if self.words else ""
-        return f"{self.label:<26} {self.note or doing:<9} {words}".rstrip()
-
-
-class Waiting:
-    """A live list on stderr of everybody who is waited for; without a terminal, a line for each."""
-
-    def __init__(self) -> None:
-        self._voices: dict[ModelEffect, Voice] = {}
-        self._live: Any = None
-
-    def begin(self, effect: ModelEffect, label: str, model: str) -> None:
-        self._voices[effect] = Voice(label)
-        if screen.coloured(sys.stderr):
-            self.show()
-        else:
-            screen.say(f"{label} is thinking ({model}) …" if isinstance(effect, AskPersona) else f"{label} …")
-
-    def heard(self, effect: ModelEffect, text: str) -> None:
-        voice = self._voices.get(effect)
-        if voice is not None:
-            voice.words += len(text.split())
-            voice.note = ""
-
-    def wait(self, effect: ModelEffect, problem: str) -> None:
-        if effect in self._voices:
-            self._voices[effect].note = problem
-        if not screen.coloured(sys.stderr):
-            screen.say(problem)
-
-    def end(self, belongs: Callable[[ModelEffect], bool]) -> None:
-        for effect, voice in self._voices.items():
-            voice.done = voice.done or belongs(effect)
-        if all(voice.done for voice in self._voices.values()):
-            self._voices.clear()
-
-    def show(self) -> None:
-        """Again, after `hide`, while somebody is still waited for."""
-        if self._live is not None or not self._voices or not screen.coloured(sys.stderr):
-            return
-        from rich.console import Console
-        from rich.live import Live
-
-        self._live = Live(
-            console=Console(stderr=True),
-            get_renderable=self._table,
-            refresh_per_second=8,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._live.start()
-
-    def hide(self) -> None:
-        """Leaves the screen to words."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
-    def _table(self) -> Any:
-        from rich.text import Text
-
-        lines = [visible(voice.line()) for voice in self._voices.values()]
-        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
-
-
-# -- telling -------------------------------------------------------------------------------------
-
-
-class BoardNarrator:
+class BoardNarrator(Narrator):
     """Tells a session. Several advisors at once are told one after the other, each when it is whole; one who
     speaks alone is heard word by word. Only words and the brief go to stdout."""
 
-    def __init__(self, export: Callable[[str], None], *, words_to_stdout: bool) -> None:
+    def __init__(
+        self, library: Callable[[], Library], export: Callable[[str], None], *, words_to_stdout: bool
+    ) -> None:
+        super().__init__(library, words_to_stdout=words_to_stdout)
         self.brief_told = False
-        self._model = ""
         self._tiny = False
         self._export = export
-        self._out = sys.stdout if words_to_stdout else sys.stderr
-        self._waiting = Waiting()
-        self._wrapping: Wrapping | None = None
+        self._words: dict[ModelEffect, int] = {}
+        """How many words of each reply have come."""
         self._told: set[str] = set()
         self._state: Callable[[], BoardState] = BoardState
 
-    def follow(self, model: str, state: Callable[[], BoardState], *, tiny: bool) -> None:
+    def follow(self, state: Callable[[], BoardState], *, tiny: bool) -> None:
         """What has been said so far is told again, but it is not the result of this run."""
-        self._model = model
         self._tiny = tiny
         self._state = state
         for advisor in state().advisors:
@@ -152,26 +65,33 @@ class BoardNarrator:
                 self._told.add(advisor.member.id)
                 screen.say("\n".join(recounted(advisor)))
 
-    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+    def _doing(self, effect: ModelEffect) -> str:
         if isinstance(effect, AskPersona):
-            self._waiting.begin(effect, self._state().advisor(effect.persona).member.shown, self._model)
-        else:
-            self._waiting.begin(effect, DRAFTS[effect.prompt], self._model)
+            return f"{self._state().advisor(effect.persona).member.shown} is thinking ({self._model})"
+        return DRAFTS[effect.prompt]
+
+    def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        self._words[effect] = 0
+        self._progress.begin(effect, self._doing(effect))
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:  # noqa: ARG002
-        self._waiting.heard(effect, text)
-        if not isinstance(effect, AskPersona) or self._together(effect):
+        if not isinstance(effect, AskPersona):
+            return
+        advisor = self._state().advisor(effect.persona)
+        if effect.prompt == ADVISOR and self._state().mode == "independent":
+            self._words[effect] += len(text.split())
+            heard = f"{self._words[effect]:,} words"
+            self._progress.change(effect, f"{advisor.member.shown} is speaking: {heard}")
             return
         if self._wrapping is None:
-            self._begin_words(self._state().advisor(effect.persona))
+            self._introduce(advisor)
         self._speak(text)
 
-    def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
-        self._waiting.wait(effect, f"{why}; asking again in {seconds:.0f} s")
-
     def happened(self, event: Event) -> None:
-        self._waiting.hide()
-        self._waiting.end(lambda effect: _settles(event, effect))
+        self._progress.hide()
+        for effect in [one for one in self._words if _settles(event, one)]:
+            self._progress.end(effect)
+            del self._words[effect]
         was_heard = self._wrapping is not None
         self._end_words()
         match event:
@@ -196,48 +116,28 @@ class BoardNarrator:
             case BriefRequested():
                 self._tell_brief()
             case BriefFailed(kind, message, raw, wait):
-                screen.say(raw)
-                self._tell_failure(kind, message, wait)
+                self._tell_failure(kind, message, raw=raw, wait=wait)
             case QuestionsFailed(kind, message, wait) | ChallengeWithdrawn(_, kind, message, wait):
-                self._tell_failure(kind, message, wait)
+                self._tell_failure(kind, message, wait=wait)
             case ConditionTicked():
                 screen.say("\n".join(condition_lines(self._state(), screen.columns())))
             case RecordRequested(file):
                 self._export(file)
-        self._waiting.show()
-
-    def close(self) -> None:
-        """Leaves the screen tidy when the words stop in the middle."""
-        self._waiting.hide()
-        self._end_words(" …")
+        self._progress.show()
 
     def tell_brief(self) -> None:
         state = self._state()
         if state.brief is not None:
             self.brief_told = True
-            measure = screen.columns() if self._out.isatty() else UNWRAPPED
-            self._write("\n" + "\n".join(brief_lines(state, state.brief, measure, tiny=self._tiny)) + "\n")
+            brief = brief_lines(state, state.brief, self._measure, tiny=self._tiny)
+            self._write("\n" + "\n".join(brief) + "\n")
 
-    def _together(self, effect: AskPersona) -> bool:
-        return effect.prompt == ADVISOR and self._state().mode == "independent"
-
-    def _begin_words(self, advisor: Advisor) -> None:
-        self._waiting.hide()
-        self._wrapping = Wrapping(screen.columns() if self._out.isatty() else UNWRAPPED)
+    def _introduce(self, advisor: Advisor) -> None:
         name = screen.styled(advisor.member.shown, "bold", self._out)
-        self._write(f"\n{name} · {visible(advisor.member.role)}\n\n")
-
-    def _speak(self, text: str) -> None:
-        assert self._wrapping is not None
-        self._write(self._wrapping.feed(visible(text)))
-
-    def _end_words(self, mark: str = "") -> None:
-        if self._wrapping is not None:
-            self._write(f"{self._wrapping.end()}{mark}\n")
-            self._wrapping = None
+        self._begin_words(f"\n{name} · {visible(advisor.member.role)}\n\n")
 
     def _speak_whole(self, advisor: Advisor, text: str) -> None:
-        self._begin_words(advisor)
+        self._introduce(advisor)
         self._speak(text)
         self._end_words()
 
@@ -251,9 +151,8 @@ class BoardNarrator:
                 self._tell(advisor, was_heard=was_heard)
 
     def _tell(self, advisor: Advisor, *, was_heard: bool) -> None:
-        failure = advisor.failure
-        if failure is not None:
-            self._tell_silence(advisor, failure)
+        if advisor.failure is not None:
+            self._tell_silence(advisor, advisor.failure)
             return
         assert advisor.text is not None
         assert advisor.usage is not None
@@ -268,7 +167,8 @@ class BoardNarrator:
         )
         name = advisor.member.shown
         if first is advisor:
-            self._tell_failure(failure.kind, f"{name} did not answer. {failure.message}", failure.retry_after)
+            told = f"{name} did not answer. {failure.message}"
+            self._tell_failure(failure.kind, told, wait=failure.retry_after)
         else:
             screen.say(f"{name} did not answer, for the same reason as {first.member.shown}.")
 
@@ -277,14 +177,6 @@ class BoardNarrator:
         state = self._state()
         if state.step is Step.REVIEW and state.brief_read:
             self.tell_brief()
-
-    def _tell_failure(self, kind: str, message: str, wait: float | None) -> None:
-        advice = f"Try again in {wait:.0f} s." if wait and wait >= 1 else NEXT_STEPS.get(kind, "")
-        screen.say(f"\n{sentence(message)} {advice}".rstrip())
-
-    def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
 
 
 def _settles(event: Event, effect: ModelEffect) -> bool:
@@ -359,8 +251,4 @@ def _points(items: tuple[str, ...], columns: int) -> Iterator[str]:
 
 
 def _hung(mark: str, text: str, columns: int) -> Iterator[str]:
-    """Wrapped, with every line but the first below the first's text."""
-    wrapping = Wrapping(columns - len(mark))
-    lines = (wrapping.feed(visible(" ".join(text.split()))) + wrapping.end()).split("\n")
-    yield mark + lines[0]
-    yield from (" " * len(mark) + line for line in lines[1:])
+    return screen.hung(mark, visible(" ".join(text.split())), columns)

@@ -23,10 +23,10 @@ from moot.brainstorm.events import (
 from moot.brainstorm.menu import GoneBack
 from moot.brainstorm.state import Situation
 from moot.cli import screen
-from moot.cli.failures import NEXT_STEPS, sentence
-from moot.cli.roundtable_screen import AT_ROUNDTABLE, RoundtableNarrator
+from moot.cli.narrator import bill
+from moot.cli.progress import minutes
+from moot.cli.roundtable_screen import RoundtableNarrator
 from moot.cli.screen import wrapped
-from moot.cli.terminal import bill
 from moot.core.flow import AskPersona
 from moot.roundtable.events import ElaborationRecorded, HeldEvent
 from moot.workflow.events import (
@@ -52,6 +52,7 @@ from moot.workflow.state import Phase, Stage, WorkflowState
 if TYPE_CHECKING:
     from moot.core.flow import Event, ModelEffect
     from moot.personas.library import Library
+    from moot.roundtable.state import RoundtableState
 
 _AT_WORK = {
     "brainstorm/triage": "assesses the idea",
@@ -75,17 +76,19 @@ class BrainstormNarrator(RoundtableNarrator):
 
     def follow(self, state: Callable[[], WorkflowState]) -> None:
         self._state = state
-        self._follow_roundtable(state().brainstorm.table)
+        self._follow_roundtable()
 
-    def take_up(self) -> None:
+    def _table(self) -> RoundtableState | None:
+        table = self._state().brainstorm.table
+        return table if table is not None and table.table is not None else None
+
+    def recall(self) -> None:
         """Where it stands, for somebody who comes back."""
         for line in standing_lines(self._state()):
             screen.say(line, "dim")
         if (told := self._state().open_tasks) and self._state().beneath is Stage.AT_OPEN_TASKS:
             screen.say(wrapped(told, 2))
-        table = self._state().brainstorm.table
-        if table is not None and table.table is not None:
-            self._recall_roundtable(table)
+        self._recall_roundtable()
         self._present()
 
     def tell_next(self) -> None:
@@ -94,43 +97,29 @@ class BrainstormNarrator(RoundtableNarrator):
 
     def tell(self, what: str) -> None:
         """What is going on outside, a line at a time."""
-        self._stop_spinning()
+        self._progress.end_all()
         screen.say(wrapped(what, 2), "dim")
         if screen.coloured(sys.stderr):
-            self._spin("working")
+            self._progress.begin("outside", "working")
 
     # -- what the runner tells ---------------------------------------------------------------
 
-    def began(self, effect: ModelEffect, attempt: int) -> None:
-        if isinstance(effect, AskPersona):
-            super().began(effect, attempt)
-            return
-        self._stop_spinning()
-        table = self._state().brainstorm.table
-        if table is not None and effect.prompt in AT_ROUNDTABLE:
-            self._spin(f"{table.lead.shown} {AT_ROUNDTABLE[effect.prompt]}")
-            return
-        doing = _AT_WORK.get(effect.prompt, "answers")
-        self._spin(f"The brainstormer {doing} ({self._model})")
-
-    def said(self, effect: ModelEffect, attempt: int, text: str) -> None:
-        """Replies are shown when they are whole."""
+    def _doing(self, effect: ModelEffect) -> str:
+        if isinstance(effect, AskPersona) or self._table() is not None:
+            return super()._doing(effect)
+        return f"The brainstormer {_AT_WORK.get(effect.prompt, 'answers')} ({self._model})"
 
     def happened(self, event: Event) -> None:
         super().happened(event)
         if isinstance(event, HeldEvent):
-            self._tell_held(event)
+            if isinstance(event, ElaborationRecorded):
+                screen.say(self._so_far().removeprefix(" · "), "dim")
         else:
             self._tell_outcome(event)
             self._tell_cost(event)
         if isinstance(event, GoneBack | Consulted | ElaborationRecorded):
             self._shown = ""
         self._present()
-
-    def _tell_held(self, event: HeldEvent) -> None:
-        self._tell_roundtable(self._state().brainstorm.table, event)
-        if isinstance(event, ElaborationRecorded):
-            screen.say(self._so_far().removeprefix(" · "), "dim")
 
     def _tell_cost(self, event: Event) -> None:
         spoken, cost = getattr(event, "spoken", None), getattr(event, "cost_usd", None)
@@ -143,9 +132,12 @@ class BrainstormNarrator(RoundtableNarrator):
         match event:
             case ScoutReported(_, read) | WorkspaceScouted(_, read):
                 self._tell_scouted(read)
-            case TriageDiscussed(reply) | QuestionsDiscussed(reply) | ApproachesDiscussed(reply):
-                self._line(f"\nThe brainstormer: {reply}")
-            case DesignDiscussed(reply):
+            case (
+                TriageDiscussed(reply)
+                | QuestionsDiscussed(reply)
+                | ApproachesDiscussed(reply)
+                | DesignDiscussed(reply)
+            ):
                 self._line(f"\nThe brainstormer: {reply}")
             case Consulted(text):
                 self._line(f"\n{text}")
@@ -154,11 +146,8 @@ class BrainstormNarrator(RoundtableNarrator):
             case NextBegun():
                 self.tell_next()
             case AttemptFailed(kind, message, raw):
-                if raw:
-                    screen.say(raw)
                 # The menu that follows says what happened.
-                told = "" if self.asks else f"{sentence(message)} "
-                screen.say(wrapped(f"{told}{NEXT_STEPS.get(kind, '')}".rstrip()))
+                self._tell_failure(kind, "" if self.asks else message, raw=raw)
             case _:
                 self._tell_work(event)
 
@@ -172,8 +161,8 @@ class BrainstormNarrator(RoundtableNarrator):
         if isinstance(event, WorkStashed):
             self._line(_stashed(self._state().stashes[-1]))
             return
-        back = f" `git switch {event.before}` leads back." if event.before else ""
-        self._line(f"On the new branch {event.name} now, with the uncommitted work.{back}")
+        back = f" `git switch {event.before}` goes back." if event.before else ""
+        self._line(f"Switched to the new branch {event.name}, with the uncommitted work.{back}")
 
     def _tell_work(self, event: Event) -> None:
         state = self._state()
@@ -207,7 +196,7 @@ class BrainstormNarrator(RoundtableNarrator):
                 self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", style="bold")
                 screen.say("Look at what was built with git; moot commits nothing.", "dim")
             case Stopped():
-                self._line("Stopped: nothing more is asked of anybody until you resume.")
+                self._line("Stopped. Nothing happens until you resume.")
 
     # -- what is laid out --------------------------------------------------------------------
 
@@ -224,7 +213,7 @@ class BrainstormNarrator(RoundtableNarrator):
             case Stage.AT_REASSESSMENT:
                 return _left(state)
             case Stage.FINISHED if len(state.waiting) > (1 if self.asks else 0):
-                return "Waiting in the queue: " + ", ".join(state.waiting)
+                return "Queued: " + ", ".join(state.waiting)
             case Stage.BRAINSTORMING:
                 pass
             case _:
@@ -245,9 +234,9 @@ class BrainstormNarrator(RoundtableNarrator):
                 return ""
 
     def _so_far(self) -> str:
-        took = round(time.monotonic() - self._began_at)
         cost = self._state().total_cost
-        return f" · {took // 60}:{took % 60:02d} so far" + (f", ${cost:.4f} in all" if cost else "")
+        took = minutes(time.monotonic() - self._began_at)
+        return f" · {took} so far" + (f", ${cost:.4f} in all" if cost else "")
 
 
 # -- in words ------------------------------------------------------------------------------------

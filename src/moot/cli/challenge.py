@@ -2,76 +2,62 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from moot.cli.proposal import ChangeArgument
-from moot.cli.running import JsonOption, ModelOption, WorkspaceOption, called_as, run
+from moot.cli import screen
+from moot.cli.changes import ChangeArgument
+from moot.cli.command import JsonOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
     from moot.changes.challenge import Challenged
-    from moot.changes.review_block import Verdict
 
 VERDICT_COUNTS = 3
 """The exit code of a verdict that --fail-on names."""
 
 
-class Engine(StrEnum):
-    AUTO = "auto"
-    CODEX = "codex"
-    CLAUDE = "claude"
-    MODEL = "model"
-
-
-class FailOn(StrEnum):
-    NEEDS_REVISION = "needs_revision"
-    REJECTED = "rejected"
-
-
-def challenge(
+@command("model workspace")
+async def challenge(
+    moot: Moot,
     change_id: ChangeArgument,
     engine: Annotated[
-        Engine, typer.Option(help="Who reviews; auto takes the first that is there, in this order.")
-    ] = Engine.AUTO,
+        Literal["auto", "codex", "claude", "model"],
+        typer.Option(help="Who reviews; auto takes the first that is there, in this order."),
+    ] = "auto",
     revise: Annotated[
         bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")
     ] = False,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 3 on this verdict, or a worse one.")
+        Literal["needs_revision", "rejected"] | None,
+        typer.Option(help="Exit with 3 on this verdict, or a worse one."),
     ] = None,
     as_json: JsonOption = False,
-    model: ModelOption = None,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> int:
     """Have a change reviewed. The review is appended to its proposal, and its verdict moves the change on."""
+    from moot.changes.challenge import Challenging
+    from moot.changes.service import Changes
+    from moot.cli.progress import Steps
 
-    async def command(moot: Moot) -> int:
-        from moot.changes.challenge import Challenging
-        from moot.changes.service import Changes
-        from moot.cli import screen
-        from moot.cli.progress import Progress
-
-        challenging = Challenging(Changes(moot))
-        stopped, rounds = "", 1
-        with Progress(f"Challenge '{change_id}'") as tell:
-            if revise:
-                argued = await challenging.argue(change_id, engine, tell)
-                last, stopped, rounds = argued.last, argued.stopped, argued.rounds
-            else:
-                last = await challenging.challenge(change_id, engine, tell)
-        if as_json:
-            screen.show_json({**document(last), "rounds": rounds, "stopped": stopped or None})
+    challenging = Challenging(Changes(moot))
+    stopped, rounds = "", 1
+    with Steps(f"Challenge '{change_id}'") as tell:
+        if revise:
+            argued = await challenging.argue(change_id, engine, tell)
+            last, stopped, rounds = argued.last, argued.stopped, argued.rounds
         else:
-            _show(last)
-            if stopped:
-                screen.show(f"Stopped after {rounds} rounds: {stopped}.")
-            screen.say(_next(last), "dim")
-        return VERDICT_COUNTS if fail_on is not None and _counts(last.verdict, fail_on) else 0
-
-    run(command, workspace=workspace, model=model, as_json=as_json)
+            last = await challenging.challenge(change_id, engine, tell)
+    if as_json:
+        screen.show_json({**document(last), "rounds": rounds, "stopped": stopped or None})
+    else:
+        _show(last)
+        if stopped:
+            screen.show(f"Stopped after {rounds} rounds: {stopped}.")
+        screen.say(_next(last), "dim")
+    bad = {"rejected": ("REJECTED",), "needs_revision": ("REJECTED", "NEEDS_REVISION")}
+    return VERDICT_COUNTS if fail_on is not None and last.verdict in bad[fail_on] else 0
 
 
 def headline(last: Challenged) -> str:
@@ -89,7 +75,6 @@ def headline(last: Challenged) -> str:
 def _show(last: Challenged) -> None:
     from moot.changes.findings import in_words
     from moot.changes.review_block import Severity
-    from moot.cli import screen
 
     screen.show(headline(last))
     counts = last.counts
@@ -107,19 +92,12 @@ def _show(last: Challenged) -> None:
 def _next(last: Challenged) -> str:
     from moot.changes.review_block import Verdict
 
-    command = called_as()
+    program = called_as()
     if last.verdict is Verdict.APPROVED:
-        return f"Build it: {command} implement {last.change_id}"
+        return f"Build it: {program} implement {last.change_id}"
     if last.verdict is Verdict.NEEDS_REVISION:
-        return f"Revise it: {command} reproposal {last.change_id}"
-    return f'Think it over; then say what should be different: {command} reproposal {last.change_id} "…"'
-
-
-def _counts(verdict: Verdict, fail_on: FailOn) -> bool:
-    from moot.changes.review_block import Verdict
-
-    worse = {FailOn.NEEDS_REVISION: {Verdict.NEEDS_REVISION, Verdict.REJECTED}}
-    return verdict in worse.get(fail_on, {Verdict.REJECTED})
+        return f"Revise it: {program} reproposal {last.change_id}"
+    return f'Think it over, then say what should be different: {program} reproposal {last.change_id} "…"'
 
 
 def document(last: Challenged) -> dict[str, Any]:
@@ -136,15 +114,7 @@ def document(last: Challenged) -> dict[str, Any]:
             "repeated": len(last.matched.repeated),
             "resolved": len(last.matched.resolved),
         },
-        "issues": [
-            {
-                "severity": issue.severity,
-                "description": issue.description,
-                "location": issue.location,
-                "recommendation": issue.recommendation,
-            }
-            for issue in last.review.issues
-        ],
+        "issues": [dataclasses.asdict(issue) for issue in last.review.issues],
         "summary": last.review.summary,
         "engine": last.engine,
         "model": last.model,

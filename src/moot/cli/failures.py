@@ -1,11 +1,12 @@
-"""What to do next when something went wrong, and which exit code says so."""
+"""Failures in words: what happened, what to do next, and which exit code says so. The one place for that."""
 
 from __future__ import annotations
 
 import re
 import shlex
 
-from moot.cli.running import called_as
+from moot.cli import screen
+from moot.cli.command import called_as
 from moot.errors import (
     AlreadyThere,
     ConfigInvalid,
@@ -19,16 +20,17 @@ from moot.errors import (
     ProposalInvalid,
     UnsafePath,
 )
+from moot.text.shortening import shortened
 from moot.text.small_model import CONNECTED_MODEL
 
 DONE, FAILED, USAGE, INTERRUPTED, STOPPED = 0, 1, 2, 130, 143
 
-_ANOTHER = "choose another model with --model (`moot doctor` says what there is)"
+_ANOTHER = "choose another model with --model (`moot doctor` lists what is available)"
 
 NEXT_STEPS = {
     "KeyRefused": f"Check the API key in your environment, or {_ANOTHER}.",
     "RateLimited": f"Wait a moment and try again, or {_ANOTHER}.",
-    "ProviderDown": f"Try again in a while, or {_ANOTHER}.",
+    "ProviderDown": f"Try again later, or {_ANOTHER}.",
     "Unreachable": f"Check the network and the server's address, or {_ANOTHER}.",
     "StreamBroken": "Try again: what was half said is not kept.",
     "StreamStalled": "Try again: what was half said is not kept.",
@@ -43,16 +45,16 @@ NEXT_STEPS = {
     "LockTimeout": "Wait for the other process to finish, then try again.",
     "StoreFailed": "Fix that, or keep sessions elsewhere with --database or MOOT_DATABASE.",
     "ModelTooSmall": "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, install Codex or Claude Code, or name a "
-    "larger model with --model; `moot doctor` says what is there.",
+    "larger model with --model; `moot doctor` lists what is available.",
     "UncommittedWork": "Commit or stash it first.",
     "Busy": "Wait for it to finish, or end that process.",
     "StillEnding": "Wait until that agent or test has ended, or end it yourself; then try again.",
-    "GitRefused": "Fix that, commit what is there, then go on with the same command.",
-    "AgentMissing": "Install or configure it, or choose another with --agent; auto takes what is there.",
+    "GitRefused": "Fix that, commit what is there, then run the same command again.",
+    "AgentMissing": "Install or configure it, or choose another with --agent; auto takes what is available.",
     "ReviewerMissing": "Install it, or choose another with --engine; `--engine model` needs none.",
     "ReviewerTimedOut": "Try again, give it longer with [workflow] timeout_secs, or choose another --engine.",
     "ReviewerCrashed": "Try again, or choose another reviewer with --engine.",
-    "SessionMoved": "Take it up again to see what was added, by the same command or with --resume.",
+    "SessionMoved": "Resume it to see what was added: run the same command again, or use --resume.",
 }
 """By the name of the error's class, because logs keep that name."""
 
@@ -61,7 +63,7 @@ def next_step(error: MootError) -> str:
     match error:
         case NotFound():
             known = ", ".join(error.known)
-            return f"There is: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
+            return f"Available: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
         case ProposalInvalid():
             return f'Run `{called_as()} proposal {error.change_id} "…"` first, or fix the files by hand.'
         case NotApproved():
@@ -78,21 +80,35 @@ def next_step(error: MootError) -> str:
             return f"For a new token: `{called_as()} people revoke {error.name}`, then add them again."
         case AlreadyThere(kind="workflow"):
             moot = called_as()
-            return f"Go on with it: `{moot} workflow resume`. Or put it away first: `{moot} workflow drop`."
+            return f"Resume it: `{moot} workflow resume`. Or archive it first: `{moot} workflow drop`."
         case AlreadyThere(kind="change"):
             return f"Revise it with `{called_as()} reproposal {error.name}`, or choose another id."
     return NEXT_STEPS.get(type(error).__name__, "")
 
 
 _LISTS = {
-    "workflow": 'Begin one with `{moot} brainstorm "your idea"`.',
-    "change": "See `{moot} changes` for those that there are.",
-    "database": "There is no database yet: it is made with the first session.",
-    "person": "See `{moot} people list` for those that there are.",
-    "session": "See `moot sessions` for those that there are.",
-    "board session": "See `moot sessions` for those that there are.",
-    "ask session": "See `moot sessions` for those that there are.",
+    "workflow": 'Start one with `{moot} brainstorm "your idea"`.',
+    "change": "`{moot} changes` lists them.",
+    "database": "There is no database yet; the first session creates it.",
+    "person": "`{moot} people list` lists them.",
+    "session": "`{moot} sessions` lists them.",
+    "board session": "`{moot} sessions` lists them.",
+    "ask session": "`{moot} sessions` lists them.",
 }
+
+
+def report(error: MootError) -> None:
+    """What happened, and what to do next."""
+    if raw := getattr(error, "raw", ""):
+        screen.say(shortened(raw))
+    screen.say(sentence(str(error)))
+    if step := next_step(error):
+        screen.say(step)
+
+
+def document(error: MootError) -> dict[str, str]:
+    """The same for a program."""
+    return {"kind": type(error).__name__, "message": str(error)}
 
 
 def exit_code(error: MootError) -> int:

@@ -8,28 +8,34 @@ from typing import Annotated
 import typer
 
 from moot import __version__
-from moot.cli.analyze import analyze
+from moot.cli.analyze import analyze, items
 from moot.cli.ask import ask
 from moot.cli.backup import backup
 from moot.cli.board import board
 from moot.cli.brainstorm import brainstorm
 from moot.cli.challenge import challenge
-from moot.cli.changes import archive, changes
-from moot.cli.deciding import abandon, approve, dismiss, reopen
+from moot.cli.changes import (
+    abandon,
+    approve,
+    archive,
+    changes,
+    dismiss,
+    proposal,
+    reopen,
+    reproposal,
+    validate_challenge,
+    validate_proposal,
+)
+from moot.cli.command import call_as
 from moot.cli.doctor import doctor
 from moot.cli.implement import implement
-from moot.cli.items import items
 from moot.cli.mcp import mcp
 from moot.cli.models import models
 from moot.cli.people import people
 from moot.cli.personas import personas
-from moot.cli.proposal import proposal, reproposal
-from moot.cli.running import call_as
-from moot.cli.serve import serve
+from moot.cli.serve import serve, worker
 from moot.cli.sessions import sessions
 from moot.cli.spending import spending
-from moot.cli.validate import validate_challenge, validate_proposal
-from moot.cli.worker import worker
 from moot.cli.workflow import workflow
 from moot.text.characters import strip_controls
 
@@ -64,34 +70,14 @@ def frame(
         context.invoke(serve)
 
 
-app.command()(serve)
-app.command()(worker)
-app.command()(board)
-app.command()(ask)
-app.command()(doctor)
-app.command()(spending)
-app.command()(backup)
-app.command()(brainstorm)
-app.command()(analyze)
-app.command()(items)
-app.command()(proposal)
-app.command()(challenge)
-app.command()(reproposal)
-app.command()(implement)
-app.command()(archive)
-app.command()(approve)
-app.command()(dismiss)
-app.command()(reopen)
-app.command()(abandon)
-app.command("validate-proposal")(validate_proposal)
-app.command("validate-challenge")(validate_challenge)
-app.command()(changes)
-app.command()(mcp)
-app.add_typer(workflow, name="workflow")
-app.add_typer(sessions, name="sessions")
-app.add_typer(people, name="people")
-app.add_typer(personas, name="personas")
-app.add_typer(models, name="models")
+for one in (serve, worker, board, ask, doctor, spending, backup, brainstorm, analyze, items):
+    app.command()(one)
+for one in (proposal, challenge, reproposal, implement, archive, approve, dismiss, reopen, abandon):
+    app.command()(one)
+for one in (validate_proposal, validate_challenge, changes, mcp):
+    app.command()(one)
+for group in (workflow, sessions, people, personas, models):
+    app.add_typer(group)
 
 
 def main() -> None:

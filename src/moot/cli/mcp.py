@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moot.cli.running import DatabaseOption, ModelOption, WorkspaceOption, call_as, run
+from moot.cli import screen
+from moot.cli.command import call_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -14,7 +15,15 @@ if TYPE_CHECKING:
 PORT = 8643
 
 
-def mcp(
+def _call_as_agentd(wanted: bool) -> None:
+    """For a reviewer's configuration, which can name options but not the program that was called."""
+    if wanted:
+        call_as("agentd")
+
+
+@command("model workspace database", serves=True)
+async def mcp(
+    moot: Moot,
     http: Annotated[
         bool, typer.Option("--http", help="Over HTTP on loopback, not stdin and stdout.")
     ] = False,
@@ -29,43 +38,29 @@ def mcp(
         typer.Option("--change", metavar="ID", help="Only the review tools, and only on this change."),
     ] = None,
     run_id: Annotated[str, typer.Option("--run", hidden=True)] = "",
-    agentd: Annotated[bool, typer.Option("--agentd", hidden=True)] = False,
-    model: ModelOption = None,
-    workspace: WorkspaceOption = None,
-    database: DatabaseOption = None,
+    agentd: Annotated[  # noqa: ARG001
+        bool, typer.Option("--agentd", hidden=True, callback=_call_as_agentd)
+    ] = False,
 ) -> None:
     """Serve moot's tools to other agents, over MCP.
 
     claude mcp add --scope user moot -- /path/to/moot mcp
     """
+    from moot.mcp.server import create_server
+    from moot.mcp.serving import serve_http, serve_stdio
+    from moot.telemetry import logs
+
     if port is not None and not http:
         raise typer.BadParameter("is for --http; stdin and stdout have no port", param_hint="--port")
-
-    if agentd:
-        # For a reviewer's configuration, which can name options but not the program that was called.
-        call_as("agentd")
-
-    async def command(moot: Moot) -> int:
-        from moot.cli import screen
-        from moot.mcp.server import create_server
-        from moot.telemetry import logs
-
-        # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
-        logs.set_up("text")
-        server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"), run_id)
-        if http:
-            from moot.mcp.serving import serve_http
-
-            await serve_http(
-                server,
-                PORT if port is None else port,
-                moot.config.user.server,
-                lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
-            )
-        else:
-            from moot.mcp.serving import serve_stdio
-
-            await serve_stdio(server)
-        return 0
-
-    run(command, workspace=workspace, model=model, database=database, serves=True)
+    # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
+    logs.set_up("text")
+    server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"), run_id)
+    if http:
+        await serve_http(
+            server,
+            PORT if port is None else port,
+            moot.config.user.server,
+            lambda address: screen.say(f"moot's MCP server is at {address}  (Ctrl-C to stop)"),
+        )
+    else:
+        await serve_stdio(server)

@@ -110,11 +110,11 @@ LINES: dict[str, Line] = {
 """By the id of a choice, without its number. One that is not here is typed as its id."""
 
 _WORDING = {
-    "a retry, or another question": "r to retry, or another question",
-    "whether to convene the board": "c to convene the board",
-    "the board is stopped": "the board is stopped: g to go on",
+    "a retry, or another question": "type r to retry, or ask another question.",
+    "whether to convene the board": "type c to convene the board.",
+    "the board is stopped": "the board is stopped; type g to continue.",
     "an open question": "the number of a question",
-    "a question to answer": "a number to answer that question",
+    "a question to answer": "the number of a question to answer",
     "an approach": "the number of an approach",
 }
 """What is expected, as it is put to somebody who types."""

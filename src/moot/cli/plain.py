@@ -7,7 +7,6 @@ window or forge the program's own lines, so none but line breaks and tabs get th
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from moot.text.characters import strip_controls
 
@@ -18,14 +17,6 @@ _ESCAPES = re.compile(
 )
 _UNPRINTED = re.compile(r"[\u061c\u200e\u200f\u2028\u2029\ufeff\ud800-\udfff]")
 """Elsewhere they are part of a text; on a terminal they have no place."""
-ACTING = re.compile(
-    "["
-    r"\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
-    r"\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001-\U000e007f"
-    "]"
-)
-"""All characters of the categories control, format, surrogate, line separator and paragraph separator."""
 
 
 def visible(text: str) -> str:
@@ -34,14 +25,10 @@ def visible(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Columns, roughly as terminals count them."""
-    return sum(_columns(character) for character in text)
+    """Columns, as terminals count them."""
+    from rich.cells import cell_len
 
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character) or character in "\u200b\u200d\ufe0f":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return cell_len(text)
 
 
 class Wrapping:

@@ -1,59 +1,95 @@
-"""What is going on while a long command runs: a live line on a terminal, plain lines elsewhere."""
+"""What is waited for: on a terminal a live line each, with how long it takes; elsewhere a plain line each."""
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from types import TracebackType
-from typing import Self
+from collections.abc import Hashable
+from typing import Any, Self
 
 from moot.cli import screen
 from moot.cli.plain import visible
 
 
 class Progress:
-    """Call it with what happens now. On a terminal the last line also shows how long that takes."""
+    """The one display of this kind. The live lines make way for whatever else is shown: `hide` before, `show`
+    after it."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._now = ""
-        self._began = time.monotonic()
-        self._live = screen.coloured(sys.stderr)
-        self._stopped = threading.Event()
-        self._writing = threading.Lock()
-        self._ticker = threading.Thread(target=self._tick, daemon=True)
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, tuple[str, float]] = {}
+        self._live: Any = None
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
-        if self._live:
-            self._ticker.start()
         return self
 
+    def __exit__(self, *_: object) -> None:
+        self.hide()
+
+    def begin(self, key: Hashable, what: str) -> None:
+        self._waiting[key] = what, time.monotonic()
+        if screen.coloured(sys.stderr):
+            self.show()
+        else:
+            screen.say(f"{what} …")
+
+    def change(self, key: Hashable, what: str, *, everywhere: bool = False) -> None:
+        """What a live line says from now on. Elsewhere it is a line if that is wanted `everywhere`."""
+        if key in self._waiting:
+            self._waiting[key] = what, self._waiting[key][1]
+        if everywhere and not screen.coloured(sys.stderr):
+            screen.say(what)
+
+    def end(self, key: Hashable) -> None:
+        self._waiting.pop(key, None)
+
+    def end_all(self) -> None:
+        self.hide()
+        self._waiting.clear()
+
+    def show(self) -> None:
+        if self._live is not None or not self._waiting or not screen.coloured(sys.stderr):
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live = Live(
+            console=Console(stderr=True),
+            get_renderable=self._lines,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+
+    def hide(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _lines(self) -> Any:
+        from rich.text import Text
+
+        now = time.monotonic()
+        # A copy: this is another thread.
+        waiting = list(self._waiting.values())
+        lines = [f"… {visible(what)} ({minutes(now - began)})" for what, began in waiting]
+        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
+
+
+class Steps(Progress):
+    """What a long command does, step by step: each stays on the screen, the last with how long all takes."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
     def __call__(self, what: str) -> None:
-        with self._writing:
-            self._clear()
-            screen.say(f"{self._title}: {what}")
-            self._now = what
+        self.hide()
+        screen.say(f"{self._title}: {what}")
+        self._waiting[self._title] = what, self._waiting.get(self._title, ("", time.monotonic()))[1]
+        self.show()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stopped.set()
-        if self._live:
-            self._ticker.join()
-            self._clear()
 
-    def _tick(self) -> None:
-        while not self._stopped.wait(0.5):
-            with self._writing:
-                self._clear()
-                took = round(time.monotonic() - self._began)
-                line = f"… {visible(self._now)} ({took // 60}:{took % 60:02d})"[: screen.columns() - 1]
-                sys.stderr.write(f"\x1b[2m{line}\x1b[0m")
-                sys.stderr.flush()
-
-    def _clear(self) -> None:
-        if self._live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+def minutes(seconds: float) -> str:
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"

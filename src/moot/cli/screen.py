@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from moot.cli.plain import ACTING, Wrapping, visible, width
+from moot.cli.plain import Wrapping, visible, width
 
 Style = Literal["bold", "dim"]
 _MARK = re.compile(r"(?:\d{1,3}[.)]|[-*•]|\[[\w-]{1,8}\]) +")
@@ -33,12 +33,12 @@ def show(text: str = "") -> None:
 
 def json_text(document: Any) -> str:
     """Readable, and with all that a terminal could act on as escapes: as JSON it is the same."""
-    return ACTING.sub(_escape, json.dumps(document, ensure_ascii=False, indent=2))
+    lines = json.dumps(document, ensure_ascii=False, indent=2).split("\n")
+    return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in lines)
 
 
-def _escape(found: re.Match[str]) -> str:
-    # The line breaks of the layout are the only ones that are not escaped already.
-    return "\n" if found[0] == "\n" else json.dumps(found[0])[1:-1]
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def show_json(document: Any) -> None:
@@ -83,10 +83,15 @@ def _lines(line: str, indent: int, columns: int) -> Iterator[str]:
     words = line.strip()
     mark = found[0] if (found := _MARK.match(words)) else ""
     margin = " " * min(indent + len(line) - len(line.lstrip(" ")), 24)
-    wrapping = Wrapping(columns - len(margin) - len(mark))
-    first, *more = (wrapping.feed(words[len(mark) :]) + wrapping.end()).split("\n")
-    yield f"{margin}{mark}{first}".rstrip()
-    yield from (f"{margin}{' ' * len(mark)}{part}".rstrip() for part in more)
+    yield from hung(f"{margin}{mark}", words[len(mark) :], columns)
+
+
+def hung(mark: str, text: str, columns: int) -> Iterator[str]:
+    """Wrapped, with every line but the first below the first's text."""
+    wrapping = Wrapping(columns - len(mark))
+    first, *more = (wrapping.feed(text) + wrapping.end()).split("\n")
+    yield f"{mark}{first}".rstrip()
+    yield from (f"{' ' * len(mark)}{part}".rstrip() for part in more)
 
 
 def _fitted(text: str, stream: Any) -> str:

@@ -1,20 +1,26 @@
-"""`moot serve`: the web page and the HTTP interface."""
+"""`moot serve`: the web page and the HTTP interface. `moot worker`: drives sessions that servers on the same
+PostgreSQL have begun, and serves nobody itself."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from moot.cli.running import DatabaseOption, LogFormatOption, ModelOption, WorkspaceOption, run
+from moot.cli import screen
+from moot.cli.command import command
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
     from moot.app import Moot
+
+LogFormat = Literal["text", "json"]
+LogFormatOption = Annotated[
+    LogFormat | None, typer.Option(help="How to log: a line when something is wrong, or JSON for everything.")
+]
 
 NEEDS_POSTGRESQL = (
     "several processes share their sessions through PostgreSQL: give its address with --database or "
@@ -22,7 +28,9 @@ NEEDS_POSTGRESQL = (
 )
 
 
-def serve(
+@command("model workspace database", serves=True)
+async def serve(
+    moot: Moot,
     host: Annotated[
         str, typer.Option(help="Where to listen. Beyond loopback, a token is required.")
     ] = "127.0.0.1",
@@ -32,7 +40,7 @@ def serve(
         typer.Option("--open/--no-open", help="Open the page in a browser (default: if there is a screen)."),
     ] = None,
     grace: Annotated[
-        float | None, typer.Option(help="Seconds that a session goes on without a listener (3).", min=0)
+        float | None, typer.Option(help="Seconds that a session continues without a listener (3).", min=0)
     ] = None,
     workers: Annotated[
         int, typer.Option(help="Server processes on this port; several need PostgreSQL.", min=1, max=256)
@@ -46,45 +54,57 @@ def serve(
         typer.Option(help="A name under which others reach this server, through a proxy. Requires a token."),
     ] = None,
     log_format: LogFormatOption = None,
-    model: ModelOption = None,
-    workspace: WorkspaceOption = None,
-    database: DatabaseOption = None,
-) -> None:
+) -> int:
     """Serve the web page and the HTTP interface."""
+    from moot.errors import InvalidInput
+    from moot.web.serving import Served, serve_several
+    from moot.web.serving import serve as serving
+    from moot.web.supervising import Supervised
 
-    async def command(moot: Moot) -> int:
-        from moot.cli import screen
-        from moot.errors import InvalidInput
-        from moot.telemetry import logs
-        from moot.web.serving import Served, serve_several
-        from moot.web.serving import serve as serving
-        from moot.web.supervising import Supervised
+    announce = _log(moot, log_format)
 
-        chosen = log_format.value if log_format else moot.config.user.telemetry.log_format
-        logs.set_up(chosen)
+    def ready(address: str) -> None:
+        announce(f"moot is at {address}")
+        if _has_screen() if open_page is None else open_page:
+            import webbrowser
 
-        def ready(address: str) -> None:
-            if chosen == "json":
-                logs.note(f"moot is at {address}")
-            else:
-                screen.say(f"moot is at {address}  (Ctrl-C to stop)")
-            if _has_screen() if open_page is None else open_page:
-                import webbrowser
+            webbrowser.open(address)
 
-                webbrowser.open(address)
+    if (workers > 1 or not work) and not moot.shared_database:
+        raise InvalidInput("--workers" if workers > 1 else "--no-work", NEEDS_POSTGRESQL)
+    names = tuple(name or moot.config.user.server.names)
+    served = Served(host, port, names, grace, "all" if work else "none")
+    if workers > 1:
+        await serve_several(moot, served, workers, _arguments_for_each(), ready)
+        return 1
+    await serving(moot, served, ready, Supervised(supervised) if supervised else None)
+    return 0
 
-        several = workers > 1 or not work
-        if several and not moot.shared_database:
-            raise InvalidInput("--workers" if workers > 1 else "--no-work", NEEDS_POSTGRESQL)
-        names = tuple(name or moot.config.user.server.names)
-        served = Served(host, port, names, grace, "all" if work else "none")
-        if workers > 1:
-            await serve_several(moot, served, workers, _arguments_for_each(), ready)
-            return 1
-        await serving(moot, served, ready, Supervised(supervised) if supervised else None)
-        return 0
 
-    run(command, workspace=workspace, model=model, database=database, loop=fast_loop(), serves=True)
+@command("model workspace database", serves=True)
+async def worker(moot: Moot, log_format: LogFormatOption = None) -> None:
+    """Drive sessions for servers on the same PostgreSQL."""
+    import asyncio
+
+    from moot.errors import InvalidInput
+    from moot.sessions import open_sessions
+
+    announce = _log(moot, log_format)
+    if not moot.shared_database:
+        raise InvalidInput("--database", NEEDS_POSTGRESQL)
+    async with moot.telemetry(), open_sessions(moot):
+        announce("moot works")
+        await moot.warm_up()
+        await asyncio.get_running_loop().create_future()
+
+
+def _log(moot: Moot, log_format: LogFormat | None) -> Callable[[str], None]:
+    """Sets logging up; what is given back announces that the process is ready."""
+    from moot.telemetry import logs
+
+    chosen = log_format or moot.config.user.telemetry.log_format
+    logs.set_up(chosen)
+    return logs.note if chosen == "json" else lambda line: screen.say(f"{line}  (Ctrl-C to stop)")
 
 
 def _arguments_for_each() -> list[str]:
@@ -98,15 +118,6 @@ def _arguments_for_each() -> list[str]:
             del arguments[place]
             break
     return arguments
-
-
-def fast_loop() -> Callable[[], AbstractEventLoop] | None:
-    """uvloop, where there is one: it takes a good part of the cost of every token."""
-    try:
-        import uvloop
-    except ModuleNotFoundError:
-        return None
-    return uvloop.new_event_loop
 
 
 def _has_screen() -> bool:

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moot.cli.running import DatabaseOption, JsonOption, run
+from moot.cli import screen
+from moot.cli.command import JsonOption, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
     from moot.store.ledger import Line
 
 
-def spending(as_json: JsonOption = False, database: DatabaseOption = None) -> None:
+@command("database")
+async def spending(moot: Moot, as_json: JsonOption = False) -> None:
     """Show what models have cost: by day, and of today by session and model."""
-
-    async def command(moot: Moot) -> int:
-        from moot.cli import screen
-
-        report = await moot.spending()
-        if as_json:
-            screen.show_json({name: [_as_json(line) for line in lines] for name, lines in report.items()})
-            return 0
-        titles = {"days": "By day (UTC)", "sessions": "Today, by session", "models": "Today, by model"}
-        for name, lines in report.items():
-            if lines:
-                screen.show(f"{titles[name]}:")
-            for line in lines:
-                screen.show(f"  {_shown(line)}")
-        if not report["days"]:
-            screen.say("Nothing was spent so far.")
-        return 0
-
-    run(command, database=database, as_json=as_json)
+    report = await moot.spending()
+    if as_json:
+        screen.show_json({name: [_as_json(line) for line in lines] for name, lines in report.items()})
+        return
+    titles = {"days": "By day (UTC)", "sessions": "Today, by session", "models": "Today, by model"}
+    for name, lines in report.items():
+        if lines:
+            screen.show(f"{titles[name]}:")
+        for line in lines:
+            screen.show(f"  {_shown(line)}")
+    if not report["days"]:
+        screen.say("Nothing spent so far.")
 
 
 def _shown(line: Line) -> str:

@@ -1,4 +1,4 @@
-"""The person at menus on a terminal: numbered lines, words of several lines, help, and a key that goes back.
+"""The person at a terminal: asked at menus, words of several lines, help, and a key that goes back.
 
 Knows how a menu looks and which keys edit. What a choice means, the flow decides.
 """
@@ -27,7 +27,7 @@ _CHOOSING = (
 )
 _EDITING = "Alt-Enter (or Ctrl-J) begins a new line; what you paste keeps its lines."
 _GOING_BACK = "The left arrow in an empty line goes back."
-_LEAVING = "Ctrl-D leaves: everything so far is saved, and `moot workflow resume` goes on where you were."
+_LEAVING = "Ctrl-D leaves; everything that was complete is saved."
 _STEPS = {
     "idea": "What you have in mind. The brainstormer assesses it, and you decide how much design it needs.",
     "uncommitted": "These files have changes that are not committed, and that are not of this workflow. To "
@@ -35,8 +35,8 @@ _STEPS = {
     "along.",
     "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
     "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
-    "questions": "Answer any of them, in any order; an answer can be given anew. Done leaves what is open to "
-    "the brainstormer.",
+    "questions": "Answer any of them, in any order; answer again to change an answer. Done leaves what is "
+    "open to the brainstormer.",
     "answer": "Your own words, or the number of an option.",
     "approaches": "Pick one by its number. Discuss to have them combined or changed.",
     "design": "Approve what is shown, or have it revised. Approving the last part ends the brainstorm: then "
@@ -56,8 +56,9 @@ _STEPS = {
 }
 
 
-class MenuPerson:
-    """Ctrl-D leaves anywhere; Ctrl-C interrupts. An empty line is an answer only where one is offered."""
+class TerminalPerson:
+    """Ctrl-D leaves anywhere; Ctrl-C interrupts. An empty line is an answer where one is offered, and leaves
+    what may be left."""
 
     def __init__(self) -> None:
         self._prompt: Any = None
@@ -106,14 +107,18 @@ class MenuPerson:
 
     def _show(self, ask: AskPerson) -> None:
         asked = _first_capital(menu_lines.asked(ask))
-        screen.say(wrapped(asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}:"), "bold")
+        if not asked.endswith(("?", ".", "!", ")")):
+            asked += "?" if asked.startswith("What") else ":"
+        screen.say(wrapped(asked), "bold")
         for key, label in menu_lines.shown(ask):
             self._line(key, label)
+        if ask.hint:
+            screen.say(f"  {ask.hint}", "dim")
         leave = "Enter" if ask.optional and not menu_lines.may_be_empty(ask) else "Ctrl-D"
         screen.say(f"  {leave} leaves, ? helps", "dim")
 
     def _line(self, key: str, label: str) -> None:
-        mark = f"  {key or 'Enter'} "
+        mark = f"  [{key or 'Enter'}] "
         label = " ".join(label.split())
         shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
         screen.say(f"{mark}{wrapped(shown, len(mark)).lstrip()}")
@@ -172,8 +177,7 @@ def _keys(ask: AskPerson) -> Iterator[str]:
     yield _EDITING
     if menu_lines.key_of(ask, BACK) is not None:
         yield _GOING_BACK
-    if ask.step in _STEPS and ask.step != "idea":
-        yield _LEAVING
+    yield _LEAVING
 
 
 def _first_capital(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What every command has in common that runs a conversation: who answers, how it ended, the exit code."""
+"""A session in the terminal: who answers, how it ended, and what is said at its end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from moot.cli import failures, screen
 from moot.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
+from moot.cli.command import SIGTERM
 from moot.cli.menu_lines import TypingPerson, answerable
-from moot.cli.running import SIGTERM, report
+from moot.cli.person import TerminalPerson
 from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
 
 if TYPE_CHECKING:
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from moot.cli.menu_lines import LineReader
+    from moot.cli.narrator import Narrator
     from moot.core.runner import Runner
 
 
 @contextmanager
-def answering(
-    answers: Path | None, terminal: Callable[[], LineReader], first: str | None = None
-) -> Iterator[TypingPerson]:
+def answering(answers: Path | None, first: str | None = None) -> Iterator[TypingPerson]:
     """A scripted person, or the one at the terminal, or nobody; `first` is said before all else. At the end,
     says what was not needed."""
 
@@ -33,7 +33,7 @@ def answering(
         return TypingPerson(reader if first is None else FirstSays(first, reader))
 
     if answers is None:
-        yield typing(terminal() if screen.interactive() else NoPerson())
+        yield typing(TerminalPerson() if screen.interactive() else NoPerson())
         return
     scripted = ScriptedPerson(read_answers(answers))
     yield typing(scripted)
@@ -44,7 +44,7 @@ def answering(
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationResult:
+class Ended:
     """How a conversation came to rest: everything so far is kept, whatever it says here."""
 
     interrupted: bool = False
@@ -52,7 +52,15 @@ class ConversationResult:
     must_end: bool = False
     error: MootError | None = None
 
-    def exit_code(self, *, failed: bool) -> int:
+    def report(
+        self, document: Callable[[], dict[str, Any]], hint: str, *, as_json: bool, failed: bool
+    ) -> int:
+        """Prints the document of --json and how to continue; the exit code."""
+        if as_json:
+            error = {"error": failures.document(self.error)} if self.error else {}
+            screen.show_json({**document(), **error})
+        if hint:
+            screen.say(hint, "dim")
         if self.interrupted:
             return failures.INTERRUPTED
         if self.error is not None:
@@ -60,20 +68,20 @@ class ConversationResult:
         return failures.FAILED if failed else failures.DONE
 
 
-async def talk(runner: Runner[Any, Any], tidy: Callable[[], None]) -> ConversationResult:
-    """`tidy` leaves the screen as it should be when words stop in the middle."""
+async def converse(runner: Runner[Any, Any], narrator: Narrator) -> Ended:
+    """Runs a session until it rests."""
     try:
         await runner.run()
     except asyncio.CancelledError as cancelled:
-        return ConversationResult(interrupted=True, must_end=SIGTERM in cancelled.args)
+        return Ended(interrupted=True, must_end=SIGTERM in cancelled.args)
     except (AnswersExhausted, InvalidInput) as unanswered:
-        tidy()
-        report(unanswered)
-        return ConversationResult(error=unanswered)
+        narrator.close()
+        failures.report(unanswered)
+        return Ended(error=unanswered)
     except SessionMoved as moved:
-        tidy()
+        narrator.close()
         screen.say(failures.sentence(f"{moved}; what it wrote there stays"))
-        return ConversationResult(error=moved)
+        return Ended(error=moved)
     finally:
-        tidy()
-    return ConversationResult(interrupted=runner.left is not None and runner.left.interrupted)
+        narrator.close()
+    return Ended(interrupted=runner.left is not None and runner.left.interrupted)

@@ -13,9 +13,8 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
 from moot.cli import screen
-from moot.cli.menu_person import MenuPerson
+from moot.cli.person import TerminalPerson
 from moot.cli.screen import wrapped
-from moot.cli.terminal import TerminalPerson
 from moot.core.flow import AskPerson, Choice
 from moot.core.runner import UserQuit
 
@@ -29,16 +28,11 @@ MENU = AskPerson(
 WORDS = AskPerson("comment", "what you think of it", "2")
 
 
-def answered(
-    typed: str,
-    ask: AskPerson = MENU,
-    problem: str | None = None,
-    person: type[MenuPerson | TerminalPerson] = MenuPerson,
-) -> str:
+def answered(typed: str, ask: AskPerson = MENU, problem: str | None = None) -> str:
     async def whole() -> str:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             keys.send_text(typed)
-            return await person().answer(ask, problem)
+            return await TerminalPerson().answer(ask, problem)
 
     return asyncio.run(whole())
 
@@ -46,7 +40,7 @@ def answered(
 def test_a_menu_shows_every_option_with_its_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert answered(f"1{ENTER}") == "1"
     told = capsys.readouterr().err
-    assert "A number to answer that question:\n  1 [unanswered] Who?\n  B Back\n" in told
+    assert "A number to answer that question:\n  [1] [unanswered] Who?\n  [B] Back\n" in told
     assert "Ctrl-D leaves, ? helps" in told
 
 
@@ -54,7 +48,7 @@ def test_a_question_mark_explains_the_step_and_asks_again(capsys: pytest.Capture
     assert answered(f"?{ENTER}1{ENTER}") == "1"
     told = capsys.readouterr().err
     assert "Answer any of them, in any order" in told
-    assert told.count("1 [unanswered] Who?") == 2
+    assert told.count("[1] [unanswered] Who?") == 2
 
 
 def test_words_can_have_several_lines() -> None:
@@ -97,7 +91,6 @@ def test_a_refused_answer_is_asked_for_again_with_the_reason(capsys: pytest.Capt
     assert "\n'x' is none of those offered.\n" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("person", [MenuPerson, TerminalPerson])
 @pytest.mark.parametrize(
     ("problem", "told"),
     [
@@ -111,24 +104,21 @@ def test_a_refused_answer_is_asked_for_again_with_the_reason(capsys: pytest.Capt
     ],
 )
 def test_a_refusal_is_a_sentence_without_the_name_of_a_field(
-    capsys: pytest.CaptureFixture[str], person: type[MenuPerson | TerminalPerson], problem: str, told: str
+    capsys: pytest.CaptureFixture[str], problem: str, told: str
 ) -> None:
-    answered(f"1{ENTER}", problem=problem, person=person)
+    answered(f"1{ENTER}", problem=problem)
     assert f"\n{told}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("person", [MenuPerson, TerminalPerson])
 @pytest.mark.parametrize(("times", "below"), [(1, None), (20, "None of those offered.")])
-def test_many_words_that_were_refused_can_be_edited(
-    person: type[MenuPerson | TerminalPerson], times: int, below: str | None
-) -> None:
+def test_many_words_that_were_refused_can_be_edited(times: int, below: str | None) -> None:
     """A few are sooner typed again; the cursor is at their end. Where they fill the screen, the reason stands
     below them."""
     words = "and what I wanted to say is rather long, because it has a reason. " * times
 
     async def whole() -> list[tuple[str, str | None]]:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-            one = person()
+            one = TerminalPerson()
             then = []
             for typed in (words, "zebra"):
                 keys.send_text(f"{typed}{ENTER}")
@@ -146,17 +136,18 @@ def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[
     idea = capsys.readouterr().err
     answered(f"?{ENTER}1{ENTER}")
     menu = capsys.readouterr().err
-    for key in ("Type a letter or a number", "The left arrow", "moot workflow resume"):
+    for key in ("Type a letter or a number", "The left arrow"):
         assert key in menu
         assert key not in idea
     assert "Alt-Enter" in idea
+    assert "Ctrl-D leaves; everything that was complete is saved." in menu
 
 
 def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     choice = Choice("question-1", "[answered: one\n  two\x1b[2J " + "x" * 400 + "] Who?")
     answered(f"1{ENTER}", AskPerson("questions", "which", "5", (choice,)))
     told = capsys.readouterr().err
-    assert "  1 [answered: one two" in told
+    assert "  [1] [answered: one two" in told
     assert "\x1b[2J" not in told
     assert "x" * 400 not in told
 
@@ -174,7 +165,7 @@ def test_an_enter_that_was_typed_ahead_sends() -> None:
     os.write(ours, b"D no\rone\rtwo\r")
 
     async def whole() -> tuple[str, str, str]:
-        person = MenuPerson()
+        person = TerminalPerson()
         with create_app_session(input=Vt100Input(tty), output=DummyOutput()):
             return (
                 await asyncio.wait_for(person.answer(MENU, None), 20),
