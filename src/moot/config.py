@@ -172,9 +172,9 @@ class Limits(_Section):
         return " and ".join(name for name in names if getattr(self, name) is not None)
 
     @property
-    def cap_spending(self) -> bool:
-        caps = (self.session_usd, self.day_usd, self.session_tokens, self.day_tokens)
-        return any(cap is not None for cap in caps)
+    def limits_spending(self) -> bool:
+        limits = (self.session_usd, self.day_usd, self.session_tokens, self.day_tokens)
+        return any(limit is not None for limit in limits)
 
 
 class Price(_Section):

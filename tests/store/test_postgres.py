@@ -11,7 +11,7 @@ import pytest
 
 from moot.errors import SessionMoved, StoreFailed
 from moot.server.sharing import Sharing
-from moot.store.postgres import told, was_ended
+from moot.store.postgres import notifications, was_ended
 from moot.store.sessions import Frame, open_store
 from tests.support.postgres import running_postgresql
 
@@ -66,7 +66,7 @@ def test_what_is_said_on_a_channel_is_told_until_the_connection_breaks(url: str)
     async def main() -> None:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             await connection.execute("LISTEN here")
-            heard = told(connection)
+            heard = notifications(connection)
             with psycopg.connect(url, autocommit=True) as other:
                 for note in ("one", "two", "ü"):
                     other.execute("SELECT pg_notify('here', %s), pg_notify('there', 'no')", (note,))
@@ -95,7 +95,7 @@ def test_of_frames_only_those_are_told_who_listen_elsewhere(url: str) -> None:
             assert [await notes.get(), await notes.get()] == [("", [])] * 2, "which is borne"
             alone, heard = [(await store.create("board", "t")).id for _ in range(2)]
             frames = [Frame(id_, 1, b"{}") for id_ in (alone, heard)]
-            await store.append_frames(frames, heard={heard})
+            await store.append_frames(frames, subscribed={heard})
             assert await notes.get() == ("frames", [heard])
             await store.append_frames([Frame(alone, 2, b"{}")])
             await Sharing(store).add_listeners([alone])

@@ -68,7 +68,7 @@ class Meter:
         try:
             provider = provider_of(model)
             calls = self._limits.model_calls.get(provider)
-            if self._limits.cap_spending or calls is not None:
+            if self._limits.limits_spending or calls is not None:
                 await pricing.load()
                 attempt.reserve(most)
                 # One after the other, so that who has waited longest is next.
@@ -118,7 +118,7 @@ class Meter:
             except LimitReached:
                 raise
             except MootError as failed:
-                if not self._limits.cap_spending:
+                if not self._limits.limits_spending:
                     # Nothing can be counted over all processes until the database is back.
                     return await self._put([attempt])
                 raise LimitReached(

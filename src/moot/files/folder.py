@@ -1,8 +1,8 @@
 """A folder of texts in which everything may have been put by somebody else.
 
 Knows that a file which leads outside the folder, is no file, no text or too large is damage: it is named, and
-left as it is. Refuses to know what the texts are, and never makes the folder itself anew: whoever holds on to
-one that was moved away would otherwise leave a ghost in its place.
+left as it is. Refuses to know what the texts are, and never makes the folder itself: whoever holds on to one
+that was moved away would otherwise leave a ghost in its place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YAML text ⇄ a dict, such that a change of some values leaves the rest of the text alone.
 
 Each top-level entry is a piece of text of its own, and only a piece that says something else than before
-is written anew. ruamel, which writes it, would keep comments by itself, but it hangs those above a key on
+is written again. ruamel, which writes it, would keep comments by itself, but it hangs those above a key on
 the last value before that key, where replacing the value loses them; and what it keeps in meaning it may
 still spell differently. A text that does not come apart (a flow mapping) is written as a whole.
 

@@ -70,7 +70,7 @@ class PersonaFile:
         try:
             return shape.model_validate(self.front.fields)
         except ValidationError as refusal:
-            # A misspelt field is also a missing one; the spelling is what has to be mended.
+            # A misspelt field is also a missing one; the spelling is what has to be fixed.
             error = min(refusal.errors(), key=lambda error: error["type"] != "extra_forbidden")
         path = error["loc"]
         match error["type"]:

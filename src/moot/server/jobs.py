@@ -28,7 +28,7 @@ from sqlalchemy import Connection, text
 
 from moot.server.places import place_in, place_of
 from moot.server.sharing import LEASE_SECONDS
-from moot.store.postgres import CONNECTING, told, was_ended
+from moot.store.postgres import CONNECTING, notifications, was_ended
 from moot.store.sessions import Store
 
 HEARTBEAT_SECONDS = 1.0
@@ -138,7 +138,7 @@ class _PatientConnector(PsycopgConnector):
                 ) as connection:
                     for channel in channels:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-                    async for channel, note in told(connection):
+                    async for channel, note in notifications(connection):
                         await on_notification(channel=channel, payload=note)
             await asyncio.sleep(_RETRY_SECONDS)
 

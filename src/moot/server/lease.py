@@ -247,7 +247,7 @@ class LeasedSession(Generic[S, E]):
             if not frames:
                 return
             try:
-                await self._store.append_frames(frames, heard={self._id})
+                await self._store.append_frames(frames, subscribed={self._id})
                 self._seq += len(frames)
             except SessionMoved:
                 self._lose()

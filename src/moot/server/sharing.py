@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from moot.errors import StoreFailed
-from moot.store.postgres import CHANNEL, CONNECTING, notes, told
+from moot.store.postgres import CHANNEL, CONNECTING, notes, notifications
 from moot.store.sessions import Frame, Store, frames_of
 
 LEASE_SECONDS = 3.0
@@ -100,7 +100,7 @@ class Sharing:
                 ) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     connected()
-                    async for _, note in told(connection):
+                    async for _, note in notifications(connection):
                         # Anybody who may use the database may say anything there.
                         server, _, said = note.partition(" ")
                         kind, *sessions = said.split(" ")

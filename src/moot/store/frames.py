@@ -1,7 +1,7 @@
 """How frames get into a database sixty times a second: as few statements and as few waits as can be.
 
-Knows the frames' tables, SQLite's and PostgreSQL's ways, and that others are told of what was written in the
-same transaction. Refuses to know what a frame says.
+Knows the frames' tables, SQLite's and PostgreSQL's ways, and that other processes are notified in the same
+transaction. Refuses to know what a frame says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import functools
 import itertools
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
@@ -29,10 +29,6 @@ Run = tuple[str, int, bytes]
 """A row: consecutive frames of a session under the number of the first, a line each."""
 
 
-ROWS_AT_ONCE = 10_000
-"""SQLite takes 32,766 values in a statement."""
-
-
 class NumberTaken(Exception):
     """Another process has written what comes next in a session, or has deleted the session."""
 
@@ -42,15 +38,10 @@ class NotWritten(Exception):
 
 
 class FrameWriter(Protocol):
-    async def write(self, runs: list[Run], heard: Collection[str]) -> None:
-        """All or nothing. To the sessions `heard` somebody listens elsewhere, who is told."""
+    async def write(self, runs: list[Run], subscribed: Collection[str]) -> None:
+        """All or nothing. Other processes listen to the sessions `subscribed`, and are notified."""
 
     async def close(self) -> None: ...
-
-
-def slices(runs: list[Run]) -> Iterator[list[Run]]:
-    for start in range(0, len(runs), ROWS_AT_ONCE):
-        yield runs[start : start + ROWS_AT_ONCE]
 
 
 @functools.lru_cache(maxsize=256)
@@ -68,7 +59,7 @@ class SqliteFrameWriter:
         self._engine = engine
         self._connection: PoolProxiedConnection | None = None
 
-    async def write(self, runs: list[Run], heard: Collection[str]) -> None:  # noqa: ARG002
+    async def write(self, runs: list[Run], subscribed: Collection[str]) -> None:  # noqa: ARG002
         """Who listens elsewhere sees by the file's version that there is something new."""
         await self._engine.in_turn(self._write, runs)
 
@@ -78,8 +69,7 @@ class SqliteFrameWriter:
                 self._connection = engine.raw_connection()
             # As a context, sqlite3's connection is a transaction.
             with cast("sqlite3.Connection", self._connection.driver_connection) as connection:
-                for some in slices(runs):
-                    connection.execute(inserting(len(some)), tuple(itertools.chain(*some)))
+                connection.execute(inserting(len(runs)), tuple(itertools.chain(*runs)))
         except sqlite3.IntegrityError as error:
             raise NumberTaken from error
         except sqlite3.Error as error:
@@ -98,7 +88,7 @@ class SqliteFrameWriter:
 
 
 _STATEMENT = (
-    "WITH told AS (INSERT INTO frames (session, seq, body)"
+    "WITH written AS (INSERT INTO frames (session, seq, body)"
     " SELECT e->>0, CAST(e->>1 AS int), decode(e->>2, 'base64') FROM json_array_elements($1::json) AS e)"
     f" SELECT pg_notify('{CHANNEL}', note) FROM json_array_elements_text($2::json) AS note"
 )
@@ -116,18 +106,18 @@ class PostgresFrameWriter:
         self._server = server
         self._connection: psycopg.AsyncConnection[Any] | None = None
 
-    async def write(self, runs: list[Run], heard: Collection[str]) -> None:
+    async def write(self, runs: list[Run], subscribed: Collection[str]) -> None:
         # Loaded here, because most who import this module use SQLite.
         import psycopg
         from psycopg.pq import DiagnosticField, ExecStatus
 
-        told = notes(self._server, "frames", (run[0] for run in runs if run[0] in heard))
+        noted = notes(self._server, "frames", (run[0] for run in runs if run[0] in subscribed))
         try:
             if self._connection is None:
                 connecting = psycopg.AsyncConnection.connect(self._conninfo, autocommit=True, **CONNECTING)
                 self._connection = await connecting
                 await self._connection.execute(f"PREPARE {_NAME.decode()} AS {_STATEMENT}")
-            values = [msgspec.json.encode(runs), msgspec.json.encode(told)]
+            values = [msgspec.json.encode(runs), msgspec.json.encode(noted)]
             result = await run_prepared(self._connection, _NAME, values)
         except psycopg.Error as error:
             await self.close()

@@ -36,8 +36,8 @@ def was_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
     return bool(looking.poll(0))
 
 
-async def told(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[tuple[str, str]]:
-    """What is said on the channels that a connection listens to, as (channel, what), until it breaks. The
+async def notifications(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[tuple[str, str]]:
+    """What comes on the channels that a connection listens to, as (channel, payload), until it breaks. The
     driver's own way of waiting for that wakes up ten times a second."""
     server = connection.pgconn
     while True:

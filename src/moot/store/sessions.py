@@ -276,13 +276,13 @@ class Store(Database):
         )
         return [Logged(*row) for row in await self.read(query)]
 
-    async def append_frames(self, frames: Sequence[Frame], heard: Collection[str] = ()) -> None:
+    async def append_frames(self, frames: Sequence[Frame], subscribed: Collection[str] = ()) -> None:
         """Frames of any number of sessions, each session's in order and without a gap, in one transaction. Of
-        those `heard` elsewhere, other processes are told."""
+        those `subscribed` to elsewhere, other processes are notified."""
         runs = _runs(frames)
         try:
             with self._explained():
-                await self._frame_writer.write(runs, heard)
+                await self._frame_writer.write(runs, subscribed)
         except NumberTaken as error:
             raise SessionMoved(frames[0].session) from error
 
@@ -316,7 +316,7 @@ class Store(Database):
 
     async def clear_frames(self, before: datetime, most: int = 200) -> int:
         """Clears away the frames of sessions that nobody has touched since, except for the number that they
-        have reached; of how many sessions. A session can always be told anew from its log."""
+        have reached; of how many sessions. A session can always be told again from its log."""
         query = (
             select(tables.frames.c.session)
             .join(tables.sessions, tables.sessions.c.id == tables.frames.c.session)
