@@ -36,12 +36,13 @@ from moot.errors import (
 from moot.llm import read_scheduler
 from moot.llm.messages import OnText, Request, Tokens, UserSaid
 from moot.llm.metering import Bill, billing, charging
-from moot.llm.model import Model, Patience
+from moot.llm.model import Model
 from moot.llm.names import ModelName, parse
 from moot.llm.openai import OpenAIProvider
 from moot.llm.prices import NANO, Pricing
 from moot.llm.protocol import Call, Turn
 from moot.llm.registry import Gateway
+from moot.llm.retries import Patience
 from moot.store import ledger
 from moot.store.database import sqlite_url
 from moot.store.ledger import Ledger

@@ -24,10 +24,11 @@ from moot.errors import (
 )
 from moot.llm.anthropic import AnthropicProvider
 from moot.llm.messages import ModelSaid, Request, Tool, ToolFault, UserSaid
-from moot.llm.model import Model, Patience
+from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.openai import OpenAIProvider
 from moot.llm.prices import Pricing
+from moot.llm.retries import Patience
 from tests.stub.script import Behaviour, Spent
 from tests.stub.server import StubServer
 from tests.support.providers import MODELS, WIRES, Wire, asked, run, talking

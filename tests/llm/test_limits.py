@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from moot.errors import ProviderDown, ReplyTooLarge, StreamBroken, StreamStalled, ToolLoopTooLong
 from moot.llm import http as wires
 from moot.llm.messages import Tool
-from moot.llm.model import Patience
 from moot.llm.registry import _list_ollama
+from moot.llm.retries import Patience
 from moot.llm.sse import EventReader
 from moot.llm.transport import BODY_BYTES
 from tests.stub.flood import Flood

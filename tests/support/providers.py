@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeVar
 from moot.errors import ProviderFailed
 from moot.llm.anthropic import AnthropicProvider
 from moot.llm.messages import Request, UserSaid
-from moot.llm.model import Model, Patience
+from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.openai import OpenAIProvider
 from moot.llm.protocol import Provider
+from moot.llm.retries import Patience
 from tests.stub.server import StubServer
 
 Wire = Literal["anthropic", "openai"]

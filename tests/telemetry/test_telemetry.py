@@ -23,9 +23,10 @@ from moot import telemetry
 from moot.config import Config
 from moot.errors import KeyRefused
 from moot.llm.messages import Request, UserSaid
-from moot.llm.model import Model, Patience
+from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.registry import Gateway
+from moot.llm.retries import Patience
 from moot.telemetry.watch import Watch, asked_for, providers
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -37,6 +36,7 @@ from moot.llm.metering import UNMETERED, UNSENT, Meter, least_of, most_of
 from moot.llm.names import ModelName
 from moot.llm.prices import UNKNOWN, Pricing
 from moot.llm.protocol import Call, Provider, Schema, Tally, Turn
+from moot.llm.retries import Patience, retry_failed
 from moot.telemetry import ModelCall, reporting
 from moot.text.characters import strip_controls, strip_controls_in_json
 from moot.text.faults import explain
@@ -45,27 +45,6 @@ D = TypeVar("D", bound=BaseModel)
 
 OnWait = Callable[[float, ProviderFailed], None]
 """Told how many seconds will be waited before the next attempt, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How often and how long to wait for a provider that fails."""
-
-    retries: int = 3
-    first_wait: float = 0.5
-    longest_wait: float = 8.0
-    longest_retry_after: float = 60.0
-    """A server that asks for more than this is not waited for: the error says how long it asked for."""
-
-    def wait_before(self, retry: int, failed: ProviderFailed) -> float | None:
-        """Seconds before retry number `retry` (from 1), or None to give up."""
-        if not failed.retriable or retry > self.retries:
-            return None
-        if failed.retry_after is not None:
-            return failed.retry_after if failed.retry_after <= self.longest_retry_after else None
-        wait = min(self.first_wait * 2.0 ** (retry - 1), self.longest_wait)
-        # Eight advisors that failed together should not come back together.
-        return wait * random.uniform(0.75, 1.0)
 
 
 @dataclass(slots=True)
@@ -192,22 +171,20 @@ class Model:
                 talk.first_text = talk.first_text or time.monotonic()
             talk.hear(text)
 
-        retry = 0
-        while True:
+        async def attempt() -> Turn:
             talk.attempts += 1
             try:
                 return await self._attempt(talk, call, listen)
             except KeyRefused as refused:
                 raise refused.naming(self._key_variable) from refused
-            except ProviderFailed as failed:
-                retry += 1
-                wait = None if heard else self._patience.wait_before(retry, failed)
-                if wait is None:
-                    raise
-                talk.report.retries += 1
-                if talk.on_wait is not None:
-                    talk.on_wait(wait, failed)
-                await self._sleep(wait)
+
+        async def wait(seconds: float, failed: ProviderFailed) -> None:
+            talk.report.retries += 1
+            if talk.on_wait is not None:
+                talk.on_wait(seconds, failed)
+            await self._sleep(seconds)
+
+        return await retry_failed(attempt, self._patience, lambda: not heard, wait)
 
     async def _attempt(self, talk: _Talk, call: Call, hear: OnText) -> Turn:
         """One request. It is booked when it ends, however it ends: what breaks off or is cancelled has cost

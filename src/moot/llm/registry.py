@@ -14,10 +14,11 @@ from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
 from moot.extras import EMBEDDED, require
 from moot.llm import names, prices
 from moot.llm.metering import UNMETERED, Meter
-from moot.llm.model import Model, Patience
+from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName, Speaker, Wishes
 from moot.llm.prices import Pricing
 from moot.llm.protocol import Provider
+from moot.llm.retries import Patience
 from moot.text.masking import protect_environment
 
 if TYPE_CHECKING:
