@@ -5,7 +5,7 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ from moot.core.model_effects import Prompts
 from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, speaking_order
-from moot.server import ActiveSession, Client, Drives, Hub, Service, StreamError
+from moot.server import ActiveSession, Client, Drives, Hub, SeenSessions, Service, StreamError
 from moot.store.sessions import Key
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from moot.core.runner import Listener
     from moot.core.runner import Person as Asked
     from moot.store.people import Person
-    from moot.store.sessions import Place, Session
+    from moot.store.sessions import Session
 
     BoardConversation: TypeAlias = Conversation[BoardState, BoardEvent]
 
@@ -78,14 +78,10 @@ class Said:
     exchanges: tuple[tuple[str, str], ...] = ()
 
 
-class Boards:
-    """For one person, who has their own sessions and those that are nobody's. None is whoever is at this
-    machine, and has all."""
-
+class Boards(SeenSessions):
     def __init__(self, moot: Moot, hub: Hub, person: Person | None = None) -> None:
+        super().__init__(moot, hub, (BOARD.name,), person)
         self._moot = moot
-        self.hub = hub
-        self._person = person
 
     def advisors(self, panel: str = "board") -> tuple[Persona, ...]:
         return advisors(self._moot, panel)
@@ -101,12 +97,12 @@ class Boards:
     ) -> ActiveBoard:
         """A new session. With a key, which is a name and what was asked for under it, that came before: the
         session that it came with."""
-        owner = self._person.owns_as if self._person else ""
         kept = Key(*key) if key else None
-        if kept is not None and (before := await (await self._moot.store()).keyed(owner, kept)):
+        if kept is not None and (before := await self.hub.store.keyed(self.owns_as, kept)):
             return await self.live(before.id, client)
         first = await present(self._moot, decision, self.advisors(panel), mode)
-        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], Client(client, owner, key))
+        by = Client(client, self.owns_as, key)
+        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], by)
 
     async def questions(self, decision: str, client: str = "") -> BoardState:
         first = await present(self._moot, decision, self.advisors(), "independent")
@@ -204,31 +200,6 @@ class Boards:
         async with live.listening():
             await live.want()
 
-    async def session(self, session_id: str) -> Session:
-        store = await self._moot.store()
-        session = await store.session(session_id)
-        another_s = session.owner not in ("", self._sees_only) and self._sees_only is not None
-        if session.id != session_id or session.format != BOARD.name or another_s:
-            raise NotFound("session", session_id)
-        return session
-
-    @property
-    def _sees_only(self) -> str | None:
-        return self._person.sees_only if self._person else None
-
-    async def sessions(
-        self, limit: int, after: Place | None = None, *, everywhere: bool = False, search: str = ""
-    ) -> Sequence[Session]:
-        """Pinned ones first, then the newest, those that follow `after`: of this workspace, or of all."""
-        store = await self._moot.store()
-        return await store.sessions(
-            BOARD.name, limit, after=after, everywhere=everywhere, seen_by=self._sees_only, search=search
-        )
-
-    async def change(self, session_id: str, *, title: str | None, pinned: bool | None) -> None:
-        """What is given; an empty title takes the given one back."""
-        await self._moot.change_session(await self.session(session_id), title=title, pinned=pinned)
-
     async def state(self, session: Session) -> BoardState:
         return await self._moot.folded(BOARD, session)
 
@@ -240,12 +211,7 @@ class Boards:
         speaks, none, because the state does not have what is half said."""
         if state.step is Step.ADVISORS:
             return 0
-        return await (await self._moot.store()).last_frame(session.id)
-
-    async def delete(self, session_id: str) -> None:
-        session = await self.session(session_id)
-        await self.hub.forget(session.id)
-        await self._moot.delete_session(session)
+        return await self.hub.store.last_frame(session.id)
 
     async def _retold(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...]

@@ -113,7 +113,7 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
 
     async def list_sessions(search: Search = "") -> SessionsOut:
         async def listed(sessions: Sessions) -> SessionsOut:
-            found = await sessions.list(MOST_LISTED + 1, search=search)
+            found = await sessions.list_sessions(MOST_LISTED + 1, search=search)
             driven = await sessions.hub.driven([one.id for one in found])
             heads = [SessionHead(**head_of(one), live=one.id in driven) for one in found[:MOST_LISTED]]
             return SessionsOut(sessions=heads, more=len(found) > MOST_LISTED)

@@ -6,6 +6,7 @@ Refuses to know any format and any wire.
 from moot.server.active_session import ActiveSession
 from moot.server.format import Format, Outbox, Payload, StreamError
 from moot.server.hub import Drives, Hub
+from moot.server.seen import SeenSessions
 from moot.server.service import Client, Service
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Hub",
     "Outbox",
     "Payload",
+    "SeenSessions",
     "Service",
     "StreamError",
 ]

@@ -16,8 +16,8 @@ from moot.ask.service import AskService
 from moot.board.service import Boards, BoardService
 from moot.changes.sessions import ChangeService
 from moot.core.flow import AskPerson, PersonAnswered
-from moot.errors import InvalidInput, NotAllowed, NotFound, NotNow
-from moot.server import Client, Drives, Hub, Service
+from moot.errors import InvalidInput, NotAllowed, NotNow
+from moot.server import Client, Drives, Hub, SeenSessions, Service
 from moot.server.event_frames import AskOut, asks, view
 from moot.text.faults import explain
 from moot.workflow.sessions import WorkflowService
@@ -57,19 +57,16 @@ class Standing:
     last_frame: int
 
 
-class Sessions:
+class Sessions(SeenSessions):
     def __init__(
         self, moot: Moot, hub: Hub, known: Mapping[str, AnyService], person: Person | None = None
     ) -> None:
+        super().__init__(moot, hub, known, person)
         self._moot = moot
         self._services = known
-        self._person = person
-        self.hub = hub
         self.boards = Boards(moot, hub, person)
 
     def as_seen_by(self, person: Person | None) -> Sessions:
-        """For one person, who has their own sessions and those that are nobody's. None is whoever is at this
-        machine, and has all."""
         return Sessions(self._moot, self.hub, self._services, person)
 
     def as_seen_by_agents(self) -> Sessions:
@@ -82,30 +79,13 @@ class Sessions:
 
     # -- looking -----------------------------------------------------------------------------
 
-    async def list(
+    async def list_sessions(
         self, limit: int, after: Place | None = None, *, everywhere: bool = False, search: str = ""
     ) -> Sequence[Session]:
-        """Of all formats: pinned ones first, then the newest, those that follow `after`."""
-        store = self.hub.store
         if after is None:
             for service in self._services.values():
-                await service.find(store)
-        return await store.sessions(
-            tuple(self._services),
-            limit,
-            after=after,
-            everywhere=everywhere,
-            seen_by=self._sees_only,
-            search=search,
-        )
-
-    async def session(self, session_id: str) -> Session:
-        """By its whole id only."""
-        session = await self.hub.store.session(session_id)
-        theirs = session.owner not in ("", self._sees_only) and self._sees_only is not None
-        if session.id != session_id or session.format not in self._services or theirs:
-            raise NotFound("session", session_id)
-        return session
+                await service.find(self.hub.store)
+        return await super().list_sessions(limit, after, everywhere=everywhere, search=search)
 
     async def standing(self, session_id: str) -> Standing:
         session = await self.session(session_id)
@@ -124,10 +104,6 @@ class Sessions:
             await self.hub.admit(client, live)
         return live
 
-    @property
-    def _sees_only(self) -> str | None:
-        return self._person.sees_only if self._person else None
-
     async def check_store(self) -> None:
         """Raises what stands in the way of using the database."""
         await self.hub.store.check()
@@ -144,8 +120,7 @@ class Sessions:
             said = service.opening.model_validate(dict(opening))
         except ValidationError as invalid:
             raise InvalidInput("opening", explain(invalid.errors())) from None
-        owner = self._person.owns_as if self._person else ""
-        return await service.begin(self.hub, said, replace(by, owner=owner))
+        return await service.begin(self.hub, said, replace(by, owner=self.owns_as))
 
     async def answer(
         self, session_id: str, step: str, key: str, answer: PersonAnswered, client: str = ""
@@ -179,17 +154,11 @@ class Sessions:
         async with live.listening():
             await live.want()
 
-    async def change(self, session_id: str, *, title: str | None, pinned: bool | None) -> None:
-        """What is given; an empty title takes the given one back."""
-        await self._moot.change_session(await self.session(session_id), title=title, pinned=pinned)
-
     async def delete(self, session_id: str) -> None:
         """For good. What is in the workspace's files is for its owner to delete."""
-        session = await self.session(session_id)
-        if self._services[session.format].writes_files:
+        if self._services[(await self.session(session_id)).format].writes_files:
             raise NotNow("It is in the workspace's files: delete them there")
-        await self.hub.forget(session.id)
-        await self._moot.delete_session(session)
+        await super().delete(session_id)
 
     async def _to_change(self, session_id: str, client: str = "") -> AnySession:
         session = await self.session(session_id)

@@ -201,7 +201,7 @@ def _session_routes(app: FastAPI) -> None:
         """With `search`, those whose title or decision has all of its words."""
         boards = _boards(request)
         listed = []
-        found, following = await page_of(boards.sessions, asked)
+        found, following = await page_of(boards.list_sessions, asked)
         driven = await boards.hub.driven([session.id for session in found])
         for session in found:
             with contextlib.suppress(FileDamaged):

@@ -69,7 +69,7 @@ def _looking(app: FastAPI) -> None:
     ) -> session_wire.SessionsPage:
         """Of all formats. With `search`, those whose title has all of its words."""
         seen = sessions_of(request)
-        found, following = await page_of(seen.list, asked)
+        found, following = await page_of(seen.list_sessions, asked)
         driven = await seen.hub.driven([session.id for session in found])
         heads = [SessionHead(**head_of(one), live=one.id in driven) for one in found]
         return session_wire.SessionsPage(sessions=heads, next=following)
