@@ -19,7 +19,7 @@ CONNECTING: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""How soon a PostgreSQL that has gone without a word is noticed."""
+"""How soon it is noticed that a PostgreSQL is gone."""
 
 CHANNEL = "moot"
 _IDS_AT_ONCE = 200
@@ -27,8 +27,8 @@ _IDS_AT_ONCE = 200
 
 
 def was_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether a connection that is not in use was ended by the server. It need not be asked: on one that has
-    been asked nothing, all there can be to read is a farewell."""
+    """Whether the server has ended a connection that is not in use. It sends nothing unless it is asked, so
+    anything to read says that it has."""
     if connection.closed:
         return True
     looking = select.poll()

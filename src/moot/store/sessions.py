@@ -9,9 +9,9 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
@@ -145,7 +145,6 @@ class Store(Database):
     ) -> Session:
         now = datetime.now(UTC)
         session = Session(f"{format_}-{_token()}", format_, title, now, now, self.workspace, owner)
-        head = self._head(session)
         events = [
             {"session": session.id, "seq": seq, "at": now, "body": body}
             for seq, body in enumerate(opening, start=1)
@@ -157,24 +156,12 @@ class Store(Database):
                 connection.execute(delete(tables.keys).where(tables.keys.c.at < now - KEEP_KEYS))
                 used = {"owner": owner, "key": key.name, "fingerprint": key.fingerprint}
                 connection.execute(insert(tables.keys), used | {"session": session.id, "at": now})
-            connection.execute(insert(tables.sessions), head)
+            connection.execute(insert(tables.sessions), asdict(session))
             if events:
                 connection.execute(insert(tables.events), events)
 
         await self.write(insert_all)
         return session
-
-    @staticmethod
-    def _head(session: Session) -> dict[str, Any]:
-        return {
-            "id": session.id,
-            "format": session.format,
-            "title": session.title,
-            "created_at": session.created_at,
-            "updated_at": session.updated_at,
-            "workspace": session.workspace,
-            "owner": session.owner,
-        }
 
     async def keyed(self, owner: str, key: Key) -> Session | None:
         """The session that this person began with this key. Raises where it came with another request."""
@@ -216,10 +203,10 @@ class Store(Database):
     async def ensure(self, session_id: str, format_: str, title: str) -> Session:
         """The session of this id, made where there is none: one whose events are in the workspace's files."""
         now = datetime.now(UTC)
-        head = self._head(Session(session_id, format_, title, now, now, self.workspace))
+        session = Session(session_id, format_, title, now, now, self.workspace)
 
         def insert_both(connection: Connection) -> None:
-            connection.execute(insert(tables.sessions), head)
+            connection.execute(insert(tables.sessions), asdict(session))
             connection.execute(
                 insert(tables.events), {"session": session_id, "seq": 1, "at": now, "body": b""}
             )
