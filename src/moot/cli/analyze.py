@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @command("model workspace database")
 async def analyze(
     moot: Moot,
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item's name, or what is to be analysed.")],
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item's name, or what to analyse.")],
     description: Annotated[
         str, typer.Option("--about", metavar="TEXT", help="More about a new item, in your own words.")
     ] = "",

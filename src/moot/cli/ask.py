@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @command("model workspace database")
 async def ask(
     moot: Moot,
-    persona: Annotated[str | None, typer.Argument(help="Who is asked: see `moot personas`.")] = None,
+    persona: Annotated[str | None, typer.Argument(help="Whom to ask; `moot personas` lists them.")] = None,
     question: Annotated[
-        str | None, typer.Argument(help="The question; left out, you are asked for it.")
+        str | None, typer.Argument(help="The question; if left out, you are asked for it.")
     ] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", "-r", metavar="ID", help="Resume a conversation.")

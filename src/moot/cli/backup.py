@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def backup(
     moot: Moot,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to put the copy.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Copy the database to a file, while moot runs.
 

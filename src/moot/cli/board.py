@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 async def board(
     moot: Moot,
     context: typer.Context,
-    decision: Annotated[str | None, typer.Argument(help="What is to be decided.")] = None,
+    decision: Annotated[str | None, typer.Argument(help="The decision to make.")] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", "-r", metavar="ID", help="Resume a session.")
     ] = None,
     last: Annotated[bool, typer.Option("--last", "-l", help="Resume the latest session.")] = False,
     questions: Annotated[
-        bool, typer.Option("--questions/--no-questions", help="Have probing questions asked first.")
+        bool, typer.Option("--questions/--no-questions", help="Ask probing questions first.")
     ] = True,
     mode: Annotated[
         Literal["independent", "sequential"],
-        typer.Option(help="All advisors at once, or one after the other, each hearing those before."),
+        typer.Option(help="All advisors at once, or one after the other, each reading those before."),
     ] = "independent",
     panel: Annotated[
-        str, typer.Option(metavar="ID", help="Who sits on the board: see `moot personas`.")
+        str, typer.Option(metavar="ID", help="Who sits on the board; `moot personas` lists the panels.")
     ] = "board",
     export: Annotated[
         Path | None,

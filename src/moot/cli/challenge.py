@@ -25,7 +25,7 @@ async def challenge(
     change_id: ChangeArgument,
     engine: Annotated[
         Literal["auto", "codex", "claude", "model"],
-        typer.Option(help="Who reviews; auto takes the first that is there, in this order."),
+        typer.Option(help="Who reviews; auto takes the first available, in this order."),
     ] = "auto",
     revise: Annotated[
         bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ChangeArgument = Annotated[
     str, typer.Argument(metavar="CHANGE", help="The change's id: lower-case letters, digits and hyphens.")
 ]
-BecauseOption = Annotated[str, typer.Option("--because", metavar="TEXT", help="Why; it is kept with it.")]
+BecauseOption = Annotated[str, typer.Option("--because", metavar="TEXT", help="The reason; it is recorded.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")]
 
 
@@ -244,7 +244,9 @@ async def approve(
 async def dismiss(
     moot: Moot,
     change_id: ChangeArgument,
-    issue: Annotated[int, typer.Argument(metavar="ISSUE", help="Its number in the last review.", min=1)],
+    issue: Annotated[
+        int, typer.Argument(metavar="ISSUE", help="The issue's number in the last review.", min=1)
+    ],
     because: BecauseOption,
     answers: AnswersOption = None,
     as_json: JsonOption = False,

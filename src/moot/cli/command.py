@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
 AnswersOption = Annotated[
     Path | None,
-    typer.Option("--answers", metavar="FILE", help="Replies from a YAML list; the terminal is never asked."),
+    typer.Option(
+        "--answers", metavar="FILE", help="Take replies from a YAML list; never ask at the terminal."
+    ),
 ]
 
 _OPENS = {

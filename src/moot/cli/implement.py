@@ -26,7 +26,7 @@ async def implement(
         typer.Option(help="Who does the work; command is the one in your configuration."),
     ] = "auto",
     test: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Run after every task; it has to succeed.")
+        str, typer.Option(metavar="COMMAND", help="Command to run after every task; it has to succeed.")
     ] = "",
     commit: Annotated[bool, typer.Option("--commit", help="Commit after every task.")] = False,
     answers: AnswersOption = None,

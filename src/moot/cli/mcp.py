@@ -25,7 +25,7 @@ def _call_as_agentd(wanted: bool) -> None:
 async def mcp(
     moot: Moot,
     http: Annotated[
-        bool, typer.Option("--http", help="Over HTTP on loopback, not stdin and stdout.")
+        bool, typer.Option("--http", help="Serve over HTTP on loopback instead of stdin and stdout.")
     ] = False,
     port: Annotated[
         int | None,
@@ -35,7 +35,7 @@ async def mcp(
     ] = None,
     change: Annotated[
         str | None,
-        typer.Option("--change", metavar="ID", help="Only the review tools, and only on this change."),
+        typer.Option("--change", metavar="ID", help="Only the review tools, and only for this change."),
     ] = None,
     run_id: Annotated[str, typer.Option("--run", hidden=True)] = "",
     agentd: Annotated[  # noqa: ARG001

@@ -62,7 +62,7 @@ async def revoke(moot: Moot, name: NameArgument) -> None:
 @command("database")
 async def log(
     moot: Moot,
-    limit: Annotated[int, typer.Option(help="How many, at most.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="Show at most this many.", min=1)] = 100,
     as_json: JsonOption = False,
 ) -> None:
     """Show who did what, newest first."""

@@ -54,7 +54,9 @@ async def list_personas(
 async def show_persona(
     moot: Moot,
     id_: IdArgument,
-    prompt: Annotated[bool, typer.Option("--prompt", help="The system prompt made from it.")] = False,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Show the system prompt that is made from it.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show one persona: its file, or the prompt that is made from it."""
@@ -73,7 +75,7 @@ async def show_persona(
 async def new_persona(
     moot: Moot,
     id_: IdArgument,
-    name: Annotated[str | None, typer.Option(help="The name it goes by (default: made from the id).")] = None,
+    name: Annotated[str | None, typer.Option(help="The persona's name (default: made from the id).")] = None,
 ) -> None:
     """Write a persona file to fill in."""
     screen.show(str(moot.new_persona(id_, name)))

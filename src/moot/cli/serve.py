@@ -32,21 +32,27 @@ NEEDS_POSTGRESQL = (
 async def serve(
     moot: Moot,
     host: Annotated[
-        str, typer.Option(help="Where to listen. Beyond loopback, a token is required.")
+        str, typer.Option(help="Address to listen on; any but loopback requires a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8642,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)
+    ] = 8642,
     open_page: Annotated[
         bool | None,
-        typer.Option("--open/--no-open", help="Open the page in a browser (default: if there is a screen)."),
+        typer.Option("--open/--no-open", help="Open the page in a browser (default: if there is a display)."),
     ] = None,
     grace: Annotated[
-        float | None, typer.Option(help="Seconds that a session continues without a listener (3).", min=0)
+        float | None,
+        typer.Option(help="Seconds that a session continues without a listener (default: 3).", min=0),
     ] = None,
     workers: Annotated[
         int, typer.Option(help="Server processes on this port; several need PostgreSQL.", min=1, max=256)
     ] = 1,
     work: Annotated[
-        bool, typer.Option("--work/--no-work", help="With PostgreSQL: drive sessions, or leave it to others.")
+        bool,
+        typer.Option(
+            "--work/--no-work", help="With PostgreSQL: drive sessions here, or leave that to workers."
+        ),
     ] = True,
     supervised: Annotated[str, typer.Option(hidden=True)] = "",
     name: Annotated[

@@ -29,11 +29,11 @@ SessionArgument = Annotated[
 async def list_sessions(
     moot: Moot,
     context: typer.Context,  # noqa: ARG001
-    everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all workspaces.")] = False,
+    everywhere: Annotated[bool, typer.Option("--all", help="List the sessions of all workspaces.")] = False,
     search: Annotated[
-        str, typer.Option(metavar="WORDS", help="Those whose title or decision has all of these words.")
+        str, typer.Option(metavar="WORDS", help="Only those whose title or decision has all of these words.")
     ] = "",
-    limit: Annotated[int, typer.Option(help="How many, at most.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="List at most this many.", min=1)] = 100,
     as_json: JsonOption = False,
 ) -> None:
     """List the sessions of this workspace, pinned ones first, then the newest.

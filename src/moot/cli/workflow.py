@@ -75,7 +75,7 @@ async def resume(moot: Moot, answers: AnswersOption = None, as_json: JsonOption 
 @command()
 async def drop(
     moot: Moot,
-    waiting: Annotated[str | None, typer.Argument(metavar="ID", help="A queued one, by its id.")] = None,
+    waiting: Annotated[str | None, typer.Argument(metavar="ID", help="The id of a queued workflow.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Archive the workflow, or drop one from the queue. Designs and changes stay where they are."""
