@@ -62,8 +62,10 @@ class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
-            client = self._client()
-            async with client.chat.completions.with_streaming_response.create(**body) as response:
+            create = self._client().chat.completions.with_streaming_response.create
+            # As parameters, each message would be compared with the SDK's types, which takes longer than all
+            # the rest of a request.
+            async with create(model=call.model, messages=[], stream=True, extra_body=body) as response:
                 await http.read_events(
                     response.http_response,
                     call.model,
