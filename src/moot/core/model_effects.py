@@ -5,6 +5,7 @@ A failure of the model or its provider is an outcome that the flow decides about
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -64,6 +65,14 @@ class Prompts:
 def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
     """A performer of a session's model effects, which keeps to one model. Who speaks is who is in the library
     by then."""
+    looked_up: list[Library] = []
+
+    def current() -> Library:
+        """Those who begin to speak in one turn of the loop have looked it up together: it reads folders."""
+        if not looked_up:
+            looked_up.append(library())
+            asyncio.get_running_loop().call_soon(looked_up.clear)
+        return looked_up[0]
 
     async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
         match effect:
@@ -74,7 +83,7 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
 
     async def say(effect: AskPersona, state: Any, speech: Speech) -> Outcome:
         try:
-            persona = library().persona(effect.persona)
+            persona = current().persona(effect.persona)
             model = gateway.named(name)
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
             reply = await model.stream(request, speech.said, speech.waits)
