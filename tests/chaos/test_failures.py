@@ -16,6 +16,7 @@ import psycopg.sql
 import pytest
 
 from moot.store.database import sqlite_url
+from moot.store.ledger import LEASE_SECONDS
 from tests.stub.server import StubServer
 from tests.support.cluster import Postgres, Several
 from tests.support.server import DECISION, Server, a_board, serving
@@ -161,7 +162,9 @@ def postgres() -> Iterator[Postgres]:
 
 def test_a_database_that_is_away(tmp_path: Path, stub: StubServer, postgres: Postgres) -> None:
     with Several(tmp_path, stub, postgres.url).server() as server:
-        hear_out_while_it_fails(server, stub, postgres.stop, postgres.start, 30, "cannot be used")
+        # Longer than any lease.
+        away = LEASE_SECONDS + 3
+        hear_out_while_it_fails(server, stub, postgres.stop, postgres.start, away, "cannot be used")
 
 
 def test_a_postgresql_that_can_only_be_read(tmp_path: Path, stub: StubServer, postgres: Postgres) -> None:

@@ -95,12 +95,13 @@ def test_a_real_reviewer_reads_no_private_file(desk: Desk, hostile: Hostile) -> 
             ("Bash", {"command": "cat .env", "description": "Look"}),
         ),
     }
-    for name, arguments in attempts[desk.reviewer.name]:
-        desk.stub.script(Behaviour(tool_calls=((name, arguments),)), Behaviour(text="Done."))
-        review(desk, hostile.root)
-    desk.stub.script(uses("read_file", {"path": "@/.env"}), Behaviour(text="Done."))
+    desk.stub.script(
+        *(Behaviour(tool_calls=(attempt,)) for attempt in attempts[desk.reviewer.name]),
+        uses("read_file", {"path": "@/.env"}),
+        Behaviour(text="Done."),
+    )
     review(desk, hostile.root)
     told = "".join(request.said for request in desk.stub.requests)
-    assert "is private and cannot be read" in told
+    assert "is private and cannot be read" in told, "every attempt was made: this is the last"
     assert SECRET not in told
     assert hostile.sprung == []

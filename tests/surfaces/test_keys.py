@@ -28,6 +28,10 @@ def test_the_stream_and_the_stored_session_are_without_the_key(tmp_path: Path, s
         return _breaks(request) if "You are The Coach" in request.system else Behaviour(text="No.")
 
     stub.default = answer
+    # Nobody has heard a brief, so that one is asked for again: how often says nothing here.
+    settings = tmp_path / "config" / "moot" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[gateway]\nretries = 1\n", encoding="utf-8")
     with serving(tmp_path, stub, OPENAI_API_KEY=KEY) as server:
         events = server.session()
         failed = {event["type"]: event["message"] for event in events if event["type"].endswith("error")}
