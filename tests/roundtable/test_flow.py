@@ -842,6 +842,13 @@ def test_a_wrong_attribution_is_returned_once_and_then_corrected() -> None:
     assert table.state.synthesis.insights[0].by == ("Maya",)
 
 
+def test_an_insight_without_a_name_is_returned_too() -> None:
+    table = synthesizing()
+    event = table.settle(Drafted(attributed(), BILL))
+    assert isinstance(event, SynthesisReturned)
+    assert event.reasons == ("Insight 1 is attributed to nobody.",)
+
+
 def test_a_synthesis_whose_form_was_wrong_first_is_not_asked_for_a_third_time() -> None:
     table = synthesizing()
     event = table.settle(Drafted(attributed("Maya", "Bob"), BILL, returned=True))
