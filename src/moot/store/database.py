@@ -149,8 +149,9 @@ def sqlite_url(file: Path) -> str:
 def make_engine(url: str) -> DatabaseEngine:
     try:
         parsed = make_url(url)
-        if path := sqlite_file(url):
-            DatabaseFile(path).prepare()
+        if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+            if path := sqlite_file(url):
+                DatabaseFile(path).prepare()
             return SqliteEngine(parsed)
         if parsed.get_backend_name() != "postgresql":
             raise ArgumentError("sessions are kept in an SQLite file or in PostgreSQL")

@@ -79,10 +79,12 @@ class SqliteEngine:
         try:
             with self._sync.begin() as connection:
                 found = do(connection)
+                # What only asks something goes through here too, and says nothing of whether it can write.
+                has_written = connection.connection.driver_connection.in_transaction  # type: ignore[union-attr]
         except OperationalError as error:
             self._read_only = "readonly" in str(error.orig)
             raise
-        self._read_only = False
+        self._read_only = self._read_only and not has_written
         return found
 
     def _read(self, do: Do[T]) -> T:
