@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import platformdirs
 
 from moot.errors import (
-    AlreadyThere,
     ConfigInvalid,
     FileDamaged,
     InvalidInput,
@@ -292,17 +291,9 @@ class Moot:
 
     def new_persona(self, persona_id: str, name: str | None) -> Path:
         """Writes a persona file to fill in. One that is there is left alone."""
-        from moot.files.atomic import locked, write_atomic
-        from moot.files.paths import Root, valid_id
-        from moot.personas.library import scaffold
+        from moot.personas.library import write_scaffold
 
-        wanted = self.workspace.personas / f"{valid_id(persona_id, 'persona id')}.md"
-        file = Root(self.workspace.root).resolve(str(wanted.relative_to(self.workspace.root)))
-        with locked(file):
-            if file.exists():
-                raise AlreadyThere("persona", persona_id, file)
-            write_atomic(file, scaffold(persona_id, name or persona_id.replace("-", " ").title()))
-        return file
+        return write_scaffold(self.workspace, persona_id, name)
 
     # -- models ------------------------------------------------------------------------------
 

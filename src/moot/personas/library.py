@@ -23,7 +23,10 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from moot.errors import DefinitionInvalid, InvalidId, InvalidInput, NotFound
+from moot.errors import AlreadyThere, DefinitionInvalid, InvalidId, InvalidInput, NotFound
+from moot.files.atomic import locked, write_atomic
+from moot.files.layout import Workspace
+from moot.files.paths import Root, valid_id
 from moot.personas.display import shown_as
 from moot.personas.files import ID_PATTERN, Fields, Id, PersonaFile, Text, read_text
 
@@ -312,3 +315,14 @@ def scaffold(id: str, name: str) -> str:  # noqa: A002
     template = Template((SHIPPED / "personas" / "scaffold.txt").read_text(encoding="utf-8"))
     # JSON's strings are YAML's, as long as nothing in them needs an escape that YAML does not know.
     return template.substitute(id=id, name=json.dumps(name.strip(), ensure_ascii=False))
+
+
+def write_scaffold(workspace: Workspace, persona_id: str, name: str | None) -> Path:
+    """A new persona's file, where the workspace has its own. One that is there is left alone."""
+    wanted = workspace.personas / f"{valid_id(persona_id, 'persona id')}.md"
+    file = Root(workspace.root).resolve(str(wanted.relative_to(workspace.root)))
+    with locked(file):
+        if file.exists():
+            raise AlreadyThere("persona", persona_id, file)
+        write_atomic(file, scaffold(persona_id, name or persona_id.replace("-", " ").title()))
+    return file
