@@ -40,13 +40,16 @@ class LocalJobs:
     async def want(self, session: str) -> None:
         """Drives a session, unless that is under way: then whoever drives it sees that it was asked for
         again."""
-        if session not in self._tasks:
+        there = self._tasks.get(session)
+        # One that has just ended has not been taken off yet, and sees nothing any more.
+        if there is None or there.done():
             task = asyncio.ensure_future(self._drive(session))
             self._tasks[session] = task
             task.add_done_callback(lambda done: self._ended(session, done))
 
     def _ended(self, session: str, task: asyncio.Future[None]) -> None:
-        del self._tasks[session]
+        if self._tasks.get(session) is task:
+            del self._tasks[session]
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("Driving session %s failed.", session, exc_info=error)
 

@@ -1,8 +1,8 @@
 """A JSON schema as a grammar of llama.cpp, so that a typed draft always ends and always parses.
 
-It knows the schemas that pydantic writes for the drafts of moot: objects, lists, texts, and values that are
-listed. What no draft has, and it could not promise to keep, it refuses: recursion, a number, a pattern
-of letters.
+It knows the schemas that pydantic writes for the drafts of moot: objects, lists, texts, whole numbers between
+bounds, and values that are listed. What no draft has, and it could not promise to keep, it refuses:
+recursion, any other number, a pattern of letters.
 """
 
 from __future__ import annotations
@@ -95,6 +95,8 @@ class Grammar:
                 return _one_of([True, False])
             case "null":
                 return _one_of([None])
+            case "integer" if "minimum" in node and "maximum" in node:
+                return _one_of(range(int(node["minimum"]), int(node["maximum"]) + 1))
         raise RequestRejected(self._model, f"the draft's shape has a part of unknown kind: {node}")
 
     def _object(self, properties: Mapping[str, Json], within: tuple[str, ...]) -> tuple[str, int]:
