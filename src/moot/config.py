@@ -203,6 +203,8 @@ class Settings(_Section):
     server: ServerSettings = ServerSettings()
     limits: Limits = Limits()
     prices: dict[str, Price] = {}
+    windows: dict[str, Annotated[int, Field(ge=2_000)]] = {}
+    """How many tokens a model takes at once, by its name."""
 
 
 class Config(BaseModel):
@@ -221,7 +223,7 @@ class Config(BaseModel):
         return _over(self.user, self.workspace)
 
 
-_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits", "prices")
+_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits", "prices", "windows")
 
 
 _FORMS = {

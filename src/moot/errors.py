@@ -12,6 +12,7 @@
     │   ├── SessionMoved           another process has carried the session on in the meantime
     │   ├── KeyReused              an idempotency key that came with another request before
     │   ├── LimitReached           more at once, or more spending, than the configuration allows
+    │   ├── WindowTooSmall         more has to be said to a model than it takes
     │   ├── SessionStopped         a session that was being watched could not go on
     │   ├── ProposalInvalid        a change whose files lack what a review needs (carries the findings)
     │   ├── NotApproved            a change that nobody has approved as it is (names what has changed)
@@ -160,6 +161,18 @@ class LimitReached(UserMistake):
     def __init__(self, problem: str, retry_after: float | None) -> None:
         super().__init__(problem)
         self.retry_after = retry_after
+
+
+class WindowTooSmall(UserMistake):
+    """What a model has to be told to answer at all is more than it takes."""
+
+    def __init__(self, model: str, window: int, needed: int) -> None:
+        super().__init__(
+            f"{model} takes {window:,} tokens at once, and this needs about {needed:,}: choose a model that "
+            "takes more, or give it less"
+        )
+        self.window = window
+        self.needed = needed
 
 
 class SessionStopped(UserMistake):

@@ -139,7 +139,10 @@ Effect = ModelEffect | AskPerson | Task[Any]
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """The bill of one reply, kept with it: model, tokens, cost where the price is known, time."""
+    """The bill of one reply, kept with it: model, tokens, cost where the price is known, time. Of the input,
+    `cached_tokens` were read from the provider's cache, and `kept_tokens` written to it. `left_out` names
+    what the model was not told, because it would not have fitted, and `looked_at` what it has read by
+    itself."""
 
     model: str
     input_tokens: int
@@ -147,6 +150,10 @@ class Usage(msgspec.Struct, frozen=True):
     cost_usd: float | None
     duration_ms: int
     cut_short: bool = False
+    cached_tokens: int = 0
+    kept_tokens: int = 0
+    left_out: tuple[str, ...] = ()
+    looked_at: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

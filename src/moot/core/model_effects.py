@@ -25,7 +25,14 @@ from moot.core.flow import (
     Usage,
 )
 from moot.core.runner import Speak, Speech
-from moot.errors import DefinitionInvalid, LimitReached, ModelMisbehaved, NotInstalled, ProviderFailed
+from moot.errors import (
+    DefinitionInvalid,
+    LimitReached,
+    ModelMisbehaved,
+    NotInstalled,
+    ProviderFailed,
+    WindowTooSmall,
+)
 from moot.llm.messages import Reply, Request
 from moot.llm.metering import charging
 from moot.llm.names import ModelName
@@ -37,7 +44,14 @@ from moot.text.shortening import shortened
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FAILURES = (ProviderFailed, ModelMisbehaved, LimitReached, DefinitionInvalid, NotInstalled)
+_FAILURES = (
+    ProviderFailed,
+    ModelMisbehaved,
+    LimitReached,
+    WindowTooSmall,
+    DefinitionInvalid,
+    NotInstalled,
+)
 
 
 class Prompt(Protocol):
@@ -129,4 +143,7 @@ def bill(reply: Reply) -> Usage:
         cost_usd=reply.cost_usd,
         duration_ms=reply.duration_ms,
         cut_short=reply.cut_short,
+        cached_tokens=reply.usage.cache_read_tokens,
+        kept_tokens=reply.usage.cache_write_tokens,
+        left_out=reply.left_out,
     )

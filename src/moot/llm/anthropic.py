@@ -80,7 +80,9 @@ def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
         "messages": _messages(call),
         "stream": True,
     }
-    if call.system:
+    if call.shared:
+        body["system"] = _blocks(call)
+    elif call.system:
         body["system"] = call.system
     if call.temperature is not None and known.takes_temperature and not forms["temperature"]:
         # The SDK has no such parameter any more, since current models refuse it; older ones take it.
@@ -118,6 +120,14 @@ def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
     if output_config:
         body["output_config"] = output_config
     return body
+
+
+def _blocks(call: Call) -> list[dict[str, Any]]:
+    """What other calls begin with may be kept by the provider, up to the end of each block; it keeps four."""
+    kept = {"cache_control": {"type": "ephemeral"}}
+    blocks = [{"type": "text", "text": text, **kept} for text in call.shared[:4]]
+    rest = "\n\n".join(filter(None, (*call.shared[4:], call.system)))
+    return [*blocks, *([{"type": "text", "text": rest}] if rest else [])]
 
 
 def _messages(call: Call) -> list[dict[str, Any]]:

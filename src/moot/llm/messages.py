@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -33,9 +34,31 @@ class ToolCall:
     arguments: str
 
 
+class Weight(IntEnum):
+    """What goes first where not everything fits."""
+
+    NEEDED = 0
+    """Without it there is nothing to ask: never left out."""
+    DEPENDED_ON = 1
+    HELPFUL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that a model is told whole, or not at all. By its `name` the model and the person hear of it
+    where it is left out: "the notes of step 01-02". Of several, those that come later are newer."""
+
+    name: str
+    text: str
+    weight: Weight = Weight.HELPFUL
+
+
 @dataclass(frozen=True, slots=True)
 class UserSaid:
+    """The sources come first, then the text."""
+
     text: str
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +112,11 @@ class ToolFault(Exception):
 class Request:
     """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them. After the
     `last` asking, a typed reply that does not validate is not returned to the model any more. `remind` is
-    asked when the model has nothing more to say, and what it answers, if anything, is said to it, once."""
+    asked when the model has nothing more to say, and what it answers, if anything, is said to it, once.
+
+    `shared` is what all requests of a session begin with, block by block, so that a provider may keep it:
+    it stands before `system`. Of the messages, the first `history` may be left out, the oldest first, where
+    not all fit; the answers of tools take up to `tools_tokens` besides."""
 
     system: str
     messages: tuple[Message, ...]
@@ -99,6 +126,9 @@ class Request:
     openers: tuple[str, ...] = ()
     last: bool = False
     remind: Callable[[], str] | None = None
+    shared: tuple[tuple[Source, ...], ...] = ()
+    history: int = 0
+    tools_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +157,8 @@ class Reply:
     """A whole reply: the last turn's text, where tools were used; what was said between tool calls was heard,
     but is no answer. Tokens and cost are those of all requests that led to it, the failed ones
     included; `cost_usd` is None where no price is known; `cut_short` says that the reply
-    ended at its token limit; `attempts` counts requests, retries and re-asks included."""
+    ended at its token limit; `attempts` counts requests, retries and re-asks included; `left_out` names what
+    the model was not told, because it would not have fitted."""
 
     text: str
     model: str
@@ -137,6 +168,7 @@ class Reply:
     first_text_ms: int | None = None
     attempts: int = 1
     cut_short: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

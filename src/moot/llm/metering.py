@@ -135,7 +135,7 @@ def tokens_of(*texts: str) -> int:
 
 def least_of(call: Call) -> Tokens:
     """What a request has cost once it was read, if nothing more is known."""
-    texts = [call.system]
+    texts = [*call.shared, call.system]
     for message in call.messages:
         match message:
             case UserSaid(text) | ToolAnswered(text=text):

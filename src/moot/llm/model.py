@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from moot.errors import DraftInvalid, KeyRefused, ProviderFailed, ReplyEmpty, ReplyRefused, ToolLoopTooLong
 from moot.llm import prices
+from moot.llm.context import Fitted, fit, needed_tokens, shared_texts
 from moot.llm.messages import (
     Draft,
     Message,
@@ -37,6 +38,7 @@ from moot.llm.names import ModelName
 from moot.llm.prices import UNKNOWN, Pricing
 from moot.llm.protocol import Call, Provider, Schema, Tally, Turn
 from moot.llm.retries import Patience, retry_failed
+from moot.llm.windows import ANY, Window
 from moot.telemetry import ModelCall, reporting
 from moot.text.characters import strip_controls, strip_controls_in_json
 from moot.text.faults import explain
@@ -56,6 +58,7 @@ class _Talk:
     hear: OnText
     on_wait: OnWait | None
     report: ModelCall
+    left_out: tuple[str, ...] = ()
     started: float = field(default_factory=time.monotonic)
     usage: Tokens = field(default_factory=Tokens)
     nano_usd: int | None = 0
@@ -73,6 +76,7 @@ class _Talk:
             tools=tuple(tool.spec() for tool in request.tools),
             schema=self.schema,
             openers=request.openers,
+            shared=shared_texts(request),
         )
 
 
@@ -86,6 +90,7 @@ class Model:
         *,
         small: bool = False,
         pricing: Pricing = UNKNOWN,
+        window: Window = ANY,
         meter: Meter = UNMETERED,
         patience: Patience | None = None,
         key_variable: str = "",
@@ -97,6 +102,7 @@ class Model:
         self.small = small
         self._provider = provider
         self._pricing = pricing
+        self._window = window
         self._meter = meter
         self._patience = patience or Patience()
         self._key_variable = key_variable
@@ -106,7 +112,9 @@ class Model:
 
     async def stream(self, request: Request, hear: OnText = deaf, on_wait: OnWait | None = None) -> Reply:
         """The whole reply; `hear` is told its text as it comes."""
-        talk = _Talk(request, None, hear, on_wait, self._report(typed=False))
+        fitted = await self._fit(request)
+        request = fitted.request
+        talk = _Talk(request, None, hear, on_wait, self._report(typed=False), fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
             if request.remind is not None and (reminder := request.remind()):
@@ -119,7 +127,9 @@ class Model:
     async def draft(self, request: Request, shape: type[D], on_wait: OnWait | None = None) -> Draft[D]:
         """A typed reply. One that does not validate is returned to the model once, with the reason, unless
         the request was the last of its kind."""
-        talk = _Talk(request, _schema_of(shape), deaf, on_wait, self._report(typed=True))
+        fitted = await self._fit(request)
+        request = fitted.request
+        talk = _Talk(request, _schema_of(shape), deaf, on_wait, self._report(typed=True), fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
             returned = False
@@ -133,6 +143,9 @@ class Model:
                 turn, _ = await self._converse(talk, answered)
                 value = _validate(shape, turn, request.max_tokens)
             return Draft(value, self._reply(talk, turn), returned)
+
+    async def _fit(self, request: Request) -> Fitted:
+        return fit(request, await self._window.tokens(needed_tokens(request)), str(self.name))
 
     def _report(self, *, typed: bool) -> ModelCall:
         # A server's address is nobody's business but its user's.
@@ -228,6 +241,7 @@ class Model:
             first_text_ms=None if first is None else round((first - talk.started) * 1000),
             attempts=talk.attempts,
             cut_short=turn.stop == "limit",
+            left_out=talk.left_out,
         )
         return reply
 

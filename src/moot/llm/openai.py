@@ -3,6 +3,7 @@ requests through the official SDK, replies from the raw event bytes."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,9 @@ def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> d
             body["tool_choice"] = "required" if call.tools or form == 2 else forced
     if tools:
         body["tools"] = tools
+    if call.shared and not compatible:
+        # Those with the same beginning are sent to where it is kept.
+        body["prompt_cache_key"] = hashlib.sha256(call.shared[0].encode()).hexdigest()[:32]
     return body
 
 
@@ -147,7 +151,8 @@ def _function(name: str, description: str, schema: Mapping[str, Any]) -> dict[st
 
 
 def _messages(call: Call) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = [{"role": "system", "content": call.system}] if call.system else []
+    system = call.whole_system
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for message in call.messages:
         match message:
             case UserSaid(text):

@@ -40,6 +40,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """`shared` stands before `system`, block by block: other calls begin with the same."""
+
     model: str
     system: str
     messages: tuple[Message, ...]
@@ -48,7 +50,13 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     schema: Schema | None = None
     openers: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
+
+    @property
+    def whole_system(self) -> str:
+        """For who makes no difference between what is shared and what is not."""
+        return "\n\n".join(filter(None, (*self.shared, self.system)))
 
 
 Stop = Literal["end", "limit", "tools", "refused"]

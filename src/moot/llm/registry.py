@@ -19,6 +19,7 @@ from moot.llm.names import Choice, ModelName, Speaker, Wishes
 from moot.llm.prices import Pricing
 from moot.llm.protocol import Provider
 from moot.llm.retries import Patience
+from moot.llm.windows import window_of
 from moot.text.masking import protect_environment
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Gateway:
             provider,
             small=name.is_local and self.weights(name).tiny,
             pricing=pricing,
+            window=window_of(name, self._config.user.windows.get(str(name))),
             meter=self._meter,
             patience=Patience(retries=settings.retries),
             key_variable=self._key_variable(name),

@@ -116,7 +116,7 @@ class LocalProvider:
         openers = (beginning,) if beginning else (call.openers or OPENERS)[:5]
         messages = short_messages(call, 1_200)
         reminder = anchor(call.messages)
-        known = plain(" ".join((call.system, *(message.text for message in call.messages))))
+        known = plain(" ".join((call.whole_system, *(message.text for message in call.messages))))
         said = ""
         usage = Tokens()
         # The first opener is said at once, so that a person sees that someone has begun to speak; but not
@@ -337,7 +337,8 @@ def _sampling(call: Call) -> dict[str, Any]:
 
 
 def _messages(call: Call) -> list[Json]:
-    system: list[Json] = [{"role": "system", "content": call.system}] if call.system else []
+    whole = call.whole_system
+    system: list[Json] = [{"role": "system", "content": whole}] if whole else []
     return system + [_message(message) for message in call.messages]
 
 

@@ -1,0 +1,130 @@
+"""Decided so far: what was settled, rejected and left open, by whom and at which step.
+
+Each format derives its entries from what has happened; the person may correct, strike and add. Carried into
+every later prompt, shown wherever the session is. Refuses to know what a decision means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from moot.core.conversation import PERSON
+from moot.core.input import check_fits
+from moot.errors import InvalidInput
+from moot.llm.messages import Source, Weight
+
+LONGEST_ENTRY = 2_000
+"""Characters of what the person writes for one."""
+
+
+class Kind(StrEnum):
+    DECIDED = "decided"
+    REJECTED = "rejected"
+    OPEN = "open"
+    SAID = "said"
+    """By the person, in their own words, whatever it settles."""
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """`key` is what it came from, and stays when others come and go; the person speaks of it by number."""
+
+    key: str
+    kind: Kind
+    text: str
+    by: str
+    at: str
+
+
+class Correction(msgspec.Struct, frozen=True):
+    """What the person says of an entry instead; without a text, that it does not hold. With a key that no
+    entry has, it is one of their own."""
+
+    key: str
+    text: str = ""
+    at: str = ""
+
+
+def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tuple[Decided, ...]:
+    """The entries as the person wants them, in their order; those of their own at the end."""
+    latest = {each.key: each for each in corrections}
+    known: dict[str, Decided | None] = {}
+    for entry in entries:
+        mended = latest.pop(entry.key, None)
+        if mended is None:
+            known[entry.key] = entry
+        elif mended.text:
+            known[entry.key] = msgspec.structs.replace(entry, text=mended.text, by=PERSON, at=mended.at)
+    for own in latest.values():
+        if own.text and own.key.startswith(_OWN):
+            known[own.key] = Decided(own.key, Kind.DECIDED, own.text, PERSON, own.at)
+    return tuple(filter(None, known.values()))
+
+
+_OWN = "own:"
+_NUMBERED = re.compile(
+    r"(?P<strike>drop\s+|strike\s+)?D(?P<number>\d{1,4})\b\s*(?P<colon>:)?\s*(?P<text>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+HINT = "D2: what holds instead · drop D2 · or something that is to hold from now on"
+
+
+def read_correction(
+    ledger: Sequence[Decided], corrections: Sequence[Correction], words: str, at: str
+) -> Correction:
+    """What the person has typed: `D2: …` says what holds instead, `drop D2` that it does not hold, and
+    anything else is an entry of its own. Raises InvalidInput for a number that is not there."""
+    words = words.strip()
+    check_fits("decided so far", words, LONGEST_ENTRY)
+    found = _NUMBERED.fullmatch(words)
+    strikes = found is not None and bool(found["strike"])
+    if found is None or not (strikes or found["colon"]):
+        if not words:
+            raise InvalidInput("decided so far", f"is empty: write {HINT}")
+        own = sum(each.key.startswith(_OWN) for each in corrections)
+        return Correction(f"{_OWN}{own + 1}", words, at)
+    number = int(found["number"])
+    if not 1 <= number <= len(ledger):
+        there = f"D1 to D{len(ledger)}" if ledger else "nothing yet"
+        raise InvalidInput("decided so far", f"there is no D{number}: there is {there}")
+    text = found["text"].strip()
+    if strikes and text:
+        raise InvalidInput("decided so far", f"write 'drop D{number}' alone, or 'D{number}:' and what holds")
+    if not strikes and not text:
+        raise InvalidInput("decided so far", f"write what holds instead of D{number}, or 'drop D{number}'")
+    return Correction(ledger[number - 1].key, text, at)
+
+
+def lines(ledger: Sequence[Decided]) -> list[str]:
+    """Numbered, each with who settled it and where."""
+    return [f"D{number}. {_line(entry)}" for number, entry in enumerate(ledger, start=1)]
+
+
+def _line(entry: Decided) -> str:
+    by = "the person" if entry.by == PERSON else entry.by
+    text = entry.text.strip().replace("\n", "\n   ")
+    return f"{_WORDS[entry.kind]}: {text} ({by}{', at ' if entry.at else ''}{entry.at})"
+
+
+_WORDS = {
+    Kind.DECIDED: "Decided",
+    Kind.REJECTED: "Rejected",
+    Kind.OPEN: "Open",
+    Kind.SAID: "Said",
+}
+
+
+def source(ledger: Sequence[Decided]) -> tuple[Source, ...]:
+    """For a request: nothing where nothing is decided."""
+    if not ledger:
+        return ()
+    listed = "\n".join(lines(ledger))
+    text = (
+        "<decided-so-far>\nWhat was decided or rejected holds, and so does what the person said: do not "
+        "ask it again, and do not quietly work around it; where you have a reason against it, say so openly. "
+        f"What is open is not settled yet.\n{listed}\n</decided-so-far>"
+    )
+    return (Source("what was decided so far", text, Weight.NEEDED),)

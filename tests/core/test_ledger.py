@@ -1,0 +1,76 @@
+"""What was decided so far, and how the person corrects it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.core import ledger
+from moot.core.conversation import PERSON
+from moot.core.ledger import Decided, Kind, correct, read_correction
+from moot.errors import InvalidInput
+
+ENTRIES = (
+    Decided("level", Kind.DECIDED, "It is complex", PERSON, "triage"),
+    Decided("approach:a2", Kind.REJECTED, "A database", "the brainstormer", "approaches"),
+)
+
+
+def test_it_is_told_with_who_and_where() -> None:
+    assert ledger.lines(ENTRIES) == [
+        "D1. Decided: It is complex (the person, at triage)",
+        "D2. Rejected: A database (the brainstormer, at approaches)",
+    ]
+
+
+def test_a_number_and_words_say_what_holds_instead() -> None:
+    mended = read_correction(ENTRIES, (), "d2: A database is fine", "design")
+    assert correct(ENTRIES, (mended,))[1] == Decided(
+        "approach:a2", Kind.REJECTED, "A database is fine", PERSON, "design"
+    )
+
+
+def test_what_is_dropped_is_gone() -> None:
+    dropped = read_correction(ENTRIES, (), "drop D1", "design")
+    assert correct(ENTRIES, (dropped,)) == ENTRIES[1:]
+
+
+def test_anything_else_holds_from_now_on() -> None:
+    first = read_correction(ENTRIES, (), "Never use a database", "triage")
+    second = read_correction(ENTRIES, (first,), "D-Bus is out", "triage")
+    own = correct(ENTRIES, (first, second))[2:]
+    assert [each.text for each in own] == ["Never use a database", "D-Bus is out"]
+    assert {each.by for each in own} == {PERSON}
+
+
+def test_one_of_their_own_can_be_mended_and_dropped() -> None:
+    first = read_correction((), (), "Never use a database", "triage")
+    held = correct((), (first,))
+    second = read_correction(held, (first,), "D1: Never use two databases", "design")
+    assert [each.text for each in correct((), (first, second))] == ["Never use two databases"]
+    third = read_correction(held, (first, second), "drop d1", "design")
+    assert correct((), (first, second, third)) == ()
+    again = read_correction((), (first, second, third), "SQLite it is", "design")
+    assert [each.text for each in correct((), (first, second, third, again))] == ["SQLite it is"]
+
+
+@pytest.mark.parametrize("words", ["D3: x", "drop D3", "D0: x", "D1:", "drop D1: x", "  ", "drop D1 now"])
+def test_what_cannot_be_meant_is_refused(words: str) -> None:
+    with pytest.raises(InvalidInput):
+        read_correction(ENTRIES, (), words, "design")
+
+
+@given(st.text(max_size=60))
+def test_words_are_kept_or_refused(words: str) -> None:
+    try:
+        given_ = read_correction(ENTRIES, (), words, "design")
+    except InvalidInput:
+        return
+    shown = correct(ENTRIES, (given_,))
+    assert not given_.text or any(each.text == given_.text for each in shown)
+
+
+def test_nothing_is_told_of_nothing() -> None:
+    assert ledger.source(()) == ()
+    assert "Rejected: A database" in ledger.source(ENTRIES)[0].text
