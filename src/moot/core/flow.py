@@ -138,7 +138,7 @@ Effect = ModelEffect | AskPerson | Task[Any]
 # -- outcomes: what performing an effect led to --------------------------------------------------
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """The bill of one reply, kept with it: model, tokens, cost where the price is known, time. Of the input,
     `cached_tokens` were read from the provider's cache, and `kept_tokens` written to it. `left_out` names
     what the model was not told, because it would not have fitted, and `looked_at` what it has read by
@@ -149,7 +149,8 @@ class Usage(msgspec.Struct, frozen=True):
     output_tokens: int
     cost_usd: float | None
     duration_ms: int
-    cut_short: bool = False
+    cut_short: bool = msgspec.field(default_factory=bool)
+    """Always written, as logs of earlier versions have it."""
     cached_tokens: int = 0
     kept_tokens: int = 0
     left_out: tuple[str, ...] = ()
