@@ -123,6 +123,9 @@ class Heard:
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         self.notes.append(f"{_who(effect)} waits {seconds} {type(why).__name__}")
 
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:
+        self.notes.append(f"{_who(effect)} {attempt} looks: {what}")
+
     def happened(self, event: Event) -> None:
         assert self.log.events[-1] is event, "heard of before it was in the log"
         self.notes.append(type(event).__name__)
@@ -551,6 +554,7 @@ class Told:
     def began(self, effect: ModelEffect, attempt: int) -> None: ...
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None: ...
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None: ...
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None: ...
 
     def happened(self, event: Event) -> None:
         assert self.runner is not None

@@ -158,7 +158,7 @@ export interface Exchanged {
   readonly isReplyComplete?: boolean;
 }
 
-export type FormatEvent = SessionOpened | SpeechStart | SpeechToken | TaskStart | Progress | Happened | WholeState | Asked | StreamError | Idle;
+export type FormatEvent = SessionOpened | SpeechStart | SpeechToken | TaskStart | Progress | Looked | Happened | WholeState | Asked | StreamError | Idle;
 
 export interface FormatOut {
   readonly name: string;
@@ -180,6 +180,15 @@ export interface Happened {
 /** Nothing is under way: the stream ends here. Without an id, because it is not part of the session. */
 export interface Idle {
   readonly type: "idle";
+}
+
+/** Who speaks or drafts has looked something up in the repository: "src/app.py, lines 1 to 80". What nobody speaks, such as a draft, has no persona. */
+export interface Looked {
+  readonly type: "looked";
+  readonly personaId: string;
+  readonly prompt: string;
+  readonly key: string;
+  readonly what: string;
 }
 
 /** Who is asking. Nobody signs in on a server that only its own machine reaches. */

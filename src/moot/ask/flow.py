@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from moot.core.background import Background, EvidenceGiven, LedgerCorrected, keep_background
 from moot.core.conversation import PERSON, Conversation
 from moot.core.flow import (
     AskPerson,
@@ -63,7 +64,8 @@ class RetryChosen(Event, frozen=True):
     pass
 
 
-AskEvent = AskOpened | QuestionAsked | AnswerGiven | AnswerFailed | RetryChosen
+OwnEvent = AskOpened | QuestionAsked | AnswerGiven | AnswerFailed | RetryChosen
+AskEvent = OwnEvent | EvidenceGiven | LedgerCorrected
 
 TRANSITIONS: Table = {
     (Step.UNOPENED, AskOpened): Step.QUESTION,
@@ -85,13 +87,21 @@ class AskState:
     attempts: int = 0
     failure: AnswerFailed | None = None
     bills: tuple[Usage, ...] = ()
+    background: Background = field(default_factory=Background)
+
+    @property
+    def is_open(self) -> bool:
+        return self.step is not Step.UNOPENED
+
+    def with_background(self, background: Background) -> AskState:
+        return replace(self, background=background)
 
     @property
     def turns(self) -> int:
         return len(self.conversation)
 
 
-def advance(state: AskState, event: AskEvent) -> AskState:
+def advance_own(state: AskState, event: OwnEvent) -> AskState:
     step = next_step(TRANSITIONS, state.step, event)
     match event:
         case AskOpened(persona, model):
@@ -114,6 +124,9 @@ def advance(state: AskState, event: AskEvent) -> AskState:
             return replace(state, step=step, failure=event)
         case RetryChosen():
             return replace(state, step=step, attempts=state.attempts + 1, failure=None)
+
+
+advance = keep_background(advance_own)
 
 
 def _check(text: str) -> None:

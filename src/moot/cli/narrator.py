@@ -53,6 +53,9 @@ class Narrator:
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         self._progress.change(effect, f"{why}; asking again in {seconds:.0f} s", everywhere=True)
 
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:  # noqa: ARG002
+        self._progress.change(effect, f"reads {what}", everywhere=True)
+
     def happened(self, event: Event) -> None:  # noqa: ARG002
         """The last word is out, or there will be none."""
         self._progress.end_all()

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 import msgspec
 
 from moot.errors import IllegalMove, InvalidInput
 from moot.text.characters import strip_controls_in_json
+
+if TYPE_CHECKING:
+    from moot.core.ledger import Decided
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
@@ -240,6 +243,8 @@ class Flow(Generic[S, E]):
     advance: Callable[[S, E], S]
     pending: Callable[[S], tuple[Effect, ...]]
     make_event: Callable[[S, Effect, Outcome], E]
+    ledger: Callable[[S], tuple[Decided, ...]] = lambda _: ()
+    """What was decided so far, with the person's corrections."""
 
     def record(self, state: S, effect: Effect, outcome: Outcome) -> E:
         if isinstance(effect, AskPerson) and isinstance(outcome, PersonAnswered):

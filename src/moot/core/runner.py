@@ -71,6 +71,9 @@ class Listener(Protocol):
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         """The provider failed and will be asked again in so many seconds."""
 
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:
+        """The model looks something up, such as "src/app.py, lines 1 to 80"."""
+
     def happened(self, event: Event) -> None:
         """An event is in the log."""
 
@@ -167,6 +170,7 @@ class Speech:
 
     said: Callable[[str], None]
     waits: Callable[[float, MootError], None]
+    looks: Callable[[str], None] = lambda _: None
 
 
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
@@ -395,6 +399,7 @@ class Runner(Generic[S, E]):
                 speech = Speech(
                     said=lambda text: self._listener.said(effect, attempt, text),
                     waits=lambda seconds, why: self._listener.waits(effect, seconds, why),
+                    looks=lambda what: self._listener.looks(effect, attempt, what),
                 )
                 return await self._speak(effect, self.state, speech)
 

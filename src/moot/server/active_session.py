@@ -197,6 +197,10 @@ class ActiveSession(Generic[S, E]):
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         """Listeners see a retry only as a longer silence."""
 
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:  # noqa: ARG002
+        self.outbox.looks(effect, what)
+        self.wake()
+
     def happened(self, event: Event) -> None:
         self.notify_watchers()
         for follower in self.followers:

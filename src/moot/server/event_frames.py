@@ -13,7 +13,7 @@ import msgspec
 
 from moot.core.described import Described
 from moot.core.flow import AskPerson, AskPersona, Event, Flow, ModelEffect, Replaced, Takes
-from moot.server.format import Format, Outbox, Payload, Progress, StreamError, TaskStart
+from moot.server.format import Format, Looked, Outbox, Payload, Progress, StreamError, TaskStart
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -101,6 +101,7 @@ FormatFrame = (
     | SpeechToken
     | TaskStart
     | Progress
+    | Looked
     | Happened
     | WholeState
     | Asked

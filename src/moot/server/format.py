@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from pydantic.alias_generators import to_snake
 
-from moot.core.flow import Event, Flow, ModelEffect
+from moot.core.flow import AskPersona, Event, Flow, ModelEffect
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -37,6 +37,16 @@ class Progress(Payload):
     """How what is being done comes along."""
 
     text: str
+
+
+class Looked(Payload):
+    """Who speaks or drafts has looked something up in the repository: "src/app.py, lines 1 to 80". What
+    nobody speaks, such as a draft, has no persona."""
+
+    persona_id: str
+    prompt: str
+    key: str
+    what: str
 
 
 class Words(Protocol):
@@ -88,6 +98,12 @@ class Outbox(Generic[S, E]):
 
     def said(self, effect: ModelEffect, text: str) -> None:
         raise NotImplementedError
+
+    def looks(self, effect: ModelEffect, what: str) -> None:
+        """Who speaks or drafts has looked something up."""
+        self.tell(
+            Looked(effect.persona if isinstance(effect, AskPersona) else "", effect.prompt, effect.key, what)
+        )
 
     def happened(self, event: E, before: S, after: S) -> None:
         raise NotImplementedError

@@ -100,6 +100,12 @@ class LeasedSession(Generic[S, E]):
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
         self._listener.waits(effect, seconds, why)
 
+    def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:
+        if self._outbox is not None:
+            self._outbox.looks(effect, what)
+            self._flush_soon()
+        self._listener.looks(effect, attempt, what)
+
     def happened(self, event: Event) -> None:
         before, self._before = self._before, self.runner.state
         if self._outbox is not None:

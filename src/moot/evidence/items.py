@@ -1,0 +1,55 @@
+"""One item of evidence, and how a model is told of it: whole, with numbered lines, under its number.
+
+Refuses to know how an item was come by: files, URLs and secrets are for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from moot.llm.messages import Source, Weight
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`origin` is where it comes from: a path in the workspace, a URL, or "standard input". The hash is of
+    the bytes that were read; `text` is what they say. It is empty for an image, whose bytes `image` has."""
+
+    name: str
+    origin: str
+    sha256: str
+    media_type: str
+    text: str = ""
+    image: bytes = b""
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+def number_of(place: int) -> str:
+    """Items are E1, E2, … in the order in which they were given."""
+    return f"E{place + 1}"
+
+
+def numbered(items: Sequence[Evidence]) -> list[tuple[str, Evidence]]:
+    return [(number_of(place), item) for place, item in enumerate(items)]
+
+
+def sources(items: Sequence[Evidence]) -> tuple[Source, ...]:
+    """For a request: each item is a source of its own, so that it is there whole or named as left out."""
+    return tuple(
+        Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON)
+        for number, item in numbered(items)
+    )
+
+
+def _shown(number: str, item: Evidence) -> str:
+    lines = "\n".join(f"{place} {line}" for place, line in enumerate(item.lines, start=1))
+    about = f'id="{number}" name="{_plain(item.name)}" origin="{_plain(item.origin)}"'
+    return f"<evidence {about}>\n{lines}\n</evidence>"
+
+
+def _plain(name: str) -> str:
+    return name.replace('"', "'").replace("\n", " ").replace("<", "(").replace(">", ")")
