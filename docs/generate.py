@@ -137,6 +137,7 @@ def personas() -> str:
     parts.append("\n## Panels\n")
     parts.extend(
         f"- **{panel.id}**: {', '.join(f'`{member}`' for member in panel.members)}"
+        + (f"; `{panel.opposes}` makes the other case" if panel.opposes else "")
         for panel in library.panels
     )
     return "\n".join(parts) + "\n"

@@ -284,10 +284,10 @@ class Moot:
         return telemetry.started((lambda: watch.Watch(lines=True)) if lines else None)
 
     def system_prompt(self, persona: Persona) -> str:
-        """What a model is told about who it is."""
+        """What a model that answers as this persona is told about who it is."""
         from moot.prompts.template import system_prompt
 
-        return system_prompt(persona)
+        return system_prompt(persona, whole_answer=True)
 
     def new_persona(self, persona_id: str, name: str | None) -> Path:
         """Writes a persona file to fill in. One that is there is left alone."""

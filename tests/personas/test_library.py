@@ -17,6 +17,7 @@ from moot.personas.library import (
     Persona,
     Rubric,
     load_library,
+    opposing_seat,
     parse_panel,
     parse_persona,
     scaffold,
@@ -197,6 +198,8 @@ def test_every_shipped_persona_is_fully_written(shipped: Library, key: str) -> N
     assert len(persona.voice.behaviours) >= 3
     assert len(persona.voice.forbidden.rules) >= 2
     assert len(persona.voice.forbidden.words) >= 6
+    assert persona.voice.opening
+    assert persona.voice.ending
     assert all(len(dimension.note.split()) >= 5 for _, dimension in persona.rubric.dimensions())
 
 
@@ -211,6 +214,9 @@ def test_no_two_shipped_personas_share_a_sentence(shipped: Library) -> None:
             persona.role,
             persona.voice.lens,
             persona.voice.description,
+            persona.voice.opening,
+            persona.voice.ending,
+            *persona.voice.behaviours,
         )
     ]
     assert len(sentences) == len(set(sentences))
@@ -247,6 +253,46 @@ def test_the_board_speaks_by_intervention_then_by_seat(shipped: Library) -> None
         "the-analyst",  # 6
         "the-ethicist",  # 6
     ]
+
+
+# -- who makes the other case --------------------------------------------------------------------
+
+
+def seat(shipped: Library, *members: str, opposes: str = "") -> str | None:
+    listed = "\n".join(f"  - {member}" for member in members)
+    named = f"opposes: {opposes}\n" if opposes else ""
+    text = f"---\nid: crew\nname: Crew\nmembers:\n{listed}\n{named}---\n\nWho is on board.\n"
+    panel = parse_panel(text, Path("crew.md"), set(members))
+    return opposing_seat(panel, shipped.members(panel))
+
+
+def test_the_devil_s_advocate_makes_the_other_case_on_the_shipped_board(shipped: Library) -> None:
+    board = shipped.panel("board")
+    assert board.opposes == "the-devil-s-advocate"
+    assert opposing_seat(board, shipped.members(board)) == "the-devil-s-advocate"
+
+
+def test_a_panel_may_say_who_makes_the_other_case(shipped: Library) -> None:
+    assert seat(shipped, "the-coach", "the-devil-s-advocate", opposes="the-coach") == "the-coach"
+    assert seat(shipped, "the-coach", opposes="the-coach") == "the-coach"
+    with pytest.raises(DefinitionInvalid, match="'the-analyst' is not a member of the panel"):
+        seat(shipped, "the-coach", opposes="the-analyst")
+
+
+@pytest.mark.parametrize(
+    ("members", "opposes"),
+    [
+        (("the-coach", "the-analyst", "the-pragmatist"), "the-pragmatist"),  # challengers: 6 and 7
+        (("the-analyst", "the-pragmatist", "system-designer"), "the-pragmatist"),  # 7 and 7: the seat decides
+        (("the-analyst", "system-designer", "the-pragmatist"), "system-designer"),
+        (("the-mentor", "the-coach", "the-strategist"), "the-coach"),  # nobody challenges
+        (("the-devil-s-advocate",), None),
+    ],
+)
+def test_without_a_word_of_the_panel_it_is_the_challenger_who_intervenes_most(
+    shipped: Library, members: tuple[str, ...], opposes: str | None
+) -> None:
+    assert seat(shipped, *members) == opposes
 
 
 def test_ties_keep_the_given_order(shipped: Library) -> None:
@@ -286,6 +332,7 @@ def test_a_file_becomes_a_persona() -> None:
     assert persona.voice.behaviours == ("Ends with an order.",)
     assert persona.voice.forbidden.words == ("synergy", "low-hanging fruit")
     assert persona.voice.forbidden.rules == ("No poetry.",)
+    assert (persona.voice.opening, persona.voice.ending) == ("", "")
     assert persona.openers == ("The weather says that", "I would turn back if")
     assert persona.rubric.intervention == Dimension(score=8, note="Shouts.")
     assert persona.model is None
@@ -295,6 +342,12 @@ def test_a_file_becomes_a_persona() -> None:
 def test_a_persona_may_name_its_model_and_a_short_role() -> None:
     persona = skipper(**{"lens:": "model: local\nshort_role: Sea\nlens:"})
     assert (persona.model, persona.short_role) == ("local", "Sea")
+
+
+def test_a_persona_may_own_its_first_and_its_last_sentence() -> None:
+    said = "### Opening\n\n<!-- short -->\n\nThe wind,\nin two words.\n\n### Ending\n\nAn order.\n\n"
+    persona = skipper(**{"### Behaviours": f"{said}### Behaviours"})
+    assert (persona.voice.opening, persona.voice.ending) == ("The wind,\nin two words.", "An order.")
 
 
 def test_forbidden_words_and_rules_may_be_left_out() -> None:
@@ -326,6 +379,7 @@ def test_a_panel_becomes_a_panel() -> None:
     assert panel.name == "The Crew"
     assert panel.members == ("skipper", "cook")
     assert dict(panel.leads) == {"01-harbour": "skipper"}
+    assert panel.opposes is None
     assert panel.description == "Who is on board."
 
 
@@ -701,6 +755,7 @@ def fault_of(text: str, panel: bool) -> DefinitionInvalid | None:
 @settings(max_examples=150, deadline=None)
 @given(mutations=st.lists(_mutations(), min_size=1, max_size=4), panel=st.booleans())
 @example(mutations=[lambda lines: lines[:1]], panel=True)
+@example(mutations=[lambda lines: [lines[0], ": ", *lines[1:]]], panel=False)
 def test_a_mangled_file_loads_or_says_where_it_is_wrong(mutations: list[Mutation], panel: bool) -> None:
     lines = (PANEL if panel else GOOD).split("\n")
     for mutation in mutations:

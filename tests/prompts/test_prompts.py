@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def asked(*said: str) -> AskState:
 
 
 def test_a_persona_is_put_together_in_a_fixed_order() -> None:
-    prompt = template.system_prompt(STRATEGIST)
+    prompt = template.system_prompt(STRATEGIST, whole_answer=True)
     landmarks = [
         "You are The Strategist",
         STRATEGIST.bio[:40],
@@ -40,6 +41,8 @@ def test_a_persona_is_put_together_in_a_fixed_order() -> None:
         "How you talk with people:",
         "The limits that you keep to:",
         "How you sound:",
+        "How you open an answer:",
+        "How you end it:",
         "Words you do not use",
     ]
     places = [prompt.index(landmark) for landmark in landmarks]
@@ -48,11 +51,13 @@ def test_a_persona_is_put_together_in_a_fixed_order() -> None:
 
 @pytest.mark.parametrize("persona", LIBRARY.personas, ids=lambda persona: persona.id)
 def test_every_shipped_persona_makes_a_prompt_of_sensible_size(persona: object) -> None:
-    prompt = template.system_prompt(persona)  # type: ignore[arg-type]
+    prompt = template.system_prompt(persona, whole_answer=True)  # type: ignore[arg-type]
     assert 250 < len(prompt.split()) < 900
     assert "\n\n\n" not in prompt
 
 
+WITHOUT = replace(STRATEGIST.voice, opening="", ending="")
+"""The voice of a persona that does not say how it opens or ends."""
 SCAFFOLDED = parse_persona(scaffold("the-leaver", "The Leaver"), Path("the-leaver.md"))
 
 
@@ -68,7 +73,8 @@ def test_no_heading_turns_the_sentences_under_it_into_their_opposite(persona: Pe
 def test_an_answer_continues_the_conversation() -> None:
     request = prompts.answer(asked("One?", "Two.", "Three?"), STRATEGIST, small=False)
     assert request.messages == (UserSaid("One?"), ModelSaid("Two."), UserSaid("Three?"))
-    assert request.system.startswith(template.system_prompt(STRATEGIST))
+    assert request.system.startswith(template.system_prompt(STRATEGIST, whole_answer=True))
+    assert request.system.endswith(template.when_challenged())
     assert (request.max_tokens, request.temperature, request.openers) == (1024, 0.7, ())
 
 
@@ -92,13 +98,25 @@ def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> Non
 
 
 def test_what_looks_like_a_slot_in_a_value_stays_text() -> None:
-    assert "{{purpose}}" in template.fill("ask/answer", {"name": "{{purpose}}"})
+    assert "{{purpose}}" in template.fill("board/seat", {"name": "{{purpose}}", "strongest": ""})
 
 
 @pytest.mark.parametrize("inputs", [{}, {"name": "x", "mood": "y"}])
 def test_inputs_must_be_those_that_the_prompt_declares(inputs: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="declares"):
-        template.fill("ask/answer", inputs)
+        template.fill("board/seat", inputs)
+
+
+@pytest.mark.parametrize("persona", LIBRARY.personas, ids=lambda persona: persona.id)
+def test_how_a_persona_opens_and_ends_is_said_where_it_gives_whole_answers(persona: Persona) -> None:
+    asking = AskState(Step.ANSWER, persona.id, "local", Conversation().said(PERSON, "x", "One?"))
+    said = template.system_prompt(persona, whole_answer=True)
+    turn = template.system_prompt(persona)
+    for text in (persona.voice.opening, persona.voice.ending):
+        assert said.count(text) == 1
+        assert text in prompts.answer(asking, persona, small=False).system
+        assert text not in turn
+    assert "\n\n\n" not in template.system_prompt(replace(persona, voice=WITHOUT), whole_answer=True)
 
 
 def test_every_prompt_file_uses_exactly_what_it_declares() -> None:

@@ -6,7 +6,7 @@ from moot.ask.flow import AskState
 from moot.core.conversation import PERSON, Capped
 from moot.llm.messages import Message, ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
-from moot.prompts.template import fill, system_prompt
+from moot.prompts.template import fill, system_prompt, when_challenged
 
 ANSWER_TOKENS = 1024
 ANSWER_TEMPERATURE = 0.7
@@ -27,8 +27,9 @@ def answer(state: AskState, persona: Persona, *, small: bool) -> Request:
             temperature=0.4,
             openers=persona.openers,
         )
+    instructions = fill("ask/answer", {"name": persona.name, "challenged": when_challenged()})
     return Request(
-        system=f"{system_prompt(persona)}\n\n{fill('ask/answer', {'name': persona.name})}",
+        system=f"{system_prompt(persona, whole_answer=True)}\n\n{instructions}",
         messages=dialogue(said),
         max_tokens=ANSWER_TOKENS,
         temperature=ANSWER_TEMPERATURE,

@@ -91,13 +91,15 @@ class Answer(Described, frozen=True):
     answer: str
 
 
-class DecisionPresented(Event, frozen=True):
-    """`members` are in speaking order. `model` is the session's: challenges and brief keep to it."""
+class DecisionPresented(Event, frozen=True, omit_defaults=True):
+    """`members` are in speaking order. `model` is the session's: challenges and brief keep to it. `opposes`
+    is the member who makes the case for the option that the person does not favour; empty, if none does."""
 
     decision: str
     members: tuple[Member, ...]
     mode: Mode
     model: str
+    opposes: str = ""
 
 
 class QuestionsDrafted(Event, frozen=True):

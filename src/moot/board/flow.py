@@ -235,10 +235,13 @@ def _present(event: DecisionPresented) -> BoardState:
         )
     if len({member.id for member in event.members}) < len(event.members):
         raise InvalidInput("panel", "names an advisor twice")
+    if event.opposes and event.opposes not in {member.id for member in event.members}:
+        raise InvalidInput("panel", f"{event.opposes[:80]!r} is to oppose, and is not an advisor of it")
     return BoardState(
         decision=event.decision,
         mode=event.mode,
         model=event.model,
+        opposes=event.opposes,
         advisors=tuple(Advisor(_known(member)) for member in event.members),
     )
 

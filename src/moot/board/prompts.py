@@ -22,7 +22,7 @@ from moot.board.events import (
 from moot.board.state import Advisor, BoardState
 from moot.llm.messages import Message, ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
-from moot.prompts.template import fill, system_prompt
+from moot.prompts.template import fill, system_prompt, when_challenged
 
 VIEW_TOKENS, VIEW_TEMPERATURE = 1024, 0.7
 QUESTIONS_TOKENS, QUESTIONS_TEMPERATURE = 512, 0.6
@@ -36,7 +36,7 @@ def view(state: BoardState, persona: Persona, *, small: bool) -> Request:
     """An advisor's first view."""
     if small:
         return _small(persona, state.decision)
-    return _request(persona, (_presented(state, persona),))
+    return _request(state, persona, (_presented(state, persona),))
 
 
 def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
@@ -48,18 +48,28 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
     said: list[Message] = [_presented(state, persona), ModelSaid(advisor.text or "")]
     for exchange in advisor.replied:
         said += [UserSaid(exchange.challenge), ModelSaid(exchange.reply or "")]
-    return _request(persona, (*said, UserSaid(open_challenge)))
+    return _request(state, persona, (*said, UserSaid(open_challenge)))
 
 
-def _request(persona: Persona, messages: tuple[Message, ...]) -> Request:
-    strongest = "; ".join(dimension.note for _, dimension in persona.rubric.strongest(2))
-    instructions = fill("board/advisor", {"name": persona.name, "strongest": strongest})
+def _request(state: BoardState, persona: Persona, messages: tuple[Message, ...]) -> Request:
+    rules = fill("board/advisor", {"challenged": when_challenged()})
     return Request(
-        system=f"{system_prompt(persona)}\n\n{instructions}",
+        system=f"{_seat(state, persona)}\n\n{rules}",
         messages=messages,
         max_tokens=VIEW_TOKENS,
         temperature=VIEW_TEMPERATURE,
     )
+
+
+def _seat(state: BoardState, persona: Persona) -> str:
+    """What one advisor alone is told, in their view as in every reply."""
+    strongest = "; ".join(dimension.note for _, dimension in persona.rubric.strongest(2))
+    parts = [
+        system_prompt(persona, whole_answer=True),
+        fill("board/seat", {"name": persona.name, "strongest": strongest}),
+        fill("board/opposes", {}) if persona.id == state.opposes else "",
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _small(persona: Persona, text: str) -> Request:

@@ -5,7 +5,7 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,9 +42,9 @@ from moot.board.frames import FORMAT
 from moot.board.state import BoardState, Step
 from moot.core.flow import Usage
 from moot.core.model_effects import Prompts
-from moot.errors import IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
+from moot.errors import DefinitionInvalid, IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
-from moot.personas.library import Persona, speaking_order
+from moot.personas.library import Persona, opposing_seat, speaking_order
 from moot.server import ActiveSession, Client, Drives, Hub, SeenSessions, Service, StreamError
 from moot.store.sessions import Key
 
@@ -100,7 +100,7 @@ class Boards(SeenSessions):
         kept = Key(*key) if key else None
         if kept is not None and (before := await self.hub.store.keyed(self.owns_as, kept)):
             return await self.live(before.id, client)
-        first = await present(self._moot, decision, self.advisors(panel), mode)
+        first = await present(self._moot, decision, self.advisors(panel), mode, panel)
         by = Client(client, self.owns_as, key)
         return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], by)
 
@@ -216,7 +216,8 @@ class Boards(SeenSessions):
     async def _retold(
         self, decision: str, answers: tuple[Answer, ...], said: tuple[Said, ...]
     ) -> list[BoardEvent]:
-        """The events that would have led to what a client says was said."""
+        """The events that would have led to what a client says was said, on the board that is convened where
+        nobody names another."""
         speakers = tuple(self._persona(one.persona) for one in said)
         events: list[BoardEvent] = [
             await present(self._moot, decision, speakers, "independent"),
@@ -264,7 +265,9 @@ class BoardService(Service[BoardState, BoardEvent]):
 
     async def begin(self, hub: Hub, opening: BoardOpening, by: Client) -> ActiveBoard:
         speakers = advisors(self._moot, opening.panel)
-        first: list[BoardEvent] = [await present(self._moot, opening.decision, speakers, opening.mode)]
+        first: list[BoardEvent] = [
+            await present(self._moot, opening.decision, speakers, opening.mode, opening.panel)
+        ]
         if not opening.questions:
             first.append(BoardConvened())
         return await hub.begin(FORMAT, first, by)
@@ -288,11 +291,23 @@ def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
     return speaking_order(moot.library.members(found))
 
 
-async def present(moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode) -> DecisionPresented:
+async def present(
+    moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode, panel: str = "board"
+) -> DecisionPresented:
     choice = await moot.gateway.choice(Speaker("advisor"))
-    return DecisionPresented(
-        decision, tuple(_member(persona) for persona in speakers), mode, str(choice.name)
-    )
+    members = tuple(_member(persona) for persona in speakers)
+    opposes = _opposing(moot, panel, {member.id for member in members})
+    return DecisionPresented(decision, members, mode, str(choice.name), opposes)
+
+
+def _opposing(moot: Moot, panel_id: str, present: Collection[str]) -> str:
+    try:
+        panel = moot.library.panel(panel_id)
+        seat = opposing_seat(panel, moot.library.members(panel))
+    except (NotFound, DefinitionInvalid):
+        # Whoever convenes a panel is told what is wrong with it; nobody else has to know.
+        return ""
+    return seat if seat is not None and seat in present else ""
 
 
 async def new_board(

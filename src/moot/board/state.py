@@ -73,6 +73,7 @@ class BoardState:
     decision: str = ""
     mode: Mode = "independent"
     model: str = ""
+    opposes: str = ""
     questions: tuple[Question, ...] | None = None
     questions_failure: QuestionsFailed | None = None
     answered: tuple[Answer, ...] = ()

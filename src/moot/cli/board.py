@@ -68,7 +68,7 @@ async def board(
     )
     with answering(answers) as person:
         if decision is not None:
-            first = await present(moot, decision, advisors(moot, panel), mode)
+            first = await present(moot, decision, advisors(moot, panel), mode, panel)
             begun = await new_board(moot, first, person, narrator, questions=questions)
         else:
             begun = await resume_board(moot, resume, person, narrator)

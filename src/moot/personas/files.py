@@ -64,7 +64,9 @@ class PersonaFile:
         return DefinitionInvalid(str(self.source), field, problem, line)
 
     def field_fault(self, path: tuple[str | int, ...], problem: str) -> DefinitionInvalid:
-        return self.fault(".".join(map(str, path)), problem, self.front.line_of(*path))
+        # A line like ": x" is a field without a name.
+        field = ".".join(map(str, path)) or "front matter"
+        return self.fault(field, problem, self.front.line_of(*path))
 
     def fields(self, shape: type[Shape]) -> Shape:
         try:

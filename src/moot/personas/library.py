@@ -84,11 +84,16 @@ class Forbidden:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
+    """`opening` and `ending` are those of a whole answer, not of a turn in a conversation; they are empty
+    where the file does not say."""
+
     description: str
     lens: str
     patterns: tuple[str, ...]
     behaviours: tuple[str, ...]
     forbidden: Forbidden
+    opening: str = ""
+    ending: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,8 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`leads` says who leads a phase; phases it does not name are for a flow to settle."""
+    """`leads` says who leads a phase; phases it does not name are for a flow to settle. `opposes` is the
+    member who makes the case for the option that the person does not favour, where the panel names one."""
 
     id: str
     name: str
@@ -128,6 +134,7 @@ class Panel:
     members: tuple[str, ...]
     leads: Mapping[str, str]
     source: Path
+    opposes: str | None = None
 
 
 _Entry = TypeVar("_Entry", Persona, Panel)
@@ -166,6 +173,19 @@ def speaking_order(personas: Iterable[Persona]) -> tuple[Persona, ...]:
     return tuple(sorted(personas, key=lambda persona: -persona.rubric.intervention.score))
 
 
+def opposing_seat(panel: Panel, members: Iterable[Persona]) -> str | None:
+    """Who makes the case for the option that the person does not favour: whom the panel names, else the
+    challenger who intervenes most, else whoever speaks first. Nobody, where there is only one member: they
+    have their own view to give."""
+    if panel.opposes is not None:
+        return panel.opposes
+    order = speaking_order(members)
+    if len(order) < 2:
+        return None
+    challengers = [one for one in order if one.contribution is Contribution.CHALLENGER]
+    return (challengers or order)[0].id
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 _SECTIONS = (
@@ -178,7 +198,7 @@ _SECTIONS = (
     "Voice.Behaviours",
     "Openers",
 )
-_OPTIONAL_SECTIONS = ("Voice.Forbidden",)
+_OPTIONAL_SECTIONS = ("Voice.Opening", "Voice.Ending", "Voice.Forbidden")
 
 
 class _PersonaFields(Fields):
@@ -199,6 +219,7 @@ class _PanelFields(Fields):
     name: Text
     members: list[Id] = Field(min_length=1, max_length=MOST_MEMBERS)
     leads: dict[Id, Id] = Field(default_factory=dict)
+    opposes: Id | None = None
 
 
 @lru_cache(maxsize=256)
@@ -230,6 +251,8 @@ def parse_persona(text: str, source: Path) -> Persona:
             patterns=sections["Voice.Patterns"].items(),
             behaviours=sections["Voice.Behaviours"].items(),
             forbidden=Forbidden(tuple(fields.forbidden_words), rules),
+            opening=sections["Voice.Opening"].prose() if "Voice.Opening" in sections else "",
+            ending=sections["Voice.Ending"].prose() if "Voice.Ending" in sections else "",
         ),
         openers=openers,
         model=fields.model,
@@ -249,6 +272,8 @@ def parse_panel(text: str, source: Path, personas: Collection[str]) -> Panel:
     for phase, lead in fields.leads.items():
         if lead not in fields.members:
             raise file.field_fault(("leads", phase), f"'{lead}' is not a member of the panel")
+    if fields.opposes is not None and fields.opposes not in fields.members:
+        raise file.field_fault(("opposes",), f"'{fields.opposes}' is not a member of the panel")
     return Panel(
         id=file.identified(fields.id),
         name=fields.name,
@@ -256,6 +281,7 @@ def parse_panel(text: str, source: Path, personas: Collection[str]) -> Panel:
         members=tuple(fields.members),
         leads=MappingProxyType(fields.leads),
         source=source,
+        opposes=fields.opposes,
     )
 
 

@@ -17,13 +17,15 @@ from moot.personas.library import Persona
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-def system_prompt(persona: Persona) -> str:
-    """A persona in its own words. The order never changes, so that the same persona is the same prompt."""
+def system_prompt(persona: Persona, *, whole_answer: bool = False) -> str:
+    """A persona in its own words. The order never changes, so that the same persona is the same prompt. How
+    it opens and how it ends belongs to whole answers, not to turns in a conversation with others."""
     rubric = "\n".join(
         f"- {name.replace('_', ' ').capitalize()}: {dimension.score} of 10. {dimension.note}"
         for name, dimension in persona.rubric.dimensions()
     )
     voice = persona.voice
+    first, last = (voice.opening, voice.ending) if whole_answer else ("", "")
     parts = [
         f"You are {persona.name}, {persona.role}. {persona.purpose}",
         persona.bio,
@@ -35,13 +37,20 @@ def system_prompt(persona: Persona) -> str:
         f"How you sound:\n{voice.description}",
         _listed("What you look through", (voice.lens,) if voice.lens else ()),
         _listed("Sentences of yours sound like these", voice.patterns),
-        _listed("How you behave towards the others", voice.behaviours),
+        _listed("What you do whenever you speak", voice.behaviours),
+        f"How you open an answer:\n{first}" if first else "",
+        f"How you end it:\n{last}" if last else "",
         _listed("Rules for your words", voice.forbidden.rules),
         f"Words you do not use unless somebody else did first: {', '.join(voice.forbidden.words)}."
         if voice.forbidden.words
         else "",
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def when_challenged() -> str:
+    """The same for every persona that somebody can object to, in all of its requests."""
+    return fill("persona/challenged", {})
 
 
 def _listed(title: str, lines: tuple[str, ...]) -> str:
