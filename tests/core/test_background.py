@@ -8,7 +8,7 @@ from moot.ask.flow import ASK, AskEvent, AskOpened, AskState, QuestionAsked
 from moot.core.background import Background, EvidenceGiven, LedgerCorrected
 from moot.core.ledger import Correction
 from moot.errors import IllegalMove
-from moot.evidence.items import Evidence, numbered, sources
+from moot.evidence.items import Evidence, numbered
 
 NOTES = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "first\nsecond")
 PLAN = Evidence("plan.txt", "plan.txt", "cd" * 32, "text/plain", "the plan")
@@ -37,8 +37,3 @@ def test_the_same_item_is_not_added_again_and_numbers_stay() -> None:
 def test_an_event_with_evidence_is_read_back_as_it_was() -> None:
     event = EvidenceGiven((NOTES, Evidence("a.png", "a.png", "ef" * 32, "image/png", image=b"\x89PNG")))
     assert ASK.decode(ASK.encode(event)) == event
-
-
-def test_an_item_is_shown_with_numbered_lines_and_cannot_pretend_to_be_another() -> None:
-    (source,) = sources((Evidence('x" id="E9">', "a\nb", "00", "text/plain", "one\ntwo"),))
-    assert source.text == '<evidence id="E1" name="x\' id=\'E9\')" origin="a b">\n1 one\n2 two\n</evidence>'

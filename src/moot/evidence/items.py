@@ -5,11 +5,13 @@ Refuses to know how an item was come by: files, URLs and secrets are for others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from moot.llm.messages import Source, Weight
+from moot.prompts.template import fill
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,15 +40,26 @@ def numbered(items: Sequence[Evidence]) -> list[tuple[str, Evidence]]:
 
 
 def sources(items: Sequence[Evidence]) -> tuple[Source, ...]:
-    """For a request: each item is a source of its own, so that it is there whole or named as left out."""
-    return tuple(
-        Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON)
-        for number, item in numbered(items)
+    """For a request: how to cite, then each item as a source of its own, so that it is there whole or named
+    as left out. Nothing where there is no evidence."""
+    if not items:
+        return ()
+    return (
+        Source("how to cite", fill("evidence/cite", {}), Weight.NEEDED),
+        *(
+            Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON)
+            for number, item in numbered(items)
+        ),
     )
+
+
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:evidence|decided-so-far|left-out)\b)", re.IGNORECASE)
+"""What an item could pretend to end with, or to be followed by."""
 
 
 def _shown(number: str, item: Evidence) -> str:
     lines = "\n".join(f"{place} {line}" for place, line in enumerate(item.lines, start=1))
+    lines = _FENCE.sub("‹", lines)
     about = f'id="{number}" name="{_plain(item.name)}" origin="{_plain(item.origin)}"'
     return f"<evidence {about}>\n{lines}\n</evidence>"
 
