@@ -63,7 +63,7 @@ def _request(state: BoardState, persona: Persona, messages: tuple[Message, ...])
 
 def _seat(state: BoardState, persona: Persona) -> str:
     """What one advisor alone is told, in their view as in every reply."""
-    strongest = "; ".join(dimension.note for _, dimension in persona.rubric.strongest(2))
+    strongest = " ".join(dimension.note for _, dimension in persona.rubric.strongest(2))
     parts = [
         system_prompt(persona, whole_answer=True),
         fill("board/seat", {"name": persona.name, "strongest": strongest}),
