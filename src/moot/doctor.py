@@ -97,8 +97,8 @@ def _personas(moot: Moot) -> Finding:
     except MootError as error:
         return Finding("personas", False, str(error), "Fix the file, or move it away.")
     if library.faults:
-        told = "; ".join(str(fault) for fault in library.faults.values())
-        return Finding("personas", False, told, "Fix the file, or move it away.")
+        faults = "; ".join(str(fault) for fault in library.faults.values())
+        return Finding("personas", False, faults, "Fix the file, or move it away.")
     own = [p for p in library.personas if p.source.is_relative_to(moot.workspace.personas)]
     yours = f", {len(own)} of them from this workspace" if own else ""
     return Finding("personas", True, f"{len(library.personas)}{yours}; {len(library.panels)} panels")

@@ -53,18 +53,18 @@ class Claude:
         env = await asyncio.to_thread(with_harmless_git, self._review_env(job), job.root)
         setup = _review_options(job)
 
-        async def attempt(session: str | None) -> tuple[_Heard, Ended]:
+        async def attempt(session: str | None) -> tuple[_Transcript, Ended]:
             resume = () if session is None else (f"--resume={session}",)
             return await self._run(job, (*setup, *resume), env, progress)
 
-        heard, ended = await attempt(job.session)
-        if heard.session is None and job.session is not None:
-            heard, ended = await attempt(None)
-        return _outcome(heard, ended, heard.model or job.model or "default")
+        transcript, ended = await attempt(job.session)
+        if transcript.session is None and job.session is not None:
+            transcript, ended = await attempt(None)
+        return _outcome(transcript, ended, transcript.model or job.model or "default")
 
     async def work(self, order: Order, progress: Progress) -> Outcome:
-        heard, ended = await self._run(order, ("--permission-mode=acceptEdits",), self._env, progress)
-        return _outcome(heard, ended, self.name)
+        transcript, ended = await self._run(order, ("--permission-mode=acceptEdits",), self._env, progress)
+        return _outcome(transcript, ended, self.name)
 
     def _review_env(self, job: Job) -> Mapping[str, str]:
         # Claude Code otherwise begins while the server is still starting, and then without its tools.
@@ -85,12 +85,12 @@ class Claude:
 
     async def _run(
         self, order: Order, options: Sequence[str], env: Mapping[str, str], progress: Progress
-    ) -> tuple[_Heard, Ended]:
-        heard = _Heard(progress, order if isinstance(order, Job) else None)
+    ) -> tuple[_Transcript, Ended]:
+        transcript = _Transcript(progress, order if isinstance(order, Job) else None)
         # Not the repository's settings, which can name programs to run: asked by nobody, Claude Code would
         # trust them.
         arguments = ("-p", "--output-format=stream-json", "--verbose", "--setting-sources=user", *options)
-        return heard, await run(self.name, (self._program, *arguments), order, env, heard.hear)
+        return transcript, await run(self.name, (self._program, *arguments), order, env, transcript.add)
 
 
 def _review_options(job: Job) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _review_options(job: Job) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Transcript:
     """What the events of one run add up to. `job` is None where code is written."""
 
     progress: Progress
@@ -118,7 +118,7 @@ class _Heard:
     result: Event | None = None
     used_by_id: dict[object, str] = field(default_factory=dict)
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         match event.get("type"), event.get("subtype"):
             case "system", "init":
                 self.session = str(event.get("session_id"))
@@ -132,14 +132,14 @@ class _Heard:
             case "assistant", _:
                 self.status = _STATUSES.get(str(event.get("error")))
                 for block in get_objects(get_object(event, "message"), "content"):
-                    self._hear_use(block)
+                    self._add_use(block)
             case "user", _:
                 for block in get_objects(get_object(event, "message"), "content"):
-                    self._hear_answer(block)
+                    self._add_answer(block)
             case "result", _:
                 self.result = event
 
-    def _hear_use(self, block: Event) -> None:
+    def _add_use(self, block: Event) -> None:
         if block.get("type") != "tool_use":
             return
         tool, given = str(block.get("name")), get_object(block, "input")
@@ -151,21 +151,21 @@ class _Heard:
             what = given.get("file_path") or given.get("command") or given.get("pattern") or ""
             self.progress(one_line(f"{tool} {what}"))
 
-    def _hear_answer(self, block: Event) -> None:
+    def _add_answer(self, block: Event) -> None:
         tool = self.used_by_id.get(block.get("tool_use_id"))
         if tool is not None and block.get("is_error") is True:
             self.progress(describe_refusal(tool))
 
 
-def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
-    result = heard.result
+def _outcome(transcript: _Transcript, ended: Ended, model: str) -> Outcome:
+    result = transcript.result
     if result is None:
         raise failure(Claude.name, ended.last_line or "it ended without a result")
     models = _by_model(result)
     used, cost = _count_tokens(models), _sum_costs(models)
     try:
         if result.get("is_error") is not False:
-            raise _failure(result, heard.status)
+            raise _failure(result, transcript.status)
         _check_denials(result)
     except ProviderFailed as failed:
         if models:
@@ -180,7 +180,7 @@ def _outcome(heard: _Heard, ended: Ended, model: str) -> Outcome:
         duration_ms=ended.duration_ms,
         usage=used,
         cost_usd=cost,
-        session_id=heard.session,
+        session_id=transcript.session,
     )
 
 
@@ -230,6 +230,8 @@ def _sum_costs(models: list[Event]) -> float | None:
 
 def _failure(result: Event, status: int | None) -> Exception:
     """`subtype` is not looked at: it says "success" of failed calls, too."""
-    told = result.get("errors")
-    problem = "; ".join(map(str, told)) if isinstance(told, list) and told else str(result.get("result", ""))
+    errors = result.get("errors")
+    problem = (
+        "; ".join(map(str, errors)) if isinstance(errors, list) and errors else str(result.get("result", ""))
+    )
     return failure(Claude.name, problem, get_count(result, "api_error_status") or status)

@@ -54,19 +54,19 @@ class Codex:
         setup = (*_restrictions(), *_server(job), *self._effort(job))
         setup += (f"--model={job.model}",) if job.model is not None else ()
 
-        async def attempt(session: str | None) -> tuple[_Heard, Ended]:
+        async def attempt(session: str | None) -> tuple[_Transcript, Ended]:
             resume = ("resume", session) if session is not None else ()
             return await self._run(job, "read-only", (*setup, *resume), env, progress)
 
-        heard, ended = await attempt(job.session)
-        if heard.thread is None and job.session is not None:
-            heard, ended = await attempt(None)
-        before = job.tokens_before if heard.goes_on else Tokens()
-        return _outcome(heard, ended, job.model or "default", before)
+        transcript, ended = await attempt(job.session)
+        if transcript.thread is None and job.session is not None:
+            transcript, ended = await attempt(None)
+        before = job.tokens_before if transcript.goes_on else Tokens()
+        return _outcome(transcript, ended, job.model or "default", before)
 
     async def work(self, order: Order, progress: Progress) -> Outcome:
-        heard, ended = await self._run(order, "workspace-write", (), self._env, progress)
-        return _outcome(heard, ended, self.name, Tokens())
+        transcript, ended = await self._run(order, "workspace-write", (), self._env, progress)
+        return _outcome(transcript, ended, self.name, Tokens())
 
     def _effort(self, job: Job) -> tuple[str, ...]:
         if not job.effort or "model_reasoning_effort" in environment.codex_settings(self._env):
@@ -75,14 +75,14 @@ class Codex:
 
     async def _run(
         self, order: Order, sandbox: str, setup: Sequence[str], env: Mapping[str, str], progress: Progress
-    ) -> tuple[_Heard, Ended]:
-        heard = _Heard(progress, order.resume if isinstance(order, Job) else None)
+    ) -> tuple[_Transcript, Ended]:
+        transcript = _Transcript(progress, order.resume if isinstance(order, Job) else None)
         # Keeps Codex from the settings of a repository, which can name programs to run, also where the
         # person has once said that they trust it.
         untrusted = f'projects={{{_toml(str(order.root))}={{trust_level="untrusted"}}}}'
         command = [self._program, "exec", "--json", "--skip-git-repo-check", f"--sandbox={sandbox}"]
         command += ["--cd", str(order.root), "-c", 'approval_policy="never"', "-c", untrusted, *setup, "-"]
-        return heard, await run(self.name, command, order, env, heard.hear)
+        return transcript, await run(self.name, command, order, env, transcript.add)
 
 
 def _restrictions() -> list[str]:
@@ -112,7 +112,7 @@ def _toml(value: object) -> str:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Transcript:
     """What the events of one run add up to."""
 
     progress: Progress
@@ -127,7 +127,7 @@ class _Heard:
     def goes_on(self) -> bool:
         return self.thread == self.resume
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         item = get_object(event, "item")
         match event.get("type"), item.get("type"):
             case "thread.started", _:
@@ -160,20 +160,20 @@ class _Heard:
                 )
 
 
-def _outcome(heard: _Heard, ended: Ended, model: str, before: Tokens) -> Outcome:
-    used = None if heard.used is None else _since(before, heard.used)
-    if used is None or heard.problem is not None:
-        problem = heard.problem or ended.last_line.removeprefix("Error: ")
+def _outcome(transcript: _Transcript, ended: Ended, model: str, before: Tokens) -> Outcome:
+    used = None if transcript.used is None else _since(before, transcript.used)
+    if used is None or transcript.problem is not None:
+        problem = transcript.problem or ended.last_line.removeprefix("Error: ")
         failed = _failure(problem or "it ended without finishing its turn")
         if used is not None:
             failed.used = (used.input_tokens, used.output_tokens, used.cache_read_tokens)
         raise failed
     return Outcome(
         model=model,
-        said=heard.said,
+        said=transcript.said,
         duration_ms=ended.duration_ms,
         usage=used,
-        session_id=heard.thread,
+        session_id=transcript.thread,
     )
 
 
@@ -190,8 +190,8 @@ def _since(before: Tokens, used: Tokens) -> Tokens:
 def _failure(problem: str) -> ProviderFailed:
     found = _STATUS.search(problem)
     try:
-        told = get_object(json.loads(problem), "error")
+        details = get_object(json.loads(problem), "error")
     except (ValueError, AttributeError):
         return failure(Codex.name, problem, int(found[1]) if found else None)
-    invalid = told.get("type") == "invalid_request_error"
-    return failure(Codex.name, str(told.get("message", problem)), 400 if invalid else None)
+    invalid = details.get("type") == "invalid_request_error"
+    return failure(Codex.name, str(details.get("message", problem)), 400 if invalid else None)

@@ -53,15 +53,15 @@ async def run(
     command: Sequence[str],
     order: Order,
     env: Mapping[str, str],
-    hear: Callable[[Event], None] = lambda _: None,
+    on_event: Callable[[Event], None] = lambda _: None,
 ) -> Ended:
-    """The order's text is all that the program can read; `hear` gets each JSON object as it comes, and what
-    it raises ends the run."""
+    """The order's text is all that the program can read; `on_event` gets each JSON object as it comes, and
+    what it raises ends the run."""
     started = time.monotonic()
     tail = _Tail()
     try:
         async with asyncio.timeout(order.timeout):
-            code = await _run(name, command, order, env, hear, tail)
+            code = await _run(name, command, order, env, on_event, tail)
     except TimeoutError as late:
         raise ReviewerTimedOut(name, f"it was stopped after {order.timeout:g} s") from late
     return Ended(code, tail.text(), int((time.monotonic() - started) * 1000))
@@ -72,7 +72,7 @@ async def _run(
     command: Sequence[str],
     order: Order,
     env: Mapping[str, str],
-    hear: Callable[[Event], None],
+    on_event: Callable[[Event], None],
     tail: _Tail,
 ) -> int:
     def take(line: bytes) -> None:
@@ -80,7 +80,7 @@ async def _run(
         if event is None:
             tail.add(line + b"\n")
         else:
-            hear(event)
+            on_event(event)
 
     # Pipes of our own: with asyncio's, waiting for the program is waiting for whoever else holds them, too.
     line, their_line = socket.socketpair()
@@ -194,7 +194,7 @@ async def _end_group(group: int, ended: asyncio.Future[int], signs_of_life: set[
         await asyncio.wait(signs_of_life, timeout=_POLITE + 1)
     finally:
         _send_signal(group, signal.SIGKILL)
-        # Also where somebody has lost patience: a loop that is closed before would never hear of the end.
+        # Also where somebody has lost patience: a loop that is closed before would never learn of the end.
         await asyncio.wait({ended}, timeout=_POLITE)
 
 

@@ -39,7 +39,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`text` is all that the program is told, `root` the workspace. `timeout` is in seconds."""
+    """`text` is all that the program is given, `root` the workspace. `timeout` is in seconds."""
 
     text: str
     root: Path

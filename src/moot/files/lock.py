@@ -1,4 +1,4 @@
-"""One process at a time works on a change or an item, and another that wants to is told who does.
+"""One process at a time works on a change or an item, and another that wants to learns who does.
 
 Knows an OS lock, which ends with the process that holds it however that ends, and a text beside it that says
 who that is. The lock alone decides; the text is only for people, and may be missing or stale. A second lock
@@ -69,31 +69,31 @@ def claimed(folder: Path, doing: str, kind: str = "change") -> Iterator[None]:
 
 @asynccontextmanager
 async def claimed_in_time(
-    folder: Path, doing: str, tell: Callable[[str], None], kind: str = "change"
+    folder: Path, doing: str, report: Callable[[str], None], kind: str = "change"
 ) -> AsyncIterator[None]:
-    """As `claimed`; what a killed holder has left is waited for, and that is told."""
+    """As `claimed`; what a killed holder has left is waited for, and that is reported."""
     with ExitStack() as stack:
-        await enter_in_time(stack, lambda: claimed(folder, doing, kind), tell)
+        await enter_in_time(stack, lambda: claimed(folder, doing, kind), report)
         yield
 
 
 async def enter_in_time(
-    stack: ExitStack, claim: Callable[[], AbstractContextManager[None]], tell: Callable[[str], None]
+    stack: ExitStack, claim: Callable[[], AbstractContextManager[None]], report: Callable[[str], None]
 ) -> None:
     """Enters the claim as soon as what a killed holder has left is gone. Raises StillEnding if that takes too
     long."""
     clock = asyncio.get_running_loop().time
     latest = clock() + _LONGEST_END_SECONDS
-    told = False
+    reported = False
     while True:
         try:
             return stack.enter_context(claim())
         except StillEnding:
             if clock() > latest:
                 raise
-        if not told:
-            tell(_STILL_ENDING)
-            told = True
+        if not reported:
+            report(_STILL_ENDING)
+            reported = True
         await asyncio.sleep(0.05)
 
 

@@ -54,8 +54,8 @@ def parsing(text: str) -> Iterator[None]:
         problem = f"the character U+{error.character:04X} is not allowed in YAML"
         raise ParseError(problem, line_at(text, error.position)) from None
     except MarkedYAMLError as error:
-        told = " ".join(str(error.problem or error.context).split())
-        problem = f"it is not valid YAML: {told.removeprefix('but ')}"
+        reason = " ".join(str(error.problem or error.context).split())
+        problem = f"it is not valid YAML: {reason.removeprefix('but ')}"
         mark, begun = error.problem_mark, error.context_mark
         # What runs to the end was left open further up, and that is the line to fix.
         if begun is not None and (mark is None or mark.line >= text.count("\n")):

@@ -76,7 +76,7 @@ class Interaction(Fields):
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """`words` are found by the program, `rules` are told to the model."""
+    """`words` are found by the program, `rules` are given to the model."""
 
     words: tuple[str, ...]
     rules: tuple[str, ...]
@@ -307,7 +307,7 @@ def load_library(*folders: Path) -> Library:
             personas[persona.id] = replace(persona, origin=origin)
 
     def parse(text: str, source: Path) -> Panel:
-        # A member whose file is bad is a member: that is told when the panel is convened.
+        # A member whose file is bad is a member: that is reported when the panel is convened.
         bad = {id_ for kind, id_ in faults if kind == "persona"}
         return parse_panel(text, source, {*personas, *bad})
 

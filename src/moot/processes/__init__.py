@@ -4,7 +4,7 @@ Refuses to know what a program is for.
 
 - **What runs.** moot itself as a child is `moot_command`: an interpreter that imports nothing from the folder
   that it is started in. Other programs are looked for in absolute folders of PATH alone.
-- **What it is told.** Its environment is made by `environment`, from a list of what this kind of child needs.
+- **What it can see.** Its environment is made by `environment`, from a list of what this kind of child needs.
 - **Whose settings count.** The person's, never the repository's: for git, `git_settings` sees to that; for
   Codex and Claude Code, their own options do.
 - **When it ends.** With moot: `lifeline`, also where moot is killed. What moot has locked for it stays locked

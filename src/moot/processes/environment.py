@@ -1,4 +1,4 @@
-"""What each kind of child is told of the environment: lists of names, and no values.
+"""What each kind of child sees of the environment: lists of names, and no values.
 
 Knows which variables Codex, Claude Code, git and moot itself need. A child gets what its list names and no
 more, so that a key that moot has for one provider reaches nobody else. Only tests and programs that the

@@ -8,7 +8,7 @@ to, together with descendants that have left the group, where the system lists p
 those are left alone.
 
 The locks are held until the end, and are not for the command: they say that it is still there. It ends as
-the command ends, with the same code or signal. A command that cannot be started is told on the socket.
+the command ends, with the same code or signal. A command that cannot be started is reported on the socket.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _end_all(program: int, polite: float) -> NoReturn:
 
 
 def _descendants(ancestor: int) -> dict[int, str]:
-    """With when each began, by which a number that is given to another process is told apart."""
+    """With when each began, by which a number that is given to another process is distinguished."""
     parents: dict[int, tuple[int, str]] = {}
     try:
         processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208

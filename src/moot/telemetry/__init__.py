@@ -1,4 +1,4 @@
-"""What those who run moot are told of it: how many sessions, calls and tokens, how long, what failed.
+"""What those who run moot can watch: how many sessions, calls and tokens, how long, what failed.
 
 Nothing is watched unless somebody asked for it: `watching()` is None then, and whoever could report does
 nothing. What is reported are names, counts and times, never what a person or a

@@ -33,7 +33,7 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)
 
 
 def asked_for(endpoint: str, env: Mapping[str, str]) -> bool:
-    """Whether the configuration or the environment names somebody to tell."""
+    """Whether the configuration or the environment names a receiver."""
     if env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     return bool(endpoint) or any(_exporter(signal, endpoint, env) for signal in _SIGNALS)

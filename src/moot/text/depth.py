@@ -60,10 +60,10 @@ def depth_in(text: str) -> Depth | None:
 
 def _asks(depth: Depth) -> tuple[re.Pattern[str], ...]:
     alone, how = dict(_ALONE)[depth], dict(_HOW)[depth]
-    told = rf"{_FILLER}(?:{_ASKED}{_VERB}?|{_VERB}){_HOW_MUCH}(?:{how}){_WHAT}{_WHERE}"
+    ordered = rf"{_FILLER}(?:{_ASKED}{_VERB}?|{_VERB}){_HOW_MUCH}(?:{how}){_WHAT}{_WHERE}"
     of_whom = rf"(?:{_ASKED_OF_YOU}{_VERB}?(?:in(?:to)? )?|{_ASKED}(?:go|get) in(?:to)? )"
     more = rf"{_FILLER}{of_whom}more details?{_ABOUT}"
-    patterns = (rf"{_FILLER}{_ASKED}?(?:{alone}){_WHERE}", told, *((more,) if depth == "deep" else ()))
+    patterns = (rf"{_FILLER}{_ASKED}?(?:{alone}){_WHERE}", ordered, *((more,) if depth == "deep" else ()))
     return tuple(map(re.compile, patterns))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from moot.text.masking import mask
 
-MOST_TOLD = 5
+MOST_EXPLAINED = 5
 _MOST_SHOWN = 40
 _NO_FORMS: Mapping[str, str] = {}
 
@@ -47,9 +47,11 @@ _BRANCH = re.compile(r"str|int|float|bool|none|\[key\]|[\w-]+[\[(].*[\])]")
 
 def explain(faults: Iterable[Mapping[str, Any]], whole: str = "value") -> str:
     """At most five faults, each as `field: what is wrong`. `whole` names the value itself."""
-    told = list(dict.fromkeys(f"{field_of(fault['loc']) or whole}: {fault_of(fault)}" for fault in faults))
-    more = f"; and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
-    return "; ".join(told[:MOST_TOLD]) + more
+    explained = list(
+        dict.fromkeys(f"{field_of(fault['loc']) or whole}: {fault_of(fault)}" for fault in faults)
+    )
+    more = f"; and {len(explained) - MOST_EXPLAINED} more" if len(explained) > MOST_EXPLAINED else ""
+    return "; ".join(explained[:MOST_EXPLAINED]) + more
 
 
 def field_of(place: Sequence[str | int]) -> str:

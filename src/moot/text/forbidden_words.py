@@ -15,9 +15,9 @@ def words_used(words: Iterable[str], text: str, prompted_by: str = "") -> tuple[
     Only the listed forms count, as whole words in any case. A word that others brought up (`prompted_by`)
     may be quoted.
     """
-    said, heard = text.casefold(), prompted_by.casefold()
+    said, prompt = text.casefold(), prompted_by.casefold()
     matchers = ((word, _matcher(word)) for word in words)
-    return tuple(word for word, matcher in matchers if matcher.search(said) and not matcher.search(heard))
+    return tuple(word for word, matcher in matchers if matcher.search(said) and not matcher.search(prompt))
 
 
 def _matcher(phrase: str) -> re.Pattern[str]:

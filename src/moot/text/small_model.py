@@ -1,4 +1,4 @@
-"""What people are told about the model that comes with moot: one warning, and the way to a better model.
+"""What people read about the model that comes with moot: one warning, and the way to a better model.
 
 Every page, brief and export takes its words from here. Whether a model is that small, others know.
 """
