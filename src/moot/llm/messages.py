@@ -116,8 +116,8 @@ class Request:
 
     `shared` is what all requests of a session begin with, block by block, so that a provider may keep it:
     it stands before `system`. Of the messages, the first `history` may be left out, the oldest first, where
-    not all fit; the answers of tools take up to `tools_tokens` besides. `looks`: the speaker may look things
-    up in the repository, with tools that are added where there is one (repo/eyes.py)."""
+    not all fit; the answers of tools take up to `tools_tokens` besides. `looks` is how often the speaker may
+    look something up in the repository, with tools that are added where there is one (repo/eyes.py)."""
 
     system: str
     messages: tuple[Message, ...]
@@ -130,7 +130,7 @@ class Request:
     shared: tuple[tuple[Source, ...], ...] = ()
     history: int = 0
     tools_tokens: int = 0
-    looks: bool = False
+    looks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
