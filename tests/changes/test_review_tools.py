@@ -15,12 +15,13 @@ from pydantic import ValidationError
 
 from moot.changes import review_block, state_file
 from moot.changes.folder import ChangeFolder, ChangeFolders
-from moot.changes.review_shapes import MAX_CHARACTERS, MAX_LINES, Appended, FileContent, IssueGiven, Listed
-from moot.changes.review_tools import ReviewInput, ReviewTools, in_words, without_paths
+from moot.changes.review_shapes import Appended, IssueGiven
+from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import AlreadyThere, FileDamaged, LockTimeout, NotFound, StoreFailed, UnsafePath
 from moot.files import atomic
 from moot.files.layout import Workspace
 from moot.llm.messages import ToolFault
+from moot.repo.reading import MAX_CHARACTERS, MAX_LINES, FileContent, Listed, in_words, without_paths
 from tests.files.test_paths import LINKS, hostile_paths
 
 PROPOSAL = "# Add login\n\n## Summary\nUsers can log in.\n"
@@ -489,7 +490,7 @@ def test_schemas_name_the_words_that_are_taken(bench: Bench) -> None:
     [
         (
             FileDamaged("/home/me/project/moot/changes/x/STATE.yaml", "is no YAML", 3),
-            "moot/changes/x/STATE.yaml, line 3: is no YAML; a person has to mend it.",
+            "moot/changes/x/STATE.yaml, line 3: is no YAML; a person has to repair it.",
         ),
         (
             StoreFailed("sqlite:////home/me/moot.sqlite3", "disk full"),

@@ -12,11 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from moot.changes.review_block import as_severity, as_verdict
 from moot.errors import InvalidInput
+from moot.repo.reading import MAX_CHARACTERS, MAX_LINES
 
-MAX_LINES = 2_000
-MAX_CHARACTERS = 40_000
-"""Of one reading: about ten thousand tokens, which is what clients pass on to their model unshortened."""
-MAX_ENTRIES = 1_000
 MAX_ISSUES = 100
 
 
@@ -86,34 +83,10 @@ IssuesGiven = Annotated[
 # -- what comes out ------------------------------------------------------------------------------
 
 
-class _Out(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class FileContent(_Out):
-    """Whole lines of a file."""
-
-    path: str
-    text: str
-    offset: int = Field(description="The number of the first line given.")
-    lines: int = Field(description="How many lines the whole file has.")
-    next_offset: int | None = Field(description="Where to go on reading; null at the end.")
-    truncated: bool = Field(description="Whether there is more, or a line was cut.")
-
-
-class Listed(_Out):
-    name: str
-    kind: Literal["file", "folder", "other"]
-
-
-class Listing(_Out):
-    path: str
-    entries: tuple[Listed, ...]
-    truncated: bool = Field(description=f"Whether there are more than these {MAX_ENTRIES:,}.")
-
-
-class Appended(_Out):
+class Appended(BaseModel):
     """What was written to proposal.md: the verdict, and how many issues of each severity."""
+
+    model_config = ConfigDict(frozen=True)
 
     verdict: Literal["APPROVED", "NEEDS_REVISION", "REJECTED"]
     high: int

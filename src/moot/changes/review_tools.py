@@ -11,7 +11,6 @@ refused is a `ToolFault`, in words that the reviewer can act on and that name no
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -27,34 +26,27 @@ from moot.changes.folder import ChangeFolder
 from moot.changes.review_block import Issue, Review, Severity, as_severity, as_verdict
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
-    MAX_CHARACTERS,
-    MAX_ENTRIES,
-    MAX_LINES,
     Appended,
-    FileContent,
     FileName,
     FolderName,
     IssueGiven,
     IssuesGiven,
     Limit,
-    Listed,
-    Listing,
     Offset,
     SummaryGiven,
     VerdictGiven,
 )
-from moot.errors import FileDamaged, InvalidInput, MootError, NotFound, StoreFailed, UnsafePath
-from moot.files.folder import LARGEST_FILE
-from moot.files.frontmatter import LINE_BREAK
+from moot.errors import MootError, NotFound, UnsafePath
 from moot.files.paths import Root
 from moot.llm.messages import Tool, ToolFault
+from moot.repo import reading
+from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, in_words, lines_of
 from moot.repo.secrets import is_private
 
 WORKSPACE = "@"
 """Paths below this name are the workspace's; all others are the change's."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_ABSOLUTE = re.compile(r"(?<![\w.:/~@-])/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
 
 
 class ReadFile(BaseModel):
@@ -112,34 +104,20 @@ class ReviewTools:
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
             root, below = self._place(path)
-            try:
-                text = root.read_text(below, LARGEST_FILE)
-            except NotFound:
-                raise ToolFault(f"There is no file {path[:200]!r}. {self._hint()}") from None
-            except FileDamaged:
-                raise ToolFault(f"{path[:200]!r} is no UTF-8 text and cannot be read.") from None
-            except InvalidInput:
-                limit_mb = LARGEST_FILE // 1_000_000
-                raise ToolFault(f"{path[:200]!r} is larger than {limit_mb} MB and cannot be read.") from None
-            content = _excerpt(path, text, offset, limit)
+            text = reading.read_text(root, below, path, self._hint)
+            content = excerpt(path, text, offset, limit)
             self._note_read(root, below, text, content)
-        last = content.offset + content.text.count("\n")
-        self._log(f"read {path}, lines {content.offset}–{last} of {content.lines}")
+        self._log(f"read {path}, lines {content.offset}–{content.last} of {content.lines}")
         return content
 
     def list_directory(self, path: FolderName = ".") -> Listing:
         with self._explaining():
             root, below = self._place(path or ".")
-            try:
-                found = root.list(below)
-            except NotFound:
-                raise ToolFault(f"There is no folder {path[:200]!r}. {self._hint()}") from None
-        # In a change, names that begin with a dot are moot's own locks.
-        hidden = (lambda name: name.startswith(".")) if root is self._change else is_private
-        shown = [entry for entry in found if not hidden(entry.name)]
+            # In a change, names that begin with a dot are moot's own locks.
+            hidden = (lambda name: name.startswith(".")) if root is self._change else is_private
+            listing = reading.list_folder(root, below, path, hidden, self._hint)
         self._log(f"listed {path}")
-        entries = tuple(Listed(name=entry.name, kind=entry.kind) for entry in shown[:MAX_ENTRIES])
-        return Listing(path=path, entries=entries, truncated=len(shown) > MAX_ENTRIES)
+        return listing
 
     def append_review(self, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven) -> Appended:
         """Appends a review, one in a run. One that contradicts itself, or is of a text that was not read, is
@@ -168,7 +146,7 @@ class ReviewTools:
         texts = self._folder.reviewable()
         for name, text in texts.items():
             reading = self._read[self._change.resolve(name)] = _Reading(text)
-            reading.lines.update(range(1, _count_lines(text) + 1))
+            reading.lines.update(range(1, len(lines_of(text)) + 1))
         return texts
 
     def _note_read(self, root: Root, below: str, text: str, content: FileContent) -> None:
@@ -178,7 +156,7 @@ class ReviewTools:
         reading = self._read.get(place)
         if reading is None or reading.text != text:
             reading = self._read[place] = _Reading(text)
-        reading.lines.update(range(content.offset, content.offset + content.text.count("\n") + 1))
+        reading.lines.update(range(content.offset, content.last + 1))
 
     def _check_read(self, texts: Mapping[str, str]) -> None:
         unread = []
@@ -188,7 +166,7 @@ class ReviewTools:
                 unread.append(name)
             elif reading.text != text:
                 unread.append(f"{name} (it has changed since you read it)")
-            elif left := set(range(1, _count_lines(text) + 1)) - reading.lines:
+            elif left := set(range(1, len(lines_of(text)) + 1)) - reading.lines:
                 unread.append(f"{name} (from line {min(left)})")
         if unread:
             raise ToolFault(
@@ -227,10 +205,7 @@ class ReviewTools:
         if path != WORKSPACE and not path.startswith(f"{WORKSPACE}/"):
             return self._change, path
         below = path[len(WORKSPACE) :].lstrip("/") or "."
-        # Where it really leads: a link with an innocent name must not stand for a private file.
-        real = self._workspace.resolve(below)
-        if is_private(real.relative_to(self._workspace.real).as_posix()):
-            raise ToolFault(f"{path[:200]!r} is private and cannot be read. Review without it.")
+        reading.check_not_private(self._workspace, below, path)
         return self._workspace, below
 
     def _hint(self) -> str:
@@ -259,81 +234,11 @@ class ReviewTools:
             raise ToolFault(told) from error
 
 
-def in_words(error: MootError | OSError, workspace_root: Path) -> str:
-    """An error as a sentence for a model or a client: without any path of the machine."""
-    match error:
-        case OSError():
-            return f"The file cannot be used: {(error.strerror or 'the system refused').lower()}."
-        case StoreFailed():
-            text = f"the sessions cannot be used: {error.problem}"
-        case NotFound(known=known) if known:
-            text = f"{error}. There is: {', '.join(known)}"
-        case FileDamaged():
-            text = f"{error}; a person has to mend it"
-        case _:
-            text = str(error)
-    if isinstance(error, InvalidInput | UnsafePath):
-        # These two give back what was named, which is the client's own text.
-        text = _below(text, workspace_root)
-    else:
-        text = without_paths(text, workspace_root)
-    return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def without_paths(text: str, workspace_root: Path) -> str:
-    """Paths in the workspace become relative to it; of all others, the name is left."""
-    return _ABSOLUTE.sub(r"\1", _below(text, workspace_root))
-
-
-def _below(text: str, workspace_root: Path) -> str:
-    for root in {str(workspace_root), os.path.realpath(workspace_root)}:
-        text = text.replace(f"{root}/", "")
-    return text
-
-
-def _lines(text: str) -> list[str]:
-    lines = LINE_BREAK.split(text)
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _count_lines(text: str) -> int:
-    return len(_lines(text))
-
-
-def _excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
-    lines = _lines(text)
-    if offset > max(len(lines), 1):
-        raise ToolFault(f"{path[:200]!r} has {len(lines)} lines: offset={offset} is behind its end.")
-    taken: list[str] = []
-    room = MAX_CHARACTERS
-    for line in lines[offset - 1 : offset - 1 + limit]:
-        if len(line) >= room:
-            if not taken:
-                taken.append(line[:room])
-            break
-        taken.append(line)
-        room -= len(line) + 1
-    behind = offset + len(taken)
-    cut = bool(taken) and len(taken[-1]) < len(lines[behind - 2])
-    rest = behind <= len(lines)
-    return FileContent(
-        path=path,
-        text="\n".join(taken),
-        offset=offset,
-        lines=len(lines),
-        next_offset=behind if rest else None,
-        truncated=rest or cut,
-    )
-
-
 def _as_text(content: FileContent) -> str:
     if not content.truncated:
         return content.text or "(empty)"
     go_on = f"go on with offset={content.next_offset}" if content.next_offset else "a line was too long"
-    last = content.offset + content.text.count("\n")
-    return f"{content.text}\n\n[lines {content.offset}–{last} of {content.lines}; {go_on}]"
+    return f"{content.text}\n\n[lines {content.offset}–{content.last} of {content.lines}; {go_on}]"
 
 
 def _issue(given: IssueGiven) -> Issue:

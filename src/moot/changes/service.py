@@ -26,7 +26,6 @@ from moot.changes.folder import SPECS, ChangeFolder, ChangeFolders
 from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
 from moot.changes.review_block import Review, Severity, Verdict
-from moot.changes.review_shapes import MAX_CHARACTERS
 from moot.changes.standing import Standing
 from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Validation
 from moot.errors import (
@@ -45,6 +44,7 @@ from moot.files.paths import Root, valid_id
 from moot.llm.metering import Bill, billing, charging
 from moot.llm.names import Speaker
 from moot.repo import listing, scan, search
+from moot.repo.reading import MAX_CHARACTERS
 
 if TYPE_CHECKING:
     from moot.app import Moot

@@ -12,12 +12,12 @@ from moot.changes.challenge import Challenged, Challenging
 from moot.changes.decisions import LONGEST_REASON, Deciding
 from moot.changes.proposal import Finding
 from moot.changes.review_block import Issue
-from moot.changes.review_tools import without_paths
 from moot.changes.service import DESCRIPTION_LIMIT, Changes
 from moot.changes.standing import Standing
 from moot.mcp.hints import ACTS, READS
 from moot.mcp.reviewing import ChangeId
 from moot.mcp.working import Progress, to_its_end
+from moot.repo.reading import without_paths
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from moot.ask.flow import MAX_QUESTION
 from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION, Brief
 from moot.board.service import hold_board, is_tiny, open_boards, run_board
-from moot.changes.review_tools import without_paths
 from moot.core.runner import UserQuit
 from moot.mcp.hints import ACTS, READS, SETS
 from moot.mcp.working import Progress, to_its_end
+from moot.repo.reading import without_paths
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:

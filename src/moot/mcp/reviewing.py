@@ -9,20 +9,18 @@ from pydantic import Field
 
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
-    MAX_LINES,
     Appended,
-    FileContent,
     FileName,
     FolderName,
     IssuesGiven,
     Limit,
-    Listing,
     Offset,
     SummaryGiven,
     VerdictGiven,
 )
 from moot.changes.review_tools import ReviewTools
 from moot.mcp.hints import READS, SETS
+from moot.repo.reading import MAX_LINES, FileContent, Listing
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

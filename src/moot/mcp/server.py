@@ -14,11 +14,12 @@ from pydantic import ValidationError
 
 from moot import __version__
 from moot.changes.folder import ChangeFolders
-from moot.changes.review_tools import ReviewTools, in_words, without_paths
+from moot.changes.review_tools import ReviewTools
 from moot.errors import MootError
 from moot.files.timestamps import now
 from moot.llm.messages import ToolFault
 from moot.mcp import reviewing
+from moot.repo.reading import in_words, without_paths
 from moot.text.characters import strip_controls_in
 from moot.text.faults import explain
 

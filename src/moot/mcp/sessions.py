@@ -14,11 +14,11 @@ from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from moot.changes.review_tools import in_words, without_paths
 from moot.core.flow import PersonAnswered
 from moot.errors import Busy, InvalidInput, MootError, NotFound, NotNow, StillEnding
 from moot.mcp.hints import READS, SETS, WORKS
 from moot.mcp.working import Progress, to_its_end
+from moot.repo.reading import in_words, without_paths
 from moot.server import Client
 from moot.sessions import Sessions, SharedSessions, Turn, take_turn
 from moot.sessions.service import services
