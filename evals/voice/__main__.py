@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from evals.report import interval
 from evals.voice import transcripts
 from evals.voice.identification import GOAL, Result, Sample, identify
 from evals.voice.transcripts import Transcript
@@ -16,7 +16,6 @@ from moot.errors import MootError
 from moot.personas.library import load_library
 
 EXAMPLES = Path(__file__).with_name("examples")
-_CONFIDENCE = 1.96
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,14 +104,6 @@ def as_json(result: Result) -> str:
     return json.dumps(
         {"personas": personas, "overall": overall, "goal": GOAL, "reached": result.reaches_goal()}, indent=2
     )
-
-
-def interval(right: int, total: int) -> tuple[float, float]:
-    """Wilson's, at 95 %: it stays honest for small samples and for a perfect score."""
-    share, square = right / total, _CONFIDENCE**2
-    middle = share + square / (2 * total)
-    spread = _CONFIDENCE * math.sqrt(share * (1 - share) / total + square / (4 * total**2))
-    return (middle - spread) / (1 + square / total), (middle + spread) / (1 + square / total)
 
 
 def _row(name: str, result: Result, speaker: str | None, width: int) -> str:

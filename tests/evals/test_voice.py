@@ -8,8 +8,9 @@ from statistics import mean
 import msgspec
 import pytest
 
+from evals.report import interval
 from evals.voice import transcripts
-from evals.voice.__main__ import EXAMPLES, example_transcripts, first_names, interval, main, samples
+from evals.voice.__main__ import EXAMPLES, example_transcripts, first_names, main, samples
 from evals.voice.identification import Identified, Result, Sample, identify
 from evals.voice.transcripts import Contribution
 from moot.core.flow import Usage

@@ -1,0 +1,21 @@
+"""All evaluations, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evals.evaluation import Evaluation
+from evals.minutes.evaluation import EVALUATION as MINUTES
+from moot.errors import InvalidInput
+
+EVALUATIONS: tuple[Evaluation[Any], ...] = (MINUTES,)
+
+
+def named(names: Sequence[str]) -> tuple[Evaluation[Any], ...]:
+    """Of these names, in the catalogue's order; all where none is named."""
+    known = [one.name for one in EVALUATIONS]
+    for name in names:
+        if name not in known:
+            raise InvalidInput("evaluation", f"there is none called {name!r}; there is {', '.join(known)}")
+    return tuple(one for one in EVALUATIONS if not names or one.name in names)
