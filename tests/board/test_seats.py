@@ -21,6 +21,7 @@ from moot.board.flow import BOARD
 from moot.board.state import BoardState
 from moot.core.flow import Usage
 from moot.errors import InvalidInput
+from moot.llm.context import shared_texts
 from moot.llm.messages import ModelSaid, UserSaid
 from moot.personas.library import Persona, load_library, speaking_order
 from moot.prompts.template import fill, when_challenged
@@ -54,7 +55,7 @@ def test_a_reply_goes_on_from_exactly_what_the_view_was_asked_with(persona: Pers
     state = challenged(persona)
     view = prompts.view(BOARD.fold([presented(), BoardConvened()]), persona, small=False)
     reply = prompts.reply(state, persona, small=False)
-    assert reply.system == view.system
+    assert (reply.shared, reply.system) == (view.shared, view.system)
     assert reply.messages == (
         *view.messages,
         ModelSaid(f"{persona.name} says no."),
@@ -67,8 +68,9 @@ def test_a_reply_goes_on_from_exactly_what_the_view_was_asked_with(persona: Pers
 def test_what_to_do_when_challenged_is_told_before_anybody_challenges() -> None:
     for persona in ADVISORS:
         view = prompts.view(BOARD.fold([presented(), BoardConvened()]), persona, small=False)
-        assert view.system.count(when_challenged()) == 1
-        assert "\n\n\n" not in view.system
+        said = "\n\n".join([*shared_texts(view), view.system])
+        assert said.count(when_challenged()) == 1
+        assert "\n\n\n" not in said
 
 
 def test_only_one_advisor_makes_the_other_case() -> None:

@@ -29,6 +29,7 @@ from tests.stub.server import StubServer
 from tests.support.command import MOOT, environment
 from tests.support.ready import Popen
 from tests.support.server import BRIEF
+from tests.support.speaker import speaker
 
 START_SECONDS = 60
 PATIENCE_SECONDS = 240
@@ -53,7 +54,7 @@ def speaking(stub: StubServer, words: int, pace: float) -> None:
 
 def asked(request: Recorded) -> tuple[str, int]:
     """Who was asked, and about which decision."""
-    who = request.system.removeprefix("You are ").split(",")[0]
+    who = speaker(request)
     found = re.search(r"decision number (\d+)", request.said)
     assert found is not None
     return who, int(found[1])

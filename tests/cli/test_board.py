@@ -18,6 +18,7 @@ from tests.support.board_session import events, keep
 from tests.support.command import MOOT, Ended, environment, moot
 from tests.support.ready import Popen, stand_in
 from tests.support.server import BRIEF, DECISION, a_board, serving
+from tests.support.speaker import speaker
 
 ORDER = (
     "The Devil's Advocate", "The Strategist", "The Pragmatist", "The Coach",
@@ -31,7 +32,7 @@ def says(name: str) -> str:
 
 
 def who(request: Recorded) -> str:
-    return request.system.removeprefix("You are ").split(",")[0]
+    return speaker(request)
 
 
 def asked(stub: StubServer, name: str) -> int:

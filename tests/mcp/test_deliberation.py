@@ -16,6 +16,7 @@ from tests.support.command import environment, moot
 from tests.support.mcp_client import over_stdio, refused, serving, text_of, used
 from tests.support.server import BRIEF, DECISION, a_board
 from tests.support.server import serving as serving_http
+from tests.support.speaker import speaker
 
 ADVISORS = 8
 
@@ -151,7 +152,7 @@ def endless(stub: StubServer, *names: str) -> None:
 
 
 def advisors_asked(stub: StubServer) -> list[str]:
-    return sorted(r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None)
+    return sorted(speaker(r) for r in stub.requests if r.schema is None)
 
 
 def test_a_board_that_a_server_drives_is_stopped_and_goes_on_with_whoever_is_missing(

@@ -14,6 +14,7 @@ from moot.board.events import AdvisorSpoke, BoardConvened, DecisionPresented, Me
 from moot.board.flow import BOARD
 from moot.core.conversation import PERSON, Conversation
 from moot.core.flow import Usage
+from moot.llm.context import fit, needed_tokens
 from moot.llm.messages import ModelSaid, UserSaid
 from moot.personas.library import Persona, load_library, parse_persona, scaffold
 from moot.prompts import template
@@ -90,11 +91,14 @@ def test_what_is_dropped_for_length_is_said_and_the_person_still_begins() -> Non
     request = prompts.answer(
         asked("First?", long, "Second?", long, "Third?", long, "Last?"), STRATEGIST, small=False
     )
-    first = request.messages[0]
+    assert len(request.messages) == 7, "all of it is carried as far as the model's window goes"
+    fitted = fit(request, needed_tokens(request) - 1, "m")
+    first = fitted.request.messages[0]
     assert isinstance(first, UserSaid)
-    assert first.text == "[2 earlier messages are left out here.]\n\nSecond?"
-    assert request.messages[-1] == UserSaid("Last?")
-    assert len(request.messages) == 5
+    assert first.text.startswith("<left-out>")
+    assert first.text.endswith("- 2 earlier messages\n</left-out>\n\nSecond?")
+    assert fitted.left_out == ("2 earlier messages",)
+    assert fitted.request.messages[-1] == UserSaid("Last?")
 
 
 def test_what_looks_like_a_slot_in_a_value_stays_text() -> None:

@@ -24,6 +24,7 @@ from tests.support.command import environment, moot
 from tests.support.postgres import running_postgresql
 from tests.support.server import DECISION, Server, a_board
 from tests.support.shop import Brain
+from tests.support.speaker import speaker
 from tests.support.waiting import until
 
 SESSION = {"decision": DECISION}
@@ -88,7 +89,7 @@ def rest_of(server: Server, session_id: str, after: int = 0) -> list[dict[str, A
 
 def asked_of(stub: StubServer) -> list[str]:
     """Which advisors were asked."""
-    return [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
+    return [speaker(r) for r in stub.requests if r.schema is None]
 
 
 # -- one serves, another drives --------------------------------------------------------------------

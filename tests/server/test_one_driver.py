@@ -29,6 +29,7 @@ from tests.support.mcp_client import over_stdio
 from tests.support.postgres import running_postgresql
 from tests.support.ready import Popen
 from tests.support.server import DECISION, Server, a_board, serving
+from tests.support.speaker import speaker
 from tests.support.waiting import until
 
 SESSION = {"decision": DECISION}
@@ -239,7 +240,7 @@ def _complete(server: Server, session_id: str) -> list[str]:
 
 
 def _advisors(stub: StubServer) -> list[str]:
-    return [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
+    return [speaker(r) for r in stub.requests if r.schema is None]
 
 
 def test_a_reply_that_is_broken_off_again_and_again_is_not_asked_for_for_ever(

@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.server import BRIEF, DECISION, Server
+from tests.support.speaker import speaker
 
 FIRST, SECOND, LAST = "the-devil-s-advocate", "the-strategist", "the-ethicist"
 NAMES = {FIRST: "The Devil's Advocate", SECOND: "The Strategist", LAST: "The Ethicist"}
@@ -186,11 +187,7 @@ def briefs(stub: StubServer) -> list[Recorded]:
 
 def asked_advisors(stub: StubServer) -> list[str]:
     """Names, in alphabetical order, one for every request."""
-    return sorted(
-        request.system.removeprefix("You are ").split(",")[0]
-        for request in stub.requests
-        if request.schema is None
-    )
+    return sorted(speaker(request) for request in stub.requests if request.schema is None)
 
 
 # -- what the server keeps -------------------------------------------------------------------------

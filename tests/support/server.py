@@ -17,6 +17,7 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.command import MOOT, await_line, environment
 from tests.support.ready import Popen
+from tests.support.speaker import speaker
 
 DECISION = "Should we rewrite our billing service this quarter?"
 BRIEF = {
@@ -106,7 +107,7 @@ def a_board(stub: StubServer, *, pace: float = 0, words: str = "Not yet, because
         if request.schema is not None:
             asked_for = QUESTIONS if "questions" in request.schema["properties"] else BRIEF
             return Behaviour(json_text=json.dumps(asked_for))
-        name = request.system.removeprefix("You are ").split(",")[0]
+        name = speaker(request)
         return Behaviour(text=f"{name} says: {words}", pace=pace)
 
     stub.default = answer

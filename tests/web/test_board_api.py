@@ -15,6 +15,7 @@ import pytest
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
 from tests.support.server import BRIEF, DECISION, Server, a_board, serving
+from tests.support.speaker import speaker
 from tests.support.waiting import until
 
 EIGHT = [
@@ -91,7 +92,7 @@ def wait_until_paused(server: Server, at: str) -> None:
 
 
 def advisors_asked(stub: StubServer) -> list[str]:
-    return [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
+    return [speaker(r) for r in stub.requests if r.schema is None]
 
 
 # -- the eight rows of the API ---------------------------------------------------------------------
@@ -496,7 +497,7 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         assert rest[-2]["type"] == "session_complete"
         assert [e["id"] for e in rest[:-1]] == list(range(last + 1, last + len(rest)))
         assert all(r["isComplete"] for r in body["responses"])
-        asked = [r.system.removeprefix("You are ").split(",")[0] for r in stub.requests if r.schema is None]
+        asked = [speaker(r) for r in stub.requests if r.schema is None]
         assert sorted(asked) == ["The Coach", "The Ethicist"]
 
 

@@ -25,6 +25,7 @@ from moot.core.flow import (
     next_step,
 )
 from moot.core.input import check_fits
+from moot.core.ledger import Decided, correct
 from moot.errors import InvalidInput
 
 MAX_QUESTION = 5_000
@@ -168,6 +169,17 @@ def record(_state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
+def ledger(state: AskState) -> tuple[Decided, ...]:
+    """What the person has said to hold. All else is in the conversation, which is always carried whole."""
+    return correct((), state.background.corrections)
+
+
 ASK: Flow[AskState, AskEvent] = Flow(
-    name="ask", initial=AskState(), events=AskEvent, advance=advance, pending=pending, make_event=record
+    name="ask",
+    initial=AskState(),
+    events=AskEvent,
+    advance=advance,
+    pending=pending,
+    make_event=record,
+    ledger=ledger,
 )

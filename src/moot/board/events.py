@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.described import Described
 from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
@@ -93,13 +94,15 @@ class Answer(Described, frozen=True):
 
 class DecisionPresented(Event, frozen=True, omit_defaults=True):
     """`members` are in speaking order. `model` is the session's: challenges and brief keep to it. `opposes`
-    is the member who makes the case for the option that the person does not favour; empty, if none does."""
+    is the member who makes the case for the option that the person does not favour; empty, if none does.
+    `looks`: advisors may look things up in the repository."""
 
     decision: str
     members: tuple[Member, ...]
     mode: Mode
     model: str
     opposes: str = ""
+    looks: bool = False
 
 
 class QuestionsDrafted(Event, frozen=True):
@@ -213,7 +216,7 @@ class RecordRequested(Event, frozen=True):
     file: str
 
 
-BoardEvent = (
+OwnEvent = (
     DecisionPresented
     | QuestionsDrafted
     | QuestionsFailed
@@ -234,3 +237,4 @@ BoardEvent = (
     | ConditionTicked
     | RecordRequested
 )
+BoardEvent = OwnEvent | EvidenceGiven | LedgerCorrected

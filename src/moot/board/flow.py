@@ -39,6 +39,7 @@ from moot.board.events import (
     ConditionTicked,
     DecisionPresented,
     Member,
+    OwnEvent,
     Question,
     QuestionAnswered,
     Questions,
@@ -46,8 +47,10 @@ from moot.board.events import (
     QuestionsFailed,
     RecordRequested,
 )
+from moot.board.ledger import ledger
 from moot.board.menu import menu_at
 from moot.board.state import Advisor, BoardState, Exchange, Step
+from moot.core.background import keep_background
 from moot.core.flow import (
     AskPerson,
     AskPersona,
@@ -101,7 +104,7 @@ TRANSITIONS: Table = {
 # -- advance -------------------------------------------------------------------------------------
 
 
-def advance(state: BoardState, event: BoardEvent) -> BoardState:
+def advance_own(state: BoardState, event: OwnEvent) -> BoardState:
     leads_to = next_step(TRANSITIONS, state.step, event)
     if refusing := _refusing(state, event):
         raise IllegalMove(type(event).__name__, f"{state.step}, {refusing}")
@@ -110,7 +113,10 @@ def advance(state: BoardState, event: BoardEvent) -> BoardState:
     return after
 
 
-def _refusing(state: BoardState, event: BoardEvent) -> str:
+advance = keep_background(advance_own)
+
+
+def _refusing(state: BoardState, event: OwnEvent) -> str:
     """Who or what does not take an event that its step takes; empty where all is well."""
     match event:
         case QuestionAnswered(question):
@@ -134,7 +140,7 @@ def _refusing(state: BoardState, event: BoardEvent) -> str:
             return ""
 
 
-def _fold(state: BoardState, event: BoardEvent) -> BoardState:
+def _fold(state: BoardState, event: OwnEvent) -> BoardState:
     match event:
         case DecisionPresented():
             return _present(event)
@@ -151,7 +157,8 @@ def _fold(state: BoardState, event: BoardEvent) -> BoardState:
         case BoardConvened(answers):
             _check_answers(answers)
             given = tuple(answer for answer in answers if answer.answer.strip())
-            return replace(state, convened=True, answers=given)
+            first = len(state.background.evidence)
+            return replace(state, convened=True, answers=given, evidence_first=first)
         case BoardStopped():
             # Whoever is asked once more is asked anew, so that it is no mistake for the first time.
             advisors = (a if a.settled else replace(a, attempts=a.attempts + 1) for a in state.advisors)
@@ -201,7 +208,13 @@ def _fold_advisor(
     """What an advisor says, or is told."""
     match event:
         case AdvisorSpoke(persona, text, usage):
-            said = replace(state.advisor(persona), text=text, usage=usage)
+            said = replace(
+                state.advisor(persona),
+                text=text,
+                usage=usage,
+                knew=state.background,
+                challenges_known=state.challenges_made,
+            )
             return state.with_advisor(said).billed(usage)
         case AdvisorFailed(persona):
             return state.with_advisor(replace(state.advisor(persona), failure=event))
@@ -242,6 +255,7 @@ def _present(event: DecisionPresented) -> BoardState:
         mode=event.mode,
         model=event.model,
         opposes=event.opposes,
+        looks=event.looks,
         advisors=tuple(Advisor(_known(member)) for member in event.members),
     )
 
@@ -372,5 +386,11 @@ def ask_again(state: BoardState, persona: str = "") -> BoardEvent:
 
 
 BOARD: Flow[BoardState, BoardEvent] = Flow(
-    name="board", initial=BoardState(), events=BoardEvent, advance=advance, pending=pending, make_event=record
+    name="board",
+    initial=BoardState(),
+    events=BoardEvent,
+    advance=advance,
+    pending=pending,
+    make_event=record,
+    ledger=ledger,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -19,14 +21,39 @@ from moot.board.events import (
     Recommendation,
     Tension,
 )
+from moot.board.ledger import challenges, known_at_first, known_in_view, known_to, ledger
 from moot.board.state import Advisor, BoardState
-from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.core.background import Background
+from moot.core.ledger import source
+from moot.evidence import items as evidence
+from moot.llm.messages import Message, ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.template import fill, system_prompt, when_challenged
 
 VIEW_TOKENS, VIEW_TEMPERATURE = 1024, 0.7
 QUESTIONS_TOKENS, QUESTIONS_TEMPERATURE = 512, 0.6
 BRIEF_TOKENS, BRIEF_TEMPERATURE = 2048, 0.3
+LOOKS, LOOKS_TOKENS = 3, 24_000
+"""How often an advisor may look something up, where the person wants them to, and how much that may take."""
+
+
+# -- what all requests of a board begin with -----------------------------------------------------
+
+_Blocks = tuple[tuple[Source, ...], ...]
+
+
+def _shared(state: BoardState, background: Background) -> _Blocks:
+    """The same bytes in every request of a session, as far as it has come: rules, decision and evidence; then
+    what was answered, and evidence that came after the board was convened."""
+    first = state.evidence_first if state.convened else len(background.evidence)
+    rules = fill("board/board", {"decision": state.decision})
+    matter = (Source("the decision", rules, Weight.NEEDED), *evidence.sources(background.evidence[:first]))
+    later = (*_answered(state.answers), *evidence.sources(background.evidence, known=first))
+    return (matter, later) if later else (matter,)
+
+
+def _answered(answers: tuple[Answer, ...]) -> tuple[Source, ...]:
+    return (Source("the answers", _answers(answers).strip(), Weight.NEEDED),) if answers else ()
 
 
 # -- advisors ------------------------------------------------------------------------------------
@@ -36,28 +63,41 @@ def view(state: BoardState, persona: Persona, *, small: bool) -> Request:
     """An advisor's first view."""
     if small:
         return _small(persona, state.decision)
-    return _request(state, persona, (_presented(state, persona),))
+    said = source(ledger(state), known_at_first(state))
+    return _request(state, persona, state.background, (_presented(state, persona, said),))
 
 
 def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
-    """An advisor's reply to a challenge: the conversation so far, exactly, and the challenge at its end."""
+    """An advisor's reply to a challenge: the conversation so far, exactly, and the challenge at its end, with
+    what has come since they gave their view."""
     advisor = state.advisor(persona.id)
     open_challenge = advisor.exchanges[-1].challenge
     if small:
         return _small(persona, f"{state.decision}\n\n{open_challenge}")
-    said: list[Message] = [_presented(state, persona), ModelSaid(advisor.text or "")]
+    at_first = source(known_in_view(state, persona.id), known_at_first(state))
+    said: list[Message] = [_presented(state, persona, at_first), ModelSaid(advisor.text or "")]
     for exchange in advisor.replied:
         said += [UserSaid(exchange.challenge), ModelSaid(exchange.reply or "")]
-    return _request(state, persona, (*said, UserSaid(open_challenge)))
+    since = (
+        *evidence.sources(state.background.evidence, known=len(advisor.knew.evidence)),
+        *source(ledger(state), known_to(state, persona.id)),
+    )
+    return _request(state, persona, advisor.knew, (*said, UserSaid(open_challenge, since)))
 
 
-def _request(state: BoardState, persona: Persona, messages: tuple[Message, ...]) -> Request:
-    rules = fill("board/advisor", {"challenged": when_challenged()})
+def _request(
+    state: BoardState, persona: Persona, background: Background, messages: tuple[Message, ...]
+) -> Request:
+    rules = Source("the rules", fill("board/advisor", {"challenged": when_challenged()}), Weight.NEEDED)
     return Request(
-        system=f"{_seat(state, persona)}\n\n{rules}",
+        system=_seat(state, persona),
         messages=messages,
         max_tokens=VIEW_TOKENS,
         temperature=VIEW_TEMPERATURE,
+        shared=(*_shared(state, background), (rules,)),
+        history=len(messages) - 1,
+        looks=LOOKS if state.looks else 0,
+        tools_tokens=LOOKS_TOKENS if state.looks else 0,
     )
 
 
@@ -83,19 +123,26 @@ def _small(persona: Persona, text: str) -> Request:
     )
 
 
-def _presented(state: BoardState, persona: Persona) -> UserSaid:
+def _presented(state: BoardState, persona: Persona, said: tuple[Source, ...]) -> UserSaid:
     """The first message of an advisor's conversation: the same in the session and in every challenge."""
-    return UserSaid(
-        fill(
-            "board/decision",
-            {
-                "decision": state.decision,
-                "answers": _answers(state.answers),
-                "earlier": _earlier(state, persona),
-                "name": persona.name,
-            },
-        )
-    )
+    earlier = _earlier(state, persona)
+    names = _listed([advisor.member.name for advisor in earlier])
+    spoke = f"{names} spoke before you; what they said stands above.\n" if earlier else ""
+    facts = {"decision": state.decision, "earlier": spoke, "name": persona.name}
+    return UserSaid(fill("board/decision", facts), (*said, *map(_spoke_before, earlier)))
+
+
+def _spoke_before(advisor: Advisor) -> Source:
+    name = advisor.member.name
+    return Source(f"what {name} said", f"### {name}\n{advisor.text}", Weight.DEPENDED_ON)
+
+
+def _earlier(state: BoardState, persona: Persona) -> list[Advisor]:
+    """In a sequential session, those before this advisor who have spoken."""
+    if state.mode != "sequential":
+        return []
+    before = itertools.takewhile(lambda advisor: advisor.member.id != persona.id, state.advisors)
+    return [advisor for advisor in before if advisor.text is not None]
 
 
 def _answers(answers: tuple[Answer, ...]) -> str:
@@ -105,20 +152,8 @@ def _answers(answers: tuple[Answer, ...]) -> str:
     return f"\nAsked beforehand, they said:\n\n<answers>\n{listed}\n</answers>\n"
 
 
-def _earlier(state: BoardState, persona: Persona) -> str:
-    """In a sequential session, what those before this advisor have said."""
-    if state.mode != "sequential":
-        return ""
-    before: list[Advisor] = []
-    for advisor in state.advisors:
-        if advisor.member.id == persona.id:
-            break
-        if advisor.text is not None:
-            before.append(advisor)
-    if not before:
-        return ""
-    said = "\n\n".join(f"### {a.member.name}\n{a.text}" for a in before)
-    return f"\nThese advisors have spoken before you:\n\n<earlier>\n{said}\n</earlier>\n"
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
 
 
 # -- typed replies -------------------------------------------------------------------------------
@@ -147,16 +182,15 @@ _QUESTIONS = _shape(Questions, questions=Annotated[list[_QUESTION], Field(min_le
 
 
 def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
-    del small
-    return (
-        Request(
-            system=fill("board/questions", {"count": str(len(state.advisors))}),
-            messages=(UserSaid(f"<decision>\n{state.decision}\n</decision>"),),
-            max_tokens=QUESTIONS_TOKENS,
-            temperature=QUESTIONS_TEMPERATURE,
-        ),
-        _QUESTIONS,
+    said = () if small else source(ledger(state), known_at_first(state))
+    request = Request(
+        system=fill("board/questions", {"count": str(len(state.advisors))}),
+        messages=(UserSaid(f"<decision>\n{state.decision}\n</decision>", said),),
+        max_tokens=QUESTIONS_TOKENS,
+        temperature=QUESTIONS_TEMPERATURE,
+        shared=() if small else _shared(state, state.background),
     )
+    return request, _QUESTIONS
 
 
 def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -172,16 +206,30 @@ def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
             "missing": silent if missing else "",
         },
     )
-    said = "\n\n".join(_section(advisor, short=small) for advisor in spoke)
-    asked = f"<decision>\n{state.decision}\n</decision>\n{_answers(state.answers)}\n## Advisors\n\n{said}"
     request = Request(
         system=system,
-        messages=(UserSaid(asked),),
+        messages=(_summed_up(state, spoke, small=small),),
         max_tokens=BRIEF_TOKENS,
         temperature=BRIEF_TEMPERATURE,
+        shared=() if small else _shared(state, state.background),
     )
     names = tuple(advisor.member.name for advisor in spoke)
     return request, brief_shape(names, _sentences(spoke) if small else ())
+
+
+def _summed_up(state: BoardState, spoke: list[Advisor], *, small: bool) -> UserSaid:
+    sections = [_section(advisor, short=small) for advisor in spoke]
+    if small:
+        said = "\n\n".join(sections)
+        return UserSaid(
+            f"<decision>\n{state.decision}\n</decision>\n{_answers(state.answers)}\n## Advisors\n\n{said}"
+        )
+    known = (*known_at_first(state), *challenges(state))
+    views = (
+        Source(f"what {advisor.member.name} said", section, Weight.DEPENDED_ON)
+        for advisor, section in zip(spoke, sections, strict=True)
+    )
+    return UserSaid(fill("board/sum-up", {}), (*source(ledger(state), known), *views))
 
 
 REFINED = (

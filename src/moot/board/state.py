@@ -6,7 +6,7 @@ Which event leads where, the flow decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from moot.board.events import (
@@ -19,6 +19,7 @@ from moot.board.events import (
     Question,
     QuestionsFailed,
 )
+from moot.core.background import Background
 from moot.core.flow import Usage
 from moot.errors import InvalidInput
 
@@ -52,6 +53,10 @@ class Advisor:
     attempts: int = 1
     exchanges: tuple[Exchange, ...] = ()
     passed: bool = False
+    knew: Background = field(default_factory=Background)
+    """What the session had been given when they gave their view."""
+    challenges_known: int = 0
+    """How often anybody had been challenged by then."""
 
     @property
     def settled(self) -> bool:
@@ -92,6 +97,12 @@ class BoardState:
     """Nobody is asked for anything until the person goes on; a challenge is still replied to."""
     challenges_made: int = 0
     bills: tuple[Usage, ...] = ()
+    looks: bool = False
+    """Whether advisors may look things up in the repository."""
+    background: Background = field(default_factory=Background)
+    evidence_first: int = 0
+    """How many items there were when the board was convened. Later ones stand behind them, so that what all
+    requests begin with stays as it is."""
 
     @property
     def step(self) -> Step:
@@ -103,6 +114,13 @@ class BoardState:
             return Step.ADVISORS
         first_is_due = self.brief is None and self.brief_failure is None and self.contributions > 0
         return Step.BRIEF if first_is_due or self.brief_requested else Step.REVIEW
+
+    @property
+    def is_open(self) -> bool:
+        return self.step is not Step.UNOPENED
+
+    def with_background(self, background: Background) -> BoardState:
+        return replace(self, background=background)
 
     @property
     def at_work(self) -> bool:

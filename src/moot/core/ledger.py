@@ -7,7 +7,7 @@ every later prompt, shown wherever the session is. Refuses to know what a decisi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -117,14 +117,19 @@ _WORDS = {
 }
 
 
-def source(ledger: Sequence[Decided]) -> tuple[Source, ...]:
-    """For a request: nothing where nothing is decided."""
-    if not ledger:
+def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[Source, ...]:
+    """For a request: nothing where nothing is decided. What is `known` stands in the request as it is
+    already, so only what the person has changed about it is said."""
+    said = [line for line, entry in zip(lines(ledger), ledger, strict=True) if entry not in known]
+    left = {entry.key for entry in ledger}
+    said += [f"No longer holds: {_line(entry)}" for entry in known if entry.key not in left]
+    if not said:
         return ()
-    listed = "\n".join(lines(ledger))
+    listed = "\n".join(dict.fromkeys(said))
     text = (
         "<decided-so-far>\nWhat was decided or rejected holds, and so does what the person said: do not "
         "ask it again, and do not quietly work around it; where you have a reason against it, say so openly. "
-        f"What is open is not settled yet.\n{listed}\n</decided-so-far>"
+        "What is open is not settled yet. Where something else that you are given says otherwise, this "
+        f"holds.\n{listed}\n</decided-so-far>"
     )
     return (Source("what was decided so far", text, Weight.NEEDED),)

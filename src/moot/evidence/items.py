@@ -39,18 +39,18 @@ def numbered(items: Sequence[Evidence]) -> list[tuple[str, Evidence]]:
     return [(number_of(place), item) for place, item in enumerate(items)]
 
 
-def sources(items: Sequence[Evidence]) -> tuple[Source, ...]:
+def sources(items: Sequence[Evidence], known: int = 0) -> tuple[Source, ...]:
     """For a request: how to cite, then each item as a source of its own, so that it is there whole or named
-    as left out. Nothing where there is no evidence."""
-    if not items:
+    as left out. Nothing where there is no evidence. The first `known` of them, and how to cite, are in the
+    request already."""
+    new = numbered(items)[known:]
+    if not new:
         return ()
-    return (
-        Source("how to cite", fill("evidence/cite", {}), Weight.NEEDED),
-        *(
-            Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON)
-            for number, item in numbered(items)
-        ),
+    how = () if known else (Source("how to cite", fill("evidence/cite", {}), Weight.NEEDED),)
+    given = (
+        Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON) for number, item in new
     )
+    return (*how, *given)
 
 
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:evidence|decided-so-far|left-out)\b)", re.IGNORECASE)

@@ -1,0 +1,72 @@
+"""What was decided so far on a board: the decision, what the person said about it, and what they ticked.
+
+Pure. What advisors say is no entry: they advise, and the person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from moot.board.state import BoardState
+from moot.core.conversation import PERSON
+from moot.core.ledger import Decided, Kind, correct
+
+
+def ledger(state: BoardState) -> tuple[Decided, ...]:
+    """As the person has corrected it."""
+    said = (*known_at_first(state), *challenges(state), *_ticked(state))
+    return correct(said, state.background.corrections)
+
+
+def known_at_first(state: BoardState) -> tuple[Decided, ...]:
+    """What every request says in full: the decision, and what was answered before it was put to the board."""
+    return (*_decision(state), *_answers(state))
+
+
+def known_to(state: BoardState, persona: str) -> tuple[Decided, ...]:
+    """What the conversation with an advisor has in it already: what held when they gave their view, and what
+    they have been challenged with."""
+    advisor = state.advisor(persona)
+    own = (_challenged(one.number, one.challenge, advisor.member.name) for one in advisor.exchanges)
+    return (*known_at_first(state), *known_in_view(state, persona), *own)
+
+
+def known_in_view(state: BoardState, persona: str) -> tuple[Decided, ...]:
+    """What held when an advisor gave their view."""
+    advisor = state.advisor(persona)
+    made = [one for one in challenges(state) if int(one.key[len(_CHALLENGE) :]) <= advisor.challenges_known]
+    return correct((*known_at_first(state), *made), advisor.knew.corrections)
+
+
+def challenges(state: BoardState) -> tuple[Decided, ...]:
+    """What the person said in them, in the order in which they said it."""
+    made = [(one, advisor.member.name) for advisor in state.advisors for one in advisor.exchanges]
+    made.sort(key=lambda each: each[0].number)
+    return tuple(_challenged(one.number, one.challenge, name) for one, name in made)
+
+
+_CHALLENGE = "challenge:"
+
+
+def _decision(state: BoardState) -> Iterator[Decided]:
+    if state.decision:
+        yield Decided("decision", Kind.OPEN, state.decision, PERSON, "the decision")
+
+
+def _answers(state: BoardState) -> Iterator[Decided]:
+    given = state.answers if state.convened else tuple(one for one in state.answered if one.answer.strip())
+    for number, one in enumerate(given, start=1):
+        yield Decided(f"answer:{number}", Kind.SAID, f"{one.question} {one.answer}", PERSON, "the questions")
+
+
+def _challenged(number: int, words: str, name: str) -> Decided:
+    return Decided(f"{_CHALLENGE}{number}", Kind.SAID, words, PERSON, f"challenge {number}, to {name}")
+
+
+def _ticked(state: BoardState) -> Sequence[Decided]:
+    return [
+        Decided(
+            f"condition:{condition}", Kind.DECIDED, f"This condition is met: {condition}", PERSON, "the brief"
+        )
+        for condition in state.ticks
+    ]
