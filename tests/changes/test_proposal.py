@@ -403,7 +403,8 @@ drafts = st.builds(
 @given(draft=drafts)
 def test_a_rendered_proposal_always_passes_its_check(draft: ProposalDraft) -> None:
     text = render_proposal(draft)
-    assert check_proposal(text) == ()
+    # Words that say nothing, such as "?", are a warning.
+    assert [one for one in check_proposal(text) if one.level == "error"] == []
     assert [heading.level for heading in markdown.headings(text)] == [1, 2, 2, 2, 2]
     assert not re.search(r"<!--\s*review\s*:", text, re.IGNORECASE)
     assert check_tasks(render_tasks(draft)) == ()

@@ -173,7 +173,8 @@ def test_a_draft_brings_no_review_and_no_structure_of_its_own(moot_change: Chang
     ended = moot_change.run("proposal", "feat-auth", IDEA)
     assert ended.code == 0, ended.err
     assert review_block.blocks(moot_change.read("proposal.md")) == ()
-    assert set(files_of(moot_change)) == {"STATE.yaml", "proposal.md", "specs/outside.md", "tasks.md"}
+    drafted = {"proposal.md", "specs/outside.md", "tasks.md"}
+    assert set(files_of(moot_change)) == {"STATE.yaml", *drafted, *(f"earlier/drafted/{n}" for n in drafted)}
     assert moot_change.run("validate-proposal", "feat-auth", "--strict").code == 0
     assert moot_change.run("implement", "feat-auth").code == 1, "nobody has approved it"
 

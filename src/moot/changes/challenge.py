@@ -17,12 +17,12 @@ from moot.agents import Job, Outcome, Progress, Reviewer, find
 from moot.changes import approval, findings, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
-from moot.changes.metered_agents import run_metered
+from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.review_tools import ReviewTools
-from moot.changes.service import Changes, Counted, Tell, recording_failure, title_of
+from moot.changes.service import Changes, Counted, Tell, title_of
 from moot.changes.state_file import Call, ChangeState, Data, SessionTokens
 from moot.errors import (
     DecisionNotPossible,

@@ -14,14 +14,16 @@ import itertools
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from moot.changes import review_block, reviewed, state_file
+from moot.changes import binding, review_block, reviewed, state_file
+from moot.changes.binding import Binding
+from moot.changes.points import Covered
 from moot.changes.review_block import Block, Review
 from moot.changes.state_file import (
     Call,
@@ -37,6 +39,7 @@ from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, Revie
 from moot.files import atomic, frozen, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.folder import TextFolder
+from moot.files.frontmatter import LINE_BREAK
 from moot.files.layout import Workspace
 from moot.files.paths import Root, valid_id
 
@@ -46,9 +49,13 @@ SKELETON = "_skeleton.md"
 """A form to copy, which other tools keep among the specifications."""
 TASKS = reviewed.TASKS
 AGENTS = "AGENTS.md"
+DESIGN = "design.md"
 STATE = "STATE.yaml"
 EARLIER = "earlier"
-"""What a proposal, its specifications and tasks said before they were drafted anew."""
+"""What a proposal, its specifications and tasks said before they were drafted again."""
+DRAFTED = f"{EARLIER}/drafted"
+"""What they said when they were last drafted: whatever differs from it, the person has written."""
+EDITS = "edits.diff"
 
 # A folder that has none of these is not a change; it may be what another tool keeps beside them.
 _SIGNS = (STATE, PROPOSAL, TASKS, SPECS)
@@ -79,6 +86,10 @@ class ChangeFolder:
 
     def agents(self) -> str | None:
         return self._files.read(AGENTS)
+
+    def design(self) -> str | None:
+        """What binds the change."""
+        return self._files.read(DESIGN)
 
     def specs(self) -> dict[str, str]:
         """By name, as `specs/api.md`, in order."""
@@ -124,6 +135,34 @@ class ChangeFolder:
     def write_agents(self, text: str) -> None:
         self._files.write(AGENTS, text)
 
+    def bind(self, new: Binding) -> str:
+        """Adds to what binds the change; what happened to design.md, in a sentence, or nothing."""
+        if not new:
+            return ""
+
+        def bound(old: str | None) -> str:
+            if old is None or self._is_as_written(old):
+                merged = binding.merge(binding.read(old) if old else Binding(), new)
+                return binding.render(merged)
+            return binding.add(old, new)
+
+        before = self.design()
+        written = self._files.update(DESIGN, bound)
+        if before is not None and not self._is_as_written(before):
+            news = ["what is new stands at its end"] if written != before else []
+            if new.design and new.design.strip() not in before:
+                news.append("the design that was approved since is not in it")
+            return f"{DESIGN} was edited by hand and is kept; {', and '.join(news)}" if news else ""
+        if written == before:
+            return ""
+        self.record_checksums((DESIGN,))
+        return f"{DESIGN} has what binds the change"
+
+    def _is_as_written(self, design: str) -> bool:
+        """Whether moot has written it, and nobody since."""
+        known = self.state().checksums.get(DESIGN)
+        return known is not None and known.hash == state_file.text_hash(LINE_BREAK.sub("\n", design))
+
     def keep_earlier(self, names: Iterable[str]) -> str:
         """Copies the files as they are now into a folder of their own, whose name this returns."""
         taken = set(self._files.names(EARLIER))
@@ -133,6 +172,29 @@ class ChangeFolder:
             if text is not None:
                 self._files.write(f"{EARLIER}/{number}/{name}", text)
         return f"{EARLIER}/{number}"
+
+    def keep_drafted(self, texts: Mapping[str, str]) -> None:
+        """What was drafted now, so that later it can be said what the person has changed."""
+        for name in self.drafted():
+            if name not in texts:
+                (self.path / DRAFTED / name).unlink(missing_ok=True)
+        for name, text in texts.items():
+            self._files.write(f"{DRAFTED}/{name}", text)
+
+    def drafted(self) -> dict[str, str]:
+        names = (PROPOSAL, TASKS, *(f"{SPECS}/{name}" for name in self._files.names(f"{DRAFTED}/{SPECS}")))
+        texts = {name: self._files.read(f"{DRAFTED}/{name}") for name in names}
+        return {name: text for name, text in texts.items() if text is not None}
+
+    def keep_edits(self, kept: str, diff: str) -> None:
+        """Beside the files that `keep_earlier` has kept there."""
+        self._files.write(f"{kept}/{EDITS}", diff)
+
+    def earlier_edits(self) -> list[tuple[int, str]]:
+        """What the person had changed in each draft before the last, oldest first, with its number."""
+        numbers = sorted(int(name) for name in self._files.names(EARLIER) if name.isdecimal())
+        read = ((number, self._files.read(f"{EARLIER}/{number}/{EDITS}")) for number in numbers)
+        return [(number, text) for number, text in read if text]
 
     # -- reviews ---------------------------------------------------------------------------------
 
@@ -172,7 +234,11 @@ class ChangeFolder:
         return next((one for one in self.reviews() if one.record.run == run), None)
 
     def append_review(
-        self, review: Review, run: str, check: Callable[[Mapping[str, str]], None] = lambda _: None
+        self,
+        review: Review,
+        run: str,
+        check: Callable[[Mapping[str, str]], None] = lambda _: None,
+        coverage: Sequence[Covered] = (),
     ) -> str:
         """Records the review in STATE.yaml, adds it to the proposal and returns its block, as it now stands
         there. `check` is told the texts that it is of, and may raise.
@@ -204,6 +270,7 @@ class ChangeFolder:
                 run=run,
                 reviewed=reviewed.hash_of_all(self.id, files),
                 files=files,
+                coverage=tuple(coverage),
             )
             self.update_state(lambda data: state_file.note_review(data, record))
             try:
@@ -214,7 +281,9 @@ class ChangeFolder:
         return block
 
     def reviewable(self) -> dict[str, str]:
-        texts = {PROPOSAL: self.proposal(), **self.specs(), TASKS: self.tasks()}
+        """What a review is of. What binds the change is part of it: under another design, the same text is
+        another plan."""
+        texts = {DESIGN: self.design(), PROPOSAL: self.proposal(), **self.specs(), TASKS: self.tasks()}
         return {name: text for name, text in texts.items() if text is not None}
 
     def _match_blocks(self) -> tuple[tuple[Recorded, ...], tuple[Block, ...]]:

@@ -18,9 +18,9 @@ from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
 from moot.changes import approval, prompts, tasks
 from moot.changes.folder import TASKS, ChangeFolder
-from moot.changes.metered_agents import run_metered
+from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
-from moot.changes.service import Changes, Tell, recording_failure
+from moot.changes.service import Changes, Tell
 from moot.changes.state_file import Call
 from moot.changes.tasks import Task
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork

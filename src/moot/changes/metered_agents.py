@@ -6,12 +6,17 @@ have answered is counted. So the limits are looked at before one starts, and not
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from moot.agents import Outcome
-from moot.errors import ProviderFailed
+from moot.changes.state_file import Call
+from moot.errors import MootError, ProviderFailed
 from moot.llm.messages import Tokens
-from moot.llm.metering import tokens_of
+from moot.llm.metering import Bill, billing, tokens_of
 from moot.llm.names import ModelName
 from moot.llm.prices import NANO
 
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from moot.app import Moot
+    from moot.changes.folder import ChangeFolder
 
 _SAYS_ITS_COST = "claude"
 
@@ -57,3 +63,17 @@ def _usage(ended: Outcome, least: Tokens) -> Tokens:
     if ended.usage == Tokens():
         return Tokens(least.input_tokens, tokens_of(ended.said), estimated=True)
     return ended.usage
+
+
+@contextmanager
+def recording_failure(folder: ChangeFolder, step: str, model: str) -> Iterator[None]:
+    """A call that fails or is interrupted is recorded with what it has cost, and raised."""
+    began, bill = time.monotonic(), Bill()
+    try:
+        with billing(bill):
+            yield
+    except (MootError, asyncio.CancelledError) as failed:
+        took = round((time.monotonic() - began) * 1000)
+        kind = type(failed).__name__ if isinstance(failed, MootError) else "interrupted"
+        folder.record_call(Call.of(step, model, bill.usage, bill.cost_usd, took, kind))
+        raise

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from moot.changes.review_block import Issue
 from moot.changes.tasks import Task
-from moot.llm.messages import Request, UserSaid
+from moot.llm.messages import Request, Source, UserSaid, Weight
 from moot.prompts.template import fill
 
 DRAFT_TOKENS, DRAFT_TEMPERATURE = 8192, 0.4
@@ -51,30 +51,50 @@ def _material(files: Mapping[str, str]) -> str:
 # -- drafting ------------------------------------------------------------------------------------
 
 
-def draft(change_id: str, description: str, seen: str) -> Request:
+Shared = tuple[tuple[Source, ...], ...]
+
+
+def draft(change_id: str, description: str, shared: Shared = (), sources: tuple[Source, ...] = ()) -> Request:
     """For a typed reply: the proposal with its specifications and tasks."""
-    asked = f"<description>\n{description}\n</description>\n\n<workspace>\n{seen}\n</workspace>"
     return Request(
         system=fill("change/proposal", {"change_id": change_id}),
-        messages=(UserSaid(asked),),
+        messages=(UserSaid(f"<description>\n{description}\n</description>", sources),),
         max_tokens=DRAFT_TOKENS,
         temperature=DRAFT_TEMPERATURE,
+        shared=shared,
     )
 
 
-def redraft(texts: ChangeTexts, issues: Sequence[Issue], wishes: str, seen: str) -> Request:
+def redraft(
+    texts: ChangeTexts,
+    issues: Sequence[Issue],
+    wishes: str,
+    shared: Shared = (),
+    sources: tuple[Source, ...] = (),
+) -> Request:
     """The same, from what is there and what was found wrong with it. `wishes` are the person's own words."""
     own = f"\n\n<wishes>\n{wishes}\n</wishes>" if wishes else ""
-    asked = (
-        f"{texts.as_material()}\n\n<open-issues>\n{issues_in_words(issues)}\n</open-issues>{own}"
-        f"\n\n<workspace>\n{seen}\n</workspace>"
-    )
+    asked = f"<open-issues>\n{issues_in_words(issues)}\n</open-issues>{own}"
+    files = Source("the change as it stands", texts.as_material(), Weight.NEEDED)
     return Request(
         system=fill("change/reproposal", {"change_id": texts.change_id}),
-        messages=(UserSaid(asked),),
+        messages=(UserSaid(asked, (*sources, files)),),
         max_tokens=DRAFT_TOKENS,
         temperature=DRAFT_TEMPERATURE,
+        shared=shared,
     )
+
+
+def seen(workspace: str) -> tuple[Source, ...]:
+    return (Source("a look at the workspace", f"<workspace>\n{workspace}\n</workspace>", Weight.DEPENDED_ON),)
+
+
+def unfinished(written: str) -> tuple[Source, ...]:
+    """A proposal that is there, and that could not be used."""
+    if not written.strip():
+        return ()
+    text = f"This is there already, and is to be made whole:\n\n{_material({'proposal.md': written.strip()})}"
+    return (Source("the unfinished proposal", text, Weight.NEEDED),)
 
 
 def issues_in_words(issues: Sequence[Issue]) -> str:

@@ -6,13 +6,10 @@ and the same command goes on from there.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import posixpath
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -21,13 +18,16 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from moot.agents.login import LOG_IN, is_logged_in
-from moot.changes import approval, prompts, proposal, review_block, revision, state_file, tasks
+from moot.changes import approval, history, prompts, proposal, review_block, revision, state_file, tasks
+from moot.changes import binding as binding_of
+from moot.changes.binding import Binding
 from moot.changes.folder import SPECS, ChangeFolder, ChangeFolders
+from moot.changes.metered_agents import recording_failure
 from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.standing import Standing
-from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Validation
+from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Said, Validation
 from moot.errors import (
     AlreadyThere,
     FileDamaged,
@@ -41,14 +41,14 @@ from moot.files import markdown
 from moot.files.frontmatter import LINE_BREAK
 from moot.files.lock import claimed
 from moot.files.paths import Root, valid_id
-from moot.llm.metering import Bill, billing, charging
+from moot.llm.metering import charging
 from moot.llm.names import Speaker
 from moot.repo import listing, scan, search
 from moot.repo.reading import MAX_CHARACTERS
 
 if TYPE_CHECKING:
     from moot.app import Moot
-    from moot.llm.messages import Request
+    from moot.llm.messages import Request, Source
 
 T = TypeVar("T")
 
@@ -56,6 +56,7 @@ Tell = Callable[[str], None]
 """Told what is going on, a line at a time."""
 
 TAKEN_UP = "an earlier run ended before its review was counted; that is done now"
+NOTHING = Binding()
 NOT_OURS = "a review that was not made by moot; it does not count"
 DESCRIPTION_LIMIT = 20_000
 _EXCERPT_LINES = 60
@@ -277,9 +278,23 @@ class Changes:
 
     # -- drafting ----------------------------------------------------------------------------
 
-    async def propose(self, change_id: str, description: str, tell: Tell) -> ChangeFolder:
+    def bind(self, change_id: str, binding: Binding, tell: Tell) -> None:
+        """Adds to what binds a change. What was approved before is not, where that is news."""
+        folder = self.folders.open(change_id)
+        with claimed(folder.path, "bound"):
+            _bind(folder, binding, tell)
+
+    async def propose(
+        self,
+        change_id: str,
+        description: str,
+        tell: Tell,
+        binding: Binding = NOTHING,
+        also: tuple[Source, ...] = (),
+    ) -> ChangeFolder:
         """Drafts a new change. A proposal that is there and can be used is left alone; one that cannot be
-        used is material for the new one, and kept."""
+        used is material for the new one, and kept. What binds it is kept with it; `also` is what this
+        drafter is to know besides."""
         valid_id(change_id, "change id")
         description = check_description(description)
         folder = self._open_or_create(change_id)
@@ -289,19 +304,33 @@ class Changes:
             if written is not None and not [f for f in self.findings(folder) if f.level == "error"]:
                 raise AlreadyThere("change", change_id, folder.path)
             moved(state.phase, Move.PROPOSE)
+            self._note_words(folder, history.DESCRIBED, description)
+            _bind(folder, binding, tell)
             tell("looks at the workspace")
-            request = prompts.draft(
-                change_id, _add_earlier(description, written), self._describe_workspace(description)
+            sources = (
+                *history.sources(folder),
+                *also,
+                *prompts.seen(self._describe_workspace(description)),
+                *prompts.unfinished(review_block.outside(written or "")),
             )
+            request = prompts.draft(change_id, description, _shared(folder), sources)
             draft = await self._draft(folder, "proposal", request, tell)
             if written is not None or folder.specs() or folder.tasks() is not None:
-                tell(f"keeps the earlier text in {folder.keep_earlier(_files(folder))}")
+                tell(f"keeps the earlier text in {folder.keep_earlier(drafted_files(folder))}")
             self._write(folder, draft, Move.PROPOSE, "proposal")
             self.valid(folder)
         return folder
 
-    async def repropose(self, change_id: str, wishes: str, tell: Tell) -> ChangeFolder:
-        """Revises a change from the open issues of its last review. Every review stays as it is."""
+    async def repropose(
+        self,
+        change_id: str,
+        wishes: str,
+        tell: Tell,
+        binding: Binding = NOTHING,
+        also: tuple[Source, ...] = (),
+    ) -> ChangeFolder:
+        """Revises a change from the open issues of its last review. Every review stays as it is, and so does
+        what the person has written by their own hand."""
         folder = self.folders.open(change_id)
         wishes = _check_length(wishes.strip(), "wishes")
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
@@ -314,9 +343,16 @@ class Changes:
                 )
             texts = self.texts(folder)
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
-            request = prompts.redraft(texts, issues, wishes, self._describe_workspace(texts.proposal))
+            self._note_words(folder, history.REVISED, wishes)
+            _bind(folder, binding, tell)
+            seen = prompts.seen(self._describe_workspace(texts.proposal))
+            sources = (*history.sources(folder), *also, *seen)
+            request = prompts.redraft(texts, issues, wishes, _shared(folder), sources)
+            edits = history.edits_since(folder)
             draft = await self._draft(folder, "reproposal", request, tell)
-            folder.keep_earlier(_files(folder))
+            kept = folder.keep_earlier(drafted_files(folder))
+            if edits:
+                folder.keep_edits(kept, edits)
             self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
             self.valid(folder)
         return folder
@@ -356,9 +392,15 @@ class Changes:
             return proposal.with_reviews(new, old or "")
 
         folder.update_proposal(revised)
+        folder.keep_drafted(history.plain(folder))
         rounds = state.iteration + (move is Move.REPROPOSE)
         folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
-        folder.record_checksums(_files(folder))
+        folder.record_checksums(drafted_files(folder))
+
+    def _note_words(self, folder: ChangeFolder, step: str, words: str) -> None:
+        said = Said(step, words, round=folder.state().iteration)
+        if words:
+            folder.update_state(lambda data: state_file.note_said(data, said))
 
     def _open_or_create(self, change_id: str) -> ChangeFolder:
         try:
@@ -401,21 +443,7 @@ class Changes:
             return self.folders.archive(folder)
 
 
-@contextmanager
-def recording_failure(folder: ChangeFolder, step: str, model: str) -> Iterator[None]:
-    """A call that fails or is interrupted is recorded with what it has cost, and raised."""
-    began, bill = time.monotonic(), Bill()
-    try:
-        with billing(bill):
-            yield
-    except (MootError, asyncio.CancelledError) as failed:
-        took = round((time.monotonic() - began) * 1000)
-        kind = type(failed).__name__ if isinstance(failed, MootError) else "interrupted"
-        folder.record_call(Call.of(step, model, bill.usage, bill.cost_usd, took, kind))
-        raise
-
-
-def _files(folder: ChangeFolder) -> tuple[str, ...]:
+def drafted_files(folder: ChangeFolder) -> tuple[str, ...]:
     return ("proposal.md", *folder.specs(), "tasks.md")
 
 
@@ -446,8 +474,12 @@ def _check_length(text: str, field: str) -> str:
     return text
 
 
-def _add_earlier(description: str, written: str | None) -> str:
-    if not written or not written.strip():
-        return description
-    earlier = review_block.outside(written).strip()
-    return f"{description}\n\nThis is there already, and is to be made whole:\n\n{earlier}"
+def _bind(folder: ChangeFolder, new: Binding, tell: Tell) -> None:
+    if news := folder.bind(new):
+        tell(news)
+
+
+def _shared(folder: ChangeFolder) -> tuple[tuple[Source, ...], ...]:
+    """What all requests of a change begin with."""
+    bound = binding_of.sources(folder.design() or "")
+    return (bound,) if bound else ()

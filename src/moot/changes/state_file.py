@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from moot.changes import review_block
 from moot.changes.phases import Phase
+from moot.changes.points import Covered
 from moot.changes.review_block import Verdict
 from moot.errors import InvalidInput
 from moot.files import timestamps
@@ -156,7 +157,7 @@ PERSON = "person"
 class RecordedReview:
     """`hash` is that of its block in proposal.md, `reviewed` that of what was reviewed, and `files` that of
     each file of it. Records of earlier versions have no `reviewed`. One of a person has no block, and
-    `because`. `withdrawn` is when it ceased to count."""
+    `because`. `withdrawn` is when it ceased to count. `coverage` is what it says of the design's points."""
 
     hash: _Word
     verdict: _Stated
@@ -169,6 +170,7 @@ class RecordedReview:
     files: Mapping[_Word, _Word] = field(default_factory=dict)
     because: _Word = ""
     withdrawn: _Word = ""
+    coverage: tuple[Covered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,16 @@ class Dismissal:
     description: _Word = ""
     because: _Word = ""
     at: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The person's own words, with which they had something done: a draft, or a revision."""
+
+    step: _Word
+    text: _Word
+    at: _Word = ""
+    round: _Count = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +233,7 @@ class ChangeState:
     reviews: tuple[RecordedReview, ...] | None = None
     run: Run | None = None
     dismissed: tuple[Dismissal, ...] = ()
+    said: tuple[Said, ...] = ()
     abandoned: Abandoned | None = None
 
 
@@ -297,6 +310,7 @@ def note_checksum(data: Data, file: str, checksum: Checksum) -> None:
 def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
     entry = _stamp(review) | {"verdict": str(review.verdict)}
+    entry["coverage"] = [asdict(one) | {"state": str(one.state)} for one in review.coverage]
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
 
@@ -330,6 +344,13 @@ def withdraw_last_review(data: Data) -> None:
 
 def note_dismissal(data: Data, dismissal: Dismissal) -> None:
     _add(data, "dismissed", _stamp(dismissal))
+
+
+def note_said(data: Data, said: Said) -> None:
+    """What was said already, when the same was begun before and did not get to its end, is noted once."""
+    last = (data.get("said") or [{}])[-1]
+    if (last.get("step"), last.get("text"), last.get("round")) != (said.step, said.text, said.round):
+        _add(data, "said", _stamp(said))
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:

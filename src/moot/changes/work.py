@@ -14,9 +14,10 @@ from moot.changes import findings, flow
 from moot.changes.challenge import Challenging
 from moot.changes.decisions import Deciding
 from moot.changes.flow import ChangeEvent, ChangeGone, SessionState, WorkBegun, WorkFailed
+from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Implementing
 from moot.changes.looking import look, mark_of
-from moot.changes.service import Changes, Tell
+from moot.changes.service import Changes, Tell, drafted_files
 from moot.changes.standing import Files
 from moot.core.flow import Outcome, Task, TaskDone
 from moot.errors import MootError, NotNow, SessionMoved, StoreFailed
@@ -63,12 +64,12 @@ class ChangeWork:
         match state.chosen:
             case flow.DraftChosen(description):
                 folder = await changes.propose(change_id, description, tell)
-                return await self._ended(flow.ProposalDrafted, f"Drafted: {', '.join(folder.reviewable())}")
+                return await self._ended(flow.ProposalDrafted, f"Drafted: {_names(folder)}")
             case flow.ChallengeChosen():
                 return await self._challenge()
             case flow.RevisionChosen(wishes):
                 folder = await changes.repropose(change_id, wishes, tell)
-                return await self._ended(flow.ProposalRevised, f"Revised: {', '.join(folder.reviewable())}")
+                return await self._ended(flow.ProposalRevised, f"Revised: {_names(folder)}")
             case flow.ImplementationChosen():
                 return await self._implement()
             case flow.ArchiveChosen():
@@ -107,3 +108,7 @@ class ChangeWork:
 
     def _gone(self, place: Path) -> ChangeGone:
         return ChangeGone(f"It is now in {place.relative_to(self._moot.workspace.root).as_posix()}")
+
+
+def _names(folder: ChangeFolder) -> str:
+    return ", ".join(drafted_files(folder))

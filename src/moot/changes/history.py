@@ -1,0 +1,171 @@
+"""What is known of a change from its files: what was said, decided and reviewed before, and by whose hand.
+
+For whoever works on it next, a model or a person. Everything is typed: nothing here is concluded from prose.
+Refuses to know what a request looks like, and what becomes of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+
+from moot.changes import approval, binding, review_block, tasks
+from moot.changes.folder import DESIGN, PROPOSAL, TASKS, ChangeFolder, Recorded
+from moot.changes.points import Point, points
+from moot.changes.review_block import Review
+from moot.changes.state_file import PERSON, RecordedReview
+from moot.core import ledger
+from moot.core.ledger import Decided, Kind
+from moot.errors import InvalidInput
+from moot.llm.messages import Source, Weight
+
+DESCRIBED, REVISED = "proposal", "reproposal"
+"""What the person had done with their words."""
+
+
+def points_of(folder: ChangeFolder) -> tuple[Point, ...]:
+    return points(folder.design() or "")
+
+
+def description(folder: ChangeFolder) -> str:
+    """What it was last drafted from. Changes of earlier versions do not say."""
+    said = [one.text for one in folder.state().said if one.step == DESCRIBED]
+    return said[-1] if said else ""
+
+
+# -- decided so far ------------------------------------------------------------------------------
+
+
+def decided(folder: ChangeFolder) -> tuple[Decided, ...]:
+    """What binds it first, so that its entries have the numbers that design.md gives them; then what the
+    person and the reviewers have decided about it, in the order of time."""
+    bound = binding.read(folder.design() or "").decided
+    since = sorted(_since(folder), key=lambda each: each[0])
+    return (*bound, *(entry for _, entry in since))
+
+
+def _since(folder: ChangeFolder) -> Iterator[tuple[str, Decided]]:
+    state = folder.state()
+    numbers = {approval.name_of(one): at for at, one in enumerate(_by_reviewers(folder), start=1)}
+    for one in state.said:
+        if one.step == REVISED and one.text:
+            key = f"said:{one.at}"
+            yield one.at, Decided(key, Kind.SAID, one.text, PERSON, f"the revision in round {one.round}")
+    for record in state.reviews or ():
+        yield from _about(record, numbers)
+    for gone in state.dismissed:
+        text = f"the issue “{gone.description}” is dismissed, because: {gone.because}"
+        at = f"review {numbers[gone.review]}" if gone.review in numbers else "an earlier review"
+        yield gone.at, Decided(f"dismissed:{gone.review}:{gone.issue}", Kind.REJECTED, text, PERSON, at)
+    if state.abandoned is not None:
+        because = f"the change is given up, because: {state.abandoned.because}"
+        yield state.abandoned.at, Decided("abandoned", Kind.REJECTED, because, PERSON, "")
+
+
+def _about(record: RecordedReview, numbers: Mapping[str, int]) -> Iterator[tuple[str, Decided]]:
+    name = approval.name_of(record)
+    if record.engine == PERSON:
+        text = f"the change is approved by the person, and by no reviewer, because: {record.because}"
+        yield record.at, Decided(f"review:{name}", Kind.DECIDED, text, PERSON, "")
+    else:
+        text = f"the verdict is {record.verdict}"
+        by = f"the reviewer ({record.model or record.engine})" if record.engine else "the reviewer"
+        yield record.at, Decided(f"review:{name}", Kind.DECIDED, text, by, f"review {numbers[name]}")
+    if record.withdrawn:
+        text = "the change is reopened: what approved it no longer counts"
+        yield record.withdrawn, Decided(f"withdrawn:{name}", Kind.DECIDED, text, PERSON, "")
+
+
+def _by_reviewers(folder: ChangeFolder) -> list[RecordedReview]:
+    return [one for one in folder.state().reviews or () if one.engine != PERSON]
+
+
+# -- for a request -------------------------------------------------------------------------------
+
+
+def sources(folder: ChangeFolder) -> tuple[Source, ...]:
+    """The oldest first."""
+    said = description(folder)
+    drafted_from = f"<drafted-from>\n{said}\n</drafted-from>"
+    return (
+        *((Source("what the change was drafted from", drafted_from, Weight.DEPENDED_ON),) if said else ()),
+        *_reviews(folder),
+        *edits(folder),
+        *ledger.source(decided(folder)),
+    )
+
+
+def _reviews(folder: ChangeFolder) -> Iterator[Source]:
+    """Those that moot recorded and whose block is as it was; what a later one depends on is the last."""
+    made = [one for one in folder.reviews() if one.record.engine != PERSON]
+    for number, one in enumerate(made, start=1):
+        review = _read(one)
+        if review is None:
+            continue
+        gone = approval.dismissals(folder, one.record)
+        words = [f"Verdict: {review.verdict}. {review.summary}"]
+        for at, issue in enumerate(review.issues, start=1):
+            words.append(f"{at}. {issue.severity}: {issue.description}")
+            words += [f"   Where: {issue.location}"] * bool(issue.location)
+            words += [f"   Suggested: {issue.recommendation}"] * bool(issue.recommendation)
+            words += [f"   Dismissed by the person, because: {gone[at].because}"] if at in gone else []
+        text = f'<review number="{number}">\n' + "\n".join(words) + "\n</review>"
+        weight = Weight.DEPENDED_ON if one is made[-1] else Weight.HELPFUL
+        yield Source(f"review {number}", text, weight)
+
+
+def _read(made: Recorded) -> Review | None:
+    try:
+        return review_block.read(made.block) if made.block is not None else None
+    except InvalidInput:
+        return None
+
+
+# -- the person's own hand -----------------------------------------------------------------------
+
+
+def edits(folder: ChangeFolder) -> tuple[Source, ...]:
+    """What the person has changed in the files themselves, after each draft; the last are those that the next
+    draft must not undo."""
+    found = [
+        Source(f"the person's edits of draft {number}", _edits(number, text), Weight.DEPENDED_ON)
+        for number, text in folder.earlier_edits()
+    ]
+    if now := edits_since(folder):
+        found.append(Source("the person's edits since the last draft", _edits(0, now), Weight.NEEDED))
+    return tuple(found)
+
+
+def _edits(number: int, diff: str) -> str:
+    when = f'draft="{number}"' if number else 'draft="the last"'
+    return (
+        f"<edited-by-the-person {when}>\nThe person has changed this in the files by their own hand. It "
+        f"holds: do not undo it.\n{diff}\n</edited-by-the-person>"
+    )
+
+
+def edits_since(folder: ChangeFolder) -> str:
+    """As a diff. Nothing where earlier versions have drafted, which kept no copy."""
+    before = folder.drafted()
+    if not before:
+        return ""
+    now = plain(folder)
+    pieces: list[str] = []
+    for name in sorted(before.keys() | now.keys()):
+        old, new = (_lines(texts.get(name, "")) for texts in (before, now))
+        pieces += difflib.unified_diff(old, new, f"{name} (drafted)", f"{name} (edited)", lineterm="", n=2)
+    return "\n".join(pieces)
+
+
+def plain(folder: ChangeFolder) -> dict[str, str]:
+    """What the person may edit, without what moot writes into it afterwards: reviews and ticks."""
+    texts = {name: text for name, text in folder.reviewable().items() if name != DESIGN}
+    if PROPOSAL in texts:
+        texts[PROPOSAL] = review_block.outside(texts[PROPOSAL])
+    if TASKS in texts:
+        texts[TASKS] = tasks.untick_all(texts[TASKS])
+    return texts
+
+
+def _lines(text: str) -> list[str]:
+    return text.rstrip().splitlines()
