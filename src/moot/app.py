@@ -24,7 +24,6 @@ from moot.errors import (
     NoBackup,
     NotFound,
     UnsafePath,
-    UserMistake,
 )
 from moot.files.layout import Workspace, find_workspace
 
@@ -34,9 +33,10 @@ E = TypeVar("E", bound="Event")
 if TYPE_CHECKING:
     from moot.config import Config
     from moot.core.flow import Event, Flow
-    from moot.core.model_effects import Prompts
+    from moot.core.model_effects import Prompts, Sight
     from moot.core.runner import Listener, Person, Runner, Speak
     from moot.core.spending import Meter
+    from moot.core.stored import Standing
     from moot.llm.embedded.weights import Entry, Pulled, Weights
     from moot.llm.names import ModelName, Speaker
     from moot.llm.prices import Pricing
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from moot.server.lease import LeasedSession
     from moot.store.ledger import Line
     from moot.store.people import People
-    from moot.store.sessions import Logged, Session, Store
+    from moot.store.sessions import Session, Store
 
 
 MAX_TITLE = 200
@@ -71,15 +71,6 @@ class ModelInUse:
     reason: str
     tiny: bool
     weights: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A session and where it stands."""
-
-    session: Session
-    step: str
-    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,12 +346,14 @@ class Moot:
     ) -> list[Standing]:
         """Pinned ones first, then the newest, of this workspace or of all; one that cannot be read, or is of
         none of these flows, does not hide the others."""
+        from moot.core.stored import standing
+
         store, known = await self.store(), {flow.name: flow for flow in flows}
         found = await store.sessions(limit=limit, everywhere=everywhere, search=search)
         logs = [(session, await store.events(session.id)) for session in found]
         # Those whose events are in the workspace's files have a list of their own.
         kept = [(session, logged) for session, logged in logs if not logged or logged[0].body]
-        return [_standing(known.get(session.format), session, logged) for session, logged in kept]
+        return [standing(known.get(session.format), session, logged) for session, logged in kept]
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
@@ -381,7 +374,9 @@ class Moot:
 
     async def folded(self, flow: Flow[S, E], session: Session) -> S:
         """A session's state."""
-        return _folded(flow, session, await (await self.store()).events(session.id))
+        from moot.core.stored import fold
+
+        return fold(flow, session, await (await self.store()).events(session.id))
 
     async def begin(
         self, flow: Flow[S, E], title: str, opening: list[E], model: ModelName, part: Part
@@ -415,13 +410,14 @@ class Moot:
         self, flow: Flow[S, E], session: Session, model: ModelName, part: Part
     ) -> Conversation[S, E]:
         from moot.server.lease import LeasedSession
+        from moot.server.sight import sight_of
 
         tiny = self.gateway.named(model).small
         leased = LeasedSession(
             await self.store(),
             session.id,
             flow,
-            speak=await self.speaking(model, part.prompts, session.id),
+            speak=await self.speaking(model, part.prompts, session.id, sight_of(self, session)),
             person=part.person,
             listener=part.listener,
             format=part.format,
@@ -435,11 +431,19 @@ class Moot:
         for leased in list(self._leased):
             await leased.close()
 
-    async def speaking(self, model: ModelName, prompts: Prompts, session: str) -> Speak:
-        """A performer of the model effects of one session, on whose account they are."""
+    async def speaking(
+        self, model: ModelName, prompts: Prompts, session: str, sight: Sight | None = None
+    ) -> Speak:
+        """A performer of the model effects of one session, on whose account they are. What lives in the
+        workspace's files may look into all of them."""
         from moot.core.model_effects import on_account, speaking
 
-        return on_account(session, speaking(lambda: self.library, self.gateway, model, prompts))
+        sight = sight or self.look
+        return on_account(session, speaking(lambda: self.library, self.gateway, model, prompts, sight))
+
+    async def look(self) -> Path:
+        """The folder that a model may look into on behalf of whoever may use the workspace."""
+        return self.workspace.root
 
     async def spending(self) -> dict[str, list[Line]]:
         """What models have cost: by day, and of today by session and by model."""
@@ -474,27 +478,3 @@ def _settings_text(file: Path) -> str:
         return ""
     except (InvalidInput, UnsafePath, FileDamaged, OSError) as error:
         raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
-
-
-def _standing(flow: Flow[Any, Any] | None, session: Session, logged: Sequence[Logged]) -> Standing:
-    try:
-        state = _folded(flow, session, logged)
-    except FileDamaged:
-        return Standing(session, "unreadable", 0)
-    return Standing(session, str(state.step), state.turns)
-
-
-def _folded(flow: Flow[S, Any] | None, session: Session, logged: Sequence[Logged]) -> S:
-    """A session's state from its log. Events of a newer version, or of no version, are damage."""
-    import msgspec
-
-    if flow is None or flow.name != session.format or not logged:
-        raise FileDamaged(f"session {session.id}", "is of a kind that this version of moot does not know")
-    try:
-        return flow.fold([flow.decode_stored(entry.body) for entry in logged])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # What the decoder says of it is in words for programmers.
-        problem = "cannot be read: it has an event that this version of moot does not know"
-        raise FileDamaged(f"session {session.id}", problem) from error
-    except UserMistake as error:
-        raise FileDamaged(f"session {session.id}", f"cannot be read: {error}") from error

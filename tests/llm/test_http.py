@@ -24,7 +24,7 @@ from moot.errors import (
 )
 from moot.llm.anthropic import AnthropicProvider
 from moot.llm.messages import ModelSaid, Request, Tool, ToolFault, UserSaid
-from moot.llm.model import Model
+from moot.llm.model import HELD_BACK, Model
 from moot.llm.names import ModelName
 from moot.llm.openai import OpenAIProvider
 from moot.llm.prices import Pricing
@@ -610,12 +610,92 @@ def test_tools_are_run_until_the_model_answers(wire: Wire, stub: StubServer) -> 
         async with talking(wire, stub) as talk:
             reply = await talk.stream(asked(tools=(READ,)))
             assert reply.text == "Both are fine."
-            assert "".join(talk.heard) == "Let me look.Both are fine."
+            assert "".join(talk.heard) == "Both are fine.", "what was said before the call is no answer"
 
     run(main)
     assert stub.requests[0].tools == ("read_file",)
     assert "content of a.md" in stub.requests[1].said
     assert "content of b.md" in stub.requests[1].said
+
+
+@both_wires
+@pytest.mark.parametrize("length", [HELD_BACK - 1, HELD_BACK, HELD_BACK + 1])
+def test_what_has_been_heard_before_a_call_is_said_to_be_void(
+    wire: Wire, length: int, stub: StubServer
+) -> None:
+    """Shorter, it is not heard at all."""
+    before = "x" * length
+    stub.script(
+        Behaviour(text=before, tool_calls=(("read_file", {"path": "a.md"}),)), Behaviour(text="It is fine.")
+    )
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            heard = talk.heard
+            reply = await talk.model.stream(asked(tools=(READ,)), heard.append, None, heard.clear)
+            assert reply.text == "".join(heard) == "It is fine."
+            stub.script(
+                Behaviour(text=before, tool_calls=(("read_file", {"path": "a.md"}),)),
+                Behaviour(text="It is fine."),
+            )
+            heard.clear()
+            await talk.stream(asked(tools=(READ,)))
+            assert "".join(heard) == ("" if length < HELD_BACK else before) + "It is fine."
+
+    run(main)
+
+
+@both_wires
+def test_a_reply_with_tools_that_are_not_called_is_heard_as_it_comes(wire: Wire, stub: StubServer) -> None:
+    text = "word " * 200
+    stub.script(Behaviour(text=text, pace=2_000))
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            await talk.stream(asked(tools=(READ,)))
+            assert "".join(talk.heard) == text
+            assert HELD_BACK <= len(talk.heard[0]) < len(text)
+
+    run(main)
+
+
+@both_wires
+def test_what_is_held_back_and_breaks_off_is_tried_again(wire: Wire, stub: StubServer) -> None:
+    stub.script(Behaviour(text="Nobody has heard this.", cut_after=3), Behaviour(text="It is fine."))
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            assert (await talk.stream(asked(tools=(READ,)))).attempts == 2
+            assert "".join(talk.heard) == "It is fine."
+
+    run(main)
+
+
+@both_wires
+@pytest.mark.parametrize("draft", [False, True])
+def test_a_model_that_may_use_no_more_tools_is_made_to_answer(
+    wire: Wire, draft: bool, stub: StubServer
+) -> None:
+    stub.script(
+        Behaviour(tool_calls=(("read_file", {"path": "a.md"}),)),
+        Behaviour(json_text='{"level": "complex", "reasoning": "Two systems."}')
+        if draft
+        else Behaviour(text="Fine."),
+    )
+
+    async def main() -> None:
+        async with talking(wire, stub) as talk:
+            request = asked(tools=(READ,), may_use_tools=lambda: len(stub.requests) < 1)
+            if draft:
+                await talk.model.draft(request, Triage)
+            else:
+                await talk.stream(request)
+
+    run(main)
+    first, last = (request.body.get("tool_choice") for request in stub.requests)
+    assert first is None
+    assert last == {"anthropic": {"type": "none"}, "openai": "none"}[wire]
+    assert stub.requests[1].tools == ("read_file",), "the conversation speaks of it"
 
 
 @both_wires

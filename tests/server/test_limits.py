@@ -53,7 +53,7 @@ class Models(Service[BoardState, BoardEvent]):
         async with self._asked:
             await self._asked.wait_for(lambda: len(self.asked) >= times)
 
-    def speak(self, _model: str) -> tuple[Speak, bool]:
+    def speak(self, _model: str, _session: object = None) -> tuple[Speak, bool]:
         return self.answer, False
 
     async def answer(self, effect: ModelEffect, _: Any, speech: Speech) -> Outcome:

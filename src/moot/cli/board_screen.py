@@ -71,6 +71,9 @@ class BoardNarrator(Narrator):
         return DRAFTS[effect.prompt]
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        if effect in self._words:
+            # It begins again: what was said so far is no part of the reply.
+            self._end_words(" …")
         self._words[effect] = 0
         self._progress.begin(effect, self._doing(effect))
 

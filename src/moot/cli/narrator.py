@@ -44,7 +44,9 @@ class Narrator:
     # -- what the runner tells ---------------------------------------------------------------
 
     def began(self, effect: ModelEffect, attempt: int) -> None:  # noqa: ARG002
+        """A second time where what was said so far turned out to be no part of the reply."""
         self._progress.end_all()
+        self._end_words(" …")
         self._progress.begin(effect, self._doing(effect))
 
     def said(self, effect: ModelEffect, attempt: int, text: str) -> None:

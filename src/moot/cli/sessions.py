@@ -10,7 +10,8 @@ from moot.cli import screen
 from moot.cli.command import JsonOption, called_as, command
 
 if TYPE_CHECKING:
-    from moot.app import Moot, Standing
+    from moot.app import Moot
+    from moot.core.stored import Standing
 
 sessions = typer.Typer(
     name="sessions",

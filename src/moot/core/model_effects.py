@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import msgspec
@@ -31,13 +32,17 @@ from moot.errors import (
     ModelMisbehaved,
     NotInstalled,
     ProviderFailed,
+    RequestRejected,
     WindowTooSmall,
 )
 from moot.llm.messages import Reply, Request
 from moot.llm.metering import charging
+from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.registry import Gateway
 from moot.personas.library import Library, Persona
+from moot.prompts.template import fill
+from moot.repo.eyes import LEAST_TOKENS, SPEC_TOKENS, Eyes
 from moot.text.characters import strip_controls
 from moot.text.shortening import shortened
 
@@ -76,7 +81,64 @@ class Prompts:
     """The struct that a draft's validated value becomes."""
 
 
-def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, prompts: Prompts) -> Speak:
+Sight = Callable[[], Awaitable[Path | None]]
+"""The folder that whoever speaks may look into; None where they may look into none."""
+
+
+async def blind() -> None:
+    """Whoever speaks sees what they are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was read by whoever answered, and why nothing could be."""
+
+    looked_at: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+NOTHING_SEEN = Seen()
+NO_ROOM = Seen(left_out=("the files of the workspace: no room to look into them",))
+NO_TOOLS = Seen(left_out=("the files of the workspace: this model takes no tools to look into them",))
+
+
+async def ask_with_eyes(
+    request: Request,
+    model: Model,
+    sight: Sight,
+    tell: Callable[[str], None],
+    ask: Callable[[Request], Awaitable[T]],
+) -> tuple[T, Seen]:
+    """Asks with the tools to look into the workspace, where the request has looks and the speaker may. `tell`
+    hears what is read as it is. A model on this machine has no use of tools, and some servers refuse them."""
+    plain = replace(request, looks=0, tools_tokens=0 if request.looks else request.tools_tokens)
+    if not request.looks or model.small or model.name.is_local or (folder := await sight()) is None:
+        return await ask(plain), NOTHING_SEEN
+    told = fill("eyes/look", {"looks": str(request.looks)})
+    offering = replace(
+        plain, system=f"{request.system}\n\n{told}", tools_tokens=request.tools_tokens + SPEC_TOKENS
+    )
+    room = await model.room_for_tools(offering)
+    if room < SPEC_TOKENS + LEAST_TOKENS:
+        return await ask(plain), NO_ROOM
+    eyes = Eyes(folder, request.looks, room - SPEC_TOKENS, tell)
+    tools = (*request.tools, *eyes.tools())
+    offering = replace(offering, tools=tools, tools_tokens=room, may_use_tools=lambda: eyes.is_open)
+    try:
+        return await ask(offering), Seen(eyes.looked_at)
+    except RequestRejected as refused:
+        if eyes.looked_at or "tool" not in str(refused).lower():
+            raise
+    return await ask(plain), NO_TOOLS
+
+
+def speaking(
+    library: Callable[[], Library],
+    gateway: Gateway,
+    name: ModelName,
+    prompts: Prompts,
+    sight: Sight = blind,
+) -> Speak:
     """A performer of a session's model effects, which keeps to one model. Who speaks is who is in the library
     by then."""
     looked_up: list[Library] = []
@@ -100,22 +162,30 @@ def speaking(library: Callable[[], Library], gateway: Gateway, name: ModelName, 
             persona = current().persona(effect.persona)
             model = gateway.named(name)
             request = prompts.speeches[effect.prompt](state, persona, small=model.small)
-            reply = await model.stream(request, speech.said, speech.waits)
+            reply, seen = await ask_with_eyes(
+                request,
+                model,
+                sight,
+                speech.looks,
+                lambda asked: model.stream(asked, speech.said, speech.waits, speech.again),
+            )
         except _FAILURES as failed:
             why = strip_controls(str(failed))
             return PersonaFailed(type(failed).__name__, why, getattr(failed, "retry_after", None))
-        return PersonaSpoke(reply.text.strip(), bill(reply))
+        return PersonaSpoke(reply.text.strip(), bill(reply, seen))
 
     async def draft(effect: DraftReply, state: Any, speech: Speech) -> Outcome:
         try:
             model = gateway.named(name)
             request, shape = prompts.drafts[effect.prompt](state, small=model.small)
-            drafted = await model.draft(request, shape, speech.waits)
+            drafted, seen = await ask_with_eyes(
+                request, model, sight, speech.looks, lambda asked: model.draft(asked, shape, speech.waits)
+            )
         except _FAILURES as failed:
             raw, wait = shortened(getattr(failed, "raw", "")), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
         reply = as_reply(drafted.value, prompts.replies.get(effect.prompt, dict))
-        return Drafted(reply, bill(drafted.reply), drafted.returned)
+        return Drafted(reply, bill(drafted.reply, seen), drafted.returned)
 
     return speak
 
@@ -135,7 +205,7 @@ def on_account(session: str, perform: Callable[P, Awaitable[T]]) -> Callable[P, 
     return charged
 
 
-def bill(reply: Reply) -> Usage:
+def bill(reply: Reply, seen: Seen = NOTHING_SEEN) -> Usage:
     return Usage(
         model=reply.model,
         input_tokens=reply.usage.input_tokens,
@@ -145,5 +215,6 @@ def bill(reply: Reply) -> Usage:
         cut_short=reply.cut_short,
         cached_tokens=reply.usage.cache_read_tokens,
         kept_tokens=reply.usage.cache_write_tokens,
-        left_out=reply.left_out,
+        left_out=(*reply.left_out, *seen.left_out),
+        looked_at=seen.looked_at,
     )

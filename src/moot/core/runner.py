@@ -171,6 +171,8 @@ class Speech:
     said: Callable[[str], None]
     waits: Callable[[float, MootError], None]
     looks: Callable[[str], None] = lambda _: None
+    again: Callable[[], None] = lambda: None
+    """What was said so far is no part of the reply, which begins only now."""
 
 
 Speak = Callable[[ModelEffect, Any, Speech], Awaitable[Outcome]]
@@ -400,6 +402,7 @@ class Runner(Generic[S, E]):
                     said=lambda text: self._listener.said(effect, attempt, text),
                     waits=lambda seconds, why: self._listener.waits(effect, seconds, why),
                     looks=lambda what: self._listener.looks(effect, attempt, what),
+                    again=lambda: self._listener.began(effect, attempt),
                 )
                 return await self._speak(effect, self.state, speech)
 

@@ -110,13 +110,13 @@ def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
                     "input_schema": strict(call.schema.json_schema),
                 }
             )
-            body["tool_choice"] = (
-                {"type": "any"} if call.tools else {"type": "tool", "name": call.schema.name}
-            )
+            may_call = call.tools and not call.must_answer
+            body["tool_choice"] = {"type": "any"} if may_call else {"type": "tool", "name": call.schema.name}
         else:
             output_config["format"] = {"type": "json_schema", "schema": strict(call.schema.json_schema)}
     if tools:
         body["tools"] = tools
+        body |= {"tool_choice": {"type": "none"}} if call.must_answer and "tool_choice" not in body else {}
     if output_config:
         body["output_config"] = output_config
     return body

@@ -117,7 +117,8 @@ class Request:
     `shared` is what all requests of a session begin with, block by block, so that a provider may keep it:
     it stands before `system`. Of the messages, the first `history` may be left out, the oldest first, where
     not all fit; the answers of tools take up to `tools_tokens` besides. `looks` is how often the speaker may
-    look something up in the repository, with tools that are added where there is one (repo/eyes.py)."""
+    look something up in the repository, with tools that are added where there is one (repo/eyes.py).
+    `may_use_tools` is asked before each turn: where it says no, the model has to answer without any more."""
 
     system: str
     messages: tuple[Message, ...]
@@ -131,6 +132,7 @@ class Request:
     history: int = 0
     tools_tokens: int = 0
     looks: int = 0
+    may_use_tools: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,9 @@ D = TypeVar("D", bound=BaseModel)
 
 OnWait = Callable[[float, ProviderFailed], None]
 """Told how many seconds will be waited before the next attempt, and why."""
+HELD_BACK = 300
+"""Characters of a turn that may still end in a call of a tool, which are kept until there are more: what is
+said before such a call is no answer, and most of the time it is a sentence."""
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class _Talk:
     schema: Schema | None
     hear: OnText
     on_wait: OnWait | None
+    on_void: Callable[[], None]
     report: ModelCall
     left_out: tuple[str, ...] = ()
     started: float = field(default_factory=time.monotonic)
@@ -77,6 +81,7 @@ class _Talk:
             schema=self.schema,
             openers=request.openers,
             shared=shared_texts(request),
+            must_answer=request.may_use_tools is not None and not request.may_use_tools(),
         )
 
 
@@ -110,11 +115,18 @@ class Model:
         self._tool_calls = tool_calls
         self._sleep = sleep
 
-    async def stream(self, request: Request, hear: OnText = deaf, on_wait: OnWait | None = None) -> Reply:
-        """The whole reply; `hear` is told its text as it comes."""
+    async def stream(
+        self,
+        request: Request,
+        hear: OnText = deaf,
+        on_wait: OnWait | None = None,
+        on_void: Callable[[], None] = lambda: None,
+    ) -> Reply:
+        """The whole reply; `hear` is told its text as it comes, and `on_void` when what it was told so far is
+        no answer, because a tool was called after it."""
         fitted = await self._fit(request)
         request = fitted.request
-        talk = _Talk(request, None, hear, on_wait, self._report(typed=False), fitted.left_out)
+        talk = _Talk(request, None, hear, on_wait, on_void, self._report(typed=False), fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
             if request.remind is not None and (reminder := request.remind()):
@@ -129,7 +141,8 @@ class Model:
         the request was the last of its kind."""
         fitted = await self._fit(request)
         request = fitted.request
-        talk = _Talk(request, _schema_of(shape), deaf, on_wait, self._report(typed=True), fitted.left_out)
+        report = self._report(typed=True)
+        talk = _Talk(request, _schema_of(shape), deaf, on_wait, lambda: None, report, fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
             returned = False
@@ -143,6 +156,13 @@ class Model:
                 turn, _ = await self._converse(talk, answered)
                 value = _validate(shape, turn, request.max_tokens)
             return Draft(value, self._reply(talk, turn), returned)
+
+    async def room_for_tools(self, request: Request) -> int:
+        """Tokens that the answers of tools may take where the request is sent whole: at most what it asks
+        for."""
+        needed = needed_tokens(request)
+        room = await self._window.tokens(needed) - needed
+        return request.tools_tokens + min(0, room)
 
     async def _fit(self, request: Request) -> Fitted:
         return fit(request, await self._window.tokens(needed_tokens(request)), str(self.name))
@@ -172,19 +192,25 @@ class Model:
     async def _exchange(self, talk: _Talk, call: Call) -> Turn:
         """One turn, with retries as long as nothing of it has been heard: what a person has begun to read
         is never silently begun again."""
-        heard = False
+        heard, held = False, ""
+        least = HELD_BACK if call.tools and not call.must_answer else 0
 
         def listen(text: str) -> None:
-            nonlocal heard
+            nonlocal heard, held
             text = strip_controls(text)
             if not text:
                 return
             if not heard:
-                heard = True
+                held += text
+                if len(held) < least:
+                    return
+                heard, text = True, held
                 talk.first_text = talk.first_text or time.monotonic()
             talk.hear(text)
 
         async def attempt() -> Turn:
+            nonlocal held
+            held = ""
             talk.attempts += 1
             try:
                 return await self._attempt(talk, call, listen)
@@ -197,7 +223,13 @@ class Model:
                 talk.on_wait(seconds, failed)
             await self._sleep(seconds)
 
-        return await retry_failed(attempt, self._patience, lambda: not heard, wait)
+        turn = await retry_failed(attempt, self._patience, lambda: not heard, wait)
+        if heard and turn.tool_calls:
+            talk.on_void()
+        elif held and not heard and not turn.tool_calls:
+            talk.first_text = talk.first_text or time.monotonic()
+            talk.hear(held)
+        return turn
 
     async def _attempt(self, talk: _Talk, call: Call, hear: OnText) -> Turn:
         """One request. It is booked when it ends, however it ends: what breaks off or is cancelled has cost

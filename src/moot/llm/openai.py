@@ -134,9 +134,11 @@ def request_body(call: Call, forms: Mapping[str, int], *, compatible: bool) -> d
         else:
             tools.append(_function(name, "Gives the answer.", strict(call.schema.json_schema)))
             forced = {"type": "function", "function": {"name": name}}
-            body["tool_choice"] = "required" if call.tools or form == 2 else forced
+            may_call = call.tools and not call.must_answer
+            body["tool_choice"] = "required" if may_call or form == 2 else forced
     if tools:
         body["tools"] = tools
+        body |= {"tool_choice": "none"} if call.must_answer and "tool_choice" not in body else {}
     if call.shared and not compatible:
         # Those with the same beginning are sent to where it is kept.
         body["prompt_cache_key"] = hashlib.sha256(call.shared[0].encode()).hexdigest()[:32]

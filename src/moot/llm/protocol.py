@@ -40,7 +40,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`shared` stands before `system`, block by block: other calls begin with the same."""
+    """`shared` stands before `system`, block by block: other calls begin with the same. With `must_answer`,
+    the tools are named, because the conversation speaks of them, and may not be called any more."""
 
     model: str
     system: str
@@ -51,6 +52,7 @@ class Call:
     schema: Schema | None = None
     openers: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    must_answer: bool = False
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
 
     @property

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ from moot.processes import environment, find_program, git_settings
 _MOST_BYTES = 64_000_000
 _SECONDS = 20
 _NAMES_AT_ONCE = 500
+_LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+MOST_PATHS = 200
+"""Named to git at once."""
 GONE = "0"
 """The mode of a file that is not there."""
 
@@ -47,6 +50,52 @@ def subjects(root: Path, count: int) -> tuple[str, ...]:
     """The first lines of the latest commits, the last one first."""
     listed = output(root, "log", f"--max-count={count}", "--no-show-signature", "--format=%s") or b""
     return tuple(line for line in listed.decode("utf-8", "replace").split("\n") if line.strip())
+
+
+class Commit(NamedTuple):
+    id: str
+    date: str
+    subject: str
+    body: str
+
+
+def history(root: Path, below: str, count: int) -> list[Commit] | None:
+    """The latest commits that touch a path, the last one first. None where there is none."""
+    form = "--format=%h%x1f%cs%x1f%s%x1f%b%x1e"
+    shape = ("--no-show-signature", "--no-color", "--no-decorate", "--no-notes", "--abbrev=10", form)
+    listed = output(root, "log", f"--max-count={count}", *shape, "--", below, more=_LITERAL)
+    if not listed:
+        return None
+    records = listed.decode("utf-8", "replace").split("\x1e")[:-1]
+    fields = [[*record.lstrip("\n").split("\x1f"), "", "", ""][:4] for record in records]
+    return [Commit(*one) for one in fields]
+
+
+def changed_names(root: Path, commit: str, below: str) -> list[str] | None:
+    """The files that a commit has changed, or, without one, that differ from the last. None where git does
+    not have it."""
+    listed = output(root, *_differing(commit), "--name-only", "-z", "--", below, more=_LITERAL)
+    return None if listed is None else [os.fsdecode(name) for name in listed.split(b"\0") if name.strip()]
+
+
+def patch(root: Path, commit: str, names: Sequence[str]) -> str | None:
+    """What `changed_names` are about, for some of them. Nothing that converts or compares files is run."""
+    shown = output(root, *_differing(commit), "--patch", "--unified=3", "--", *names, more=_LITERAL)
+    return None if shown is None else shown.decode("utf-8", "replace").strip("\n")
+
+
+def untracked(root: Path, below: str) -> list[str]:
+    listed = output(root, "ls-files", "-z", "--others", "--exclude-standard", "--", below, more=_LITERAL)
+    return [os.fsdecode(name) for name in (listed or b"").split(b"\0") if name]
+
+
+def _differing(commit: str) -> tuple[str, ...]:
+    """Never by a program, and never inside of a submodule, which has settings of its own."""
+    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--submodule=short")
+    if commit:
+        own = ("--no-show-signature", "--format=", "--no-notes", "-m", "--first-parent")
+        return ("show", *own, *how, f"{commit}^{{commit}}")
+    return ("diff", *how, "--ignore-submodules=dirty", "HEAD")
 
 
 def changed(root: Path) -> bool:

@@ -60,6 +60,7 @@ _NOT_WORDS = re.compile(rf"\b{_LETTER}{{1,12}}n['’]t\b|['’](?:s|d|m|re|ve|ll
 """don't, isn't; what is left of it's, they'd, we've."""
 _QUOTED = re.compile(r"`([^`\n]{2,60})`")
 _WORD = re.compile(rf"{_LETTER}\w*(?:[-.]{_LETTER}\w*)*")
+_PART = re.compile(rf"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|(?:(?![A-Za-z]){_LETTER})+")
 _Y = re.compile(r"(?:ies|ied|y)$")
 _ENDING = re.compile(r"(?:ings?|e[sd]|(?<!s)s|e)$")
 # Where a word begins, also one inside an identifier: open_port, openPort, TCPPort.
@@ -125,6 +126,11 @@ def importing(name: str) -> Keyword:
 
 def as_keywords(words: Iterable[str]) -> tuple[Keyword, ...]:
     return tuple(map(keyword, words))
+
+
+def words_of(text: str) -> list[str]:
+    """Its words in small letters, those of identifiers apart: `dry_run` and `dryRun` are dry and run."""
+    return [word.lower() for word in _PART.findall(text)]
 
 
 def _words(text: str) -> list[str]:

@@ -71,7 +71,7 @@ def check_not_private(root: Root, below: str, named: str) -> None:
 def read_text(root: Root, below: str, named: str, hint: Callable[[], str]) -> str:
     """A whole text. `hint` says what there is instead where there is no such file."""
     try:
-        return root.read_text(below, LARGEST_FILE)
+        text = root.read_text(below, LARGEST_FILE)
     except NotFound:
         raise ToolFault(f"There is no file {named[:200]!r}. {hint()}".rstrip()) from None
     except FileDamaged:
@@ -79,6 +79,9 @@ def read_text(root: Root, below: str, named: str, hint: Callable[[], str]) -> st
     except InvalidInput:
         limit_mb = LARGEST_FILE // 1_000_000
         raise ToolFault(f"{named[:200]!r} is larger than {limit_mb} MB and cannot be read.") from None
+    if "\0" in text:
+        raise ToolFault(f"{named[:200]!r} is no text and cannot be read.")
+    return text
 
 
 def list_folder(

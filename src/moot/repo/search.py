@@ -18,13 +18,15 @@ from pathlib import Path, PurePosixPath
 
 from moot.files.layout import Workspace
 from moot.repo import git, listing
-from moot.repo.filenames import is_prose
+from moot.repo import keywords as wording
+from moot.repo.filenames import is_prose, is_test
 from moot.repo.keywords import Keyword
 from moot.repo.listing import Mention, Survey
 from moot.repo.secrets import is_private
 
 MOST_CITATIONS = 24
 CITED_PER_WORD = 5
+MOST_LINES_FOUND = 1_000
 
 _LINE_CHARACTERS = 160
 _UNSEARCHED = re.compile(
@@ -91,6 +93,51 @@ def search(root: Path, files: Iterable[str], keywords: Sequence[Keyword]) -> dic
                 length=text.count("\n") + (not text.endswith("\n")),
             )
     return found
+
+
+def lines_with(root: Path, wanted: str, below: str = "") -> tuple[list[str], str]:
+    """`file:line: text` of each line that has the text, whatever its case, and what has to be known about
+    that. Where no line has it, those that spell it in another way. Code stands before tests, tests before
+    prose. What moot has written is searched only where it is asked for by its folder."""
+    every = listing.look(root).files
+    files = [file for file in every if file == below or file.startswith(f"{below}/")] if below else every
+    if not below:
+        files = list(_own_files(root, files))
+    files = sorted(filter(may_be_read, files), key=lambda file: (is_prose(file), is_test(file), file))
+    parts = wanted.split()
+    exact = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    found = _lines(root, files, exact, parts[0].lower()) if parts else []
+    how = ""
+    words = wording.words_of(wanted)
+    if not found and words:
+        spelled = wording.keyword("-".join(words))
+        found = _lines(root, files, spelled.pattern, spelled.core)
+        how = "no line has it word for word; these spell it in another way" if found else ""
+    if len(found) > MOST_LINES_FOUND:
+        del found[MOST_LINES_FOUND:]
+        how = f"only the first {MOST_LINES_FOUND:,} lines with it are known: search for something rarer"
+    return found, how
+
+
+def _lines(root: Path, files: Iterable[str], pattern: re.Pattern[str], core: str) -> list[str]:
+    """Up to one more than wanted."""
+    found: list[str] = []
+    for file, text in listing._texts(root, files):
+        if core not in text.lower():
+            continue
+        for number, line in enumerate(text.split("\n"), start=1):
+            if match := pattern.search(line):
+                found.append(f"{file}:{number}: {_around(line, match.start())}")
+        if len(found) > MOST_LINES_FOUND:
+            break
+    return found
+
+
+def _around(line: str, place: int) -> str:
+    """Of a long line, what is around a place, and that there is more."""
+    start = max(0, place - _LINE_CHARACTERS // 2) if len(line) > _LINE_CHARACTERS else 0
+    shown = plain(line[start : start + _LINE_CHARACTERS])
+    return f"{'… ' * (start > 0)}{shown}{' …' * (start + _LINE_CHARACTERS < len(line))}"
 
 
 def cite(found: Mapping[str, Found], words: Iterable[str], likely: Sequence[str] = ()) -> tuple[Mention, ...]:

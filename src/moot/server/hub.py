@@ -146,7 +146,7 @@ class Hub:
     async def _opened(self, session: Session, *, new: bool) -> AnySession:
         service = self._services[session.format]
         log, account = service.log(self.store, session), await service.account(session)
-        speak = self._speaking(service.format, session.id, account)
+        speak = self._speaking(service.format, session.id, account, session)
         live = ActiveSession(self, service.format, log, speak, session, self._work(session))
         await live.resume()
         await self._cluster.watch(live, new=new)
@@ -164,7 +164,9 @@ class Hub:
         self._detached = {one for one in self._detached if one.driving} | {live}
         return live
 
-    def _speaking(self, format_: Format[Any, Any], session_id: str, account: str) -> Speak:
+    def _speaking(
+        self, format_: Format[Any, Any], session_id: str, account: str, session: Session | None = None
+    ) -> Speak:
         """What asks models on a session's account. Made on first use: most processes that open a session
         never drive it."""
         made: list[Speak] = []
@@ -172,7 +174,7 @@ class Hub:
         async def speak(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not made:
                 model = format_.model(state)
-                made.append(on_account(account, self._services[format_.flow.name].speak(model)[0]))
+                made.append(on_account(account, self._services[format_.flow.name].speak(model, session)[0]))
             await self._check_lease(session_id)
             if (loop := self._count(session_id, effect)) is not None:
                 return loop

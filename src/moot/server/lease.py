@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -129,7 +130,7 @@ class LeasedSession(Generic[S, E]):
             if self._outbox is not None:
                 self._outbox.began(effect, state)
                 self._flush_soon()
-            asking = asyncio.ensure_future(self._speak(effect, state, speech))
+            asking = asyncio.ensure_future(self._speak(effect, state, self._beginning_again(effect, speech)))
             self._asking.add(asking)
             try:
                 return await asking
@@ -142,6 +143,17 @@ class LeasedSession(Generic[S, E]):
                 self._asking.discard(asking)
         why = f"asked {MOST_ASKED} times, and broken off each time before the reply was whole; try again"
         return failure(effect, "BrokenOff", why)
+
+    def _beginning_again(self, effect: ModelEffect, speech: Speech) -> Speech:
+        """Those who watch hear as well that what was said so far is no part of the reply."""
+
+        def again() -> None:
+            if self._outbox is not None:
+                self._outbox.began(effect, self.runner.state)
+                self._flush_soon()
+            speech.again()
+
+        return replace(speech, again=again)
 
     async def _acquire(self) -> None:
         async with self._turn:

@@ -19,9 +19,13 @@ from moot.llm.names import parse
 from moot.llm.registry import Gateway
 from moot.personas.library import Library
 from moot.server.format import Format
+from moot.server.sight import sight_of
 from moot.store.sessions import Session, Store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from moot.files.layout import Workspace
     from moot.server.active_session import ActiveSession
     from moot.server.hub import Hub
 
@@ -49,6 +53,10 @@ class Program(Protocol):
     def library(self) -> Library: ...
     @property
     def gateway(self) -> Gateway: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    async def store(self) -> Store: ...
+    async def look(self) -> Path: ...
 
 
 class Service(Generic[S, E]):
@@ -84,11 +92,13 @@ class Service(Generic[S, E]):
         """On whose account models are asked."""
         return session.id
 
-    def speak(self, model: str) -> tuple[Speak, bool]:
-        """What asks the model of that name, and whether it is tiny. Raises where it is not to be had."""
+    def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:
+        """What asks the model of that name in a session, and whether it is tiny. Raises where it is not to be
+        had."""
         name, program = parse(model), self._program
         small = program.gateway.named(name).small
-        return speaking(lambda: program.library, program.gateway, name, self._prompts), small
+        sight = program.look if self.writes_files else sight_of(program, session)
+        return speaking(lambda: program.library, program.gateway, name, self._prompts, sight), small
 
     def work(self, session: Session, state: S, tell: Callable[[str], None]) -> Work:  # noqa: ARG002
         """What carries out tasks; `tell` hears how they come along."""

@@ -86,9 +86,9 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
         state = await self._workflows.state()
         return self._moot.account(f"workflow {state.id if state else ''}")
 
-    def speak(self, model: str) -> tuple[Speak, bool]:
+    def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:
         if model:
-            return super().speak(model)
+            return super().speak(model, session)
 
         async def speak(effect: ModelEffect, state: WorkflowState, speech: Speech) -> Outcome:
             chosen = await self._workflows.model(state.config)
