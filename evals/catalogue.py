@@ -7,9 +7,10 @@ from typing import Any
 
 from evals.evaluation import Evaluation
 from evals.minutes.evaluation import EVALUATION as MINUTES
+from evals.planted.evaluation import EVALUATION as PLANTED
 from moot.errors import InvalidInput
 
-EVALUATIONS: tuple[Evaluation[Any], ...] = (MINUTES,)
+EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, MINUTES)
 
 
 def named(names: Sequence[str]) -> tuple[Evaluation[Any], ...]:

@@ -22,13 +22,16 @@ class Turn:
     during: str = ""
 
     def fits(self, ask: AskPerson) -> bool:
-        if not fnmatchcase(ask.step, self.at) or self.to not in ask.expects:
-            return False
-        return self.choice is None or any(fnmatchcase(one.id, self.choice) for one in ask.choices)
+        fits = fnmatchcase(ask.step, self.at) and self.to in ask.expects
+        return fits and (self.choice is None or self._chosen(ask) is not None)
 
     def answer(self, ask: AskPerson) -> PersonAnswered:
-        chosen = (one.id for one in ask.choices if self.choice and fnmatchcase(one.id, self.choice))
-        return PersonAnswered(self.text, next(chosen, None))
+        return PersonAnswered(self.text, self._chosen(ask))
+
+    def _chosen(self, ask: AskPerson) -> str | None:
+        """The first of `this|that` which is offered."""
+        offered = {choice.id for choice in ask.choices}
+        return next((one for one in (self.choice or "").split("|") if one in offered), None)
 
 
 class NotTaken(Exception):

@@ -23,6 +23,8 @@ from moot.errors import MootError
 _NANO = 1_000_000_000
 _BILLS = ("spoken", "usage")
 _FAILED = "Failed"
+_NOT_SHOWN = ("PersonaSilent", "ContributionReturned", "SynthesisReturned")
+"""What a model said and a person never reads."""
 
 
 class SessionFailed(Exception):
@@ -50,6 +52,8 @@ class Record:
         name = type(event).__name__
         if name.endswith(_FAILED):
             self.failures.append(f"{name}: {getattr(event, 'message', '')}")
+        if name in _NOT_SHOWN:
+            return
         usage = next(
             (bill for field in _BILLS if isinstance(bill := getattr(event, field, None), Usage)), None
         )
