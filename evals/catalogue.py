@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from evals.caving.evaluation import EVALUATION as CAVING
 from evals.evaluation import Evaluation
 from evals.minutes.evaluation import EVALUATION as MINUTES
 from evals.planted.evaluation import EVALUATION as PLANTED
 from moot.errors import InvalidInput
 
-EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, MINUTES)
+EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, CAVING, MINUTES)
 
 
 def named(names: Sequence[str]) -> tuple[Evaluation[Any], ...]:

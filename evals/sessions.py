@@ -12,7 +12,8 @@ from evals.room import Room, SessionFailed
 from moot.analysis.events import StepEvent
 from moot.analysis.service import Analyses
 from moot.ask.service import new_ask
-from moot.board.service import new_board, present
+from moot.board.service import Said, new_board, open_boards, present
+from moot.board.wire import ChallengeReplyError
 from moot.changes.challenge import Challenging
 from moot.changes.service import Changes
 from moot.core.background import EvidenceGiven
@@ -106,3 +107,16 @@ async def _run(runner: Runner[Any, Any], evidence: Sequence[Evidence]) -> None:
     if evidence:
         await runner.put(EvidenceGiven(tuple(evidence)))
     await runner.run()
+
+
+async def challenge(room: Room, decision: str, persona: str, view: str, text: str) -> None:
+    """One reply to a challenge of a view that is given, as a call that names no session."""
+    async with open_boards(room.moot, grace=0, work="own") as boards:
+        live = await boards.detached_challenge(decision, (), Said(persona, view))
+        async for frame in boards.challenge(live, persona, text):
+            if isinstance(frame, ChallengeReplyError):
+                raise SessionFailed(frame.message)
+        reply = live.state.advisor(persona).replied
+        if not reply:
+            raise SessionFailed("there was no reply")
+        room.record.add("ChallengeReplied", {"text": reply[-1].reply}, persona)
