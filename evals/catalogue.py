@@ -9,9 +9,11 @@ from evals.caving.evaluation import EVALUATION as CAVING
 from evals.evaluation import Evaluation
 from evals.minutes.evaluation import EVALUATION as MINUTES
 from evals.planted.evaluation import EVALUATION as PLANTED
+from evals.premise.evaluation import EVALUATION as PREMISE
+from evals.recalled.evaluation import EVALUATION as RECALLED
 from moot.errors import InvalidInput
 
-EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, CAVING, MINUTES)
+EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, RECALLED, PREMISE, CAVING, MINUTES)
 
 
 def named(names: Sequence[str]) -> tuple[Evaluation[Any], ...]:
