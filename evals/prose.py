@@ -15,7 +15,7 @@ Groups = Sequence[Sequence[str]]
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[\"'”’)\]]*\s+|\n+")
 _REJECTS = re.compile(
     r"\b(?:no|not|never|without|neither|nor|instead|avoid\w*|rejected?|rejects|excluded?|excludes|"
-    r"ruled|rules? out|refus\w+|forb\w+|unwanted|dropp?\w*|drop|against|rather than|out of the question|"
+    r"rul(?:e|es|ed|ing)|refus\w+|forb\w+|unwanted|dropp?\w*|drop|against|rather than|out of the question|"
     r"off the table|won't|isn't|aren't|don't|doesn't|cannot|can't|mustn't|needn't)\b|n['’]t\b",
     re.IGNORECASE,
 )

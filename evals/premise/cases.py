@@ -68,7 +68,7 @@ CASES = (
     _ask(
         "landlord-repairs-boiler",
         "The boiler broke: 480 euros. By the lease the landlord pays for it, so how do I put that to him in a friendly way?",
-        (("640",), ("tenant", "you", "we", "us", "yours")),
+        (("640",),),
     ),
     _ask(
         "rent-on-the-first",

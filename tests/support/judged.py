@@ -79,7 +79,7 @@ def _filled(schema: Any) -> Any:
 def _saying(made: Any, text: str, field: str = "") -> Any:
     match made:
         case str() if field in ("title", "name", "id") or not ("stub" in made or not made):
-            return made or field
+            return made if field == "id" else made or field
         case str():
             return f"{text} {made}".strip()
         case int() if not isinstance(made, bool):
