@@ -45,7 +45,6 @@ from moot.brainstorm.menu import (
     WritingBegun,
     WritingDropped,
 )
-from moot.brainstorm.prompts import material
 from moot.brainstorm.state import BrainstormState, Situation, Step
 from moot.core.flow import AskPerson, AskPersona, Choice, DraftReply
 from moot.errors import IllegalMove, InvalidInput
@@ -78,7 +77,19 @@ from moot.roundtable.insights import Synthesis
 from moot.workflow.events import AttemptFailed
 from moot.workflow.menu import INTERRUPTED, TriedAgain
 from moot.workflow.state import Phase, Stage
-from tests.support.workflow import BATCHES, BILL, IDEA, SPEAKERS, SPLITS, Play, at, targets, triage
+from tests.support.workflow import (
+    BATCHES,
+    BILL,
+    IDEA,
+    SPEAKERS,
+    SPLITS,
+    Play,
+    at,
+    due,
+    targets,
+    triage,
+    whole,
+)
 
 THREE = tuple(Question(f"q{n}", f"What about {n}?") for n in (1, 2, 3))
 TWO_WAYS = (Approach("a1", "In place", "Strip it."), Approach("a2", "Before", "Strip it before."))
@@ -263,7 +274,7 @@ def test_an_answer_goes_only_with_a_question_that_is_explicitly_replaced() -> No
         (play.talk.questions[0].text, "no")
     ]
     assert {each.text for each in play.talk.questions} >= {"The right one?", "c?"}
-    assert "answered: yes" in play.talk.conversation.entries[-1].content
+    assert "answered: yes" in play.talk.conversation_log[-1].content
 
 
 def test_a_discussion_cannot_replace_what_is_not_there() -> None:
@@ -328,7 +339,7 @@ def test_a_design_can_be_discussed_before_it_is_changed() -> None:
     before = play.talk.design_sections
     play.choose("discuss").write("is that needed at all?")
     assert play.talk.design_sections == before
-    assert [entry.content for entry in play.talk.conversation][-2:] == [
+    assert [entry.content for entry in play.talk.conversation_log][-2:] == [
         "is that needed at all?",
         "Which of the two?",
     ]
@@ -490,7 +501,7 @@ def test_at_every_step_others_can_be_consulted(step: Step, who: str, said: str, 
     play = at(step)
     cost = play.state.total_cost
     play.choose(who).write("Is this wise?")
-    asked, came_of_it = play.talk.conversation.entries[-2:]
+    asked, came_of_it = play.talk.conversation_log[-2:]
     assert (asked.speaker, asked.step, asked.content) == ("person", step, "Is this wise?")
     assert (came_of_it.speaker, came_of_it.step) == (who, step)
     assert said in came_of_it.content
@@ -520,8 +531,8 @@ def test_a_roundtable_that_cannot_be_opened_is_tried_again_or_gone_on_without() 
     play = at(Step.DESIGN).put(RequestMade("roundtable", "Is this wise?")).fail()
     assert play.asked.step == "failed"
     again = Play(state=play.state).choose("try-again")
-    assert again.talk.conversation.entries[-1].speaker == "roundtable"
-    assert play.choose("back").talk.conversation.entries[-1].content == "Is this wise?"
+    assert again.talk.conversation_log[-1].speaker == "roundtable"
+    assert play.choose("back").talk.conversation_log[-1].content == "Is this wise?"
 
 
 def test_a_roundtable_that_is_interrupted_goes_on_where_it_was_or_is_given_up() -> None:
@@ -542,7 +553,7 @@ def _key(talk: BrainstormState) -> str:
 
 def test_who_does_not_say_what_to_ask_asks_about_the_step() -> None:
     play = at(Step.APPROACHES).choose("board", "ask-default")
-    assert play.talk.conversation.entries[-2].content == "Which approach should be taken?"
+    assert play.talk.conversation_log[-2].content == "Which approach should be taken?"
 
 
 def test_choices_mean_the_same_everywhere() -> None:
@@ -568,7 +579,7 @@ def test_what_is_not_offered_is_refused_and_changes_nothing(choice: str) -> None
 def test_a_comment_that_is_begun_can_be_dropped() -> None:
     play = at(Step.DESIGN).choose("revise", "back")
     assert play.asked.step == "design"
-    assert play.talk.conversation == at(Step.DESIGN).talk.conversation
+    assert play.talk.conversation_log == at(Step.DESIGN).talk.conversation_log
 
 
 # -- limits of what is typed and reported --------------------------------------------------------
@@ -779,7 +790,7 @@ def test_a_failed_round_can_be_gone_on_without_and_keeps_the_comment() -> None:
     assert Choice("back", "Back to the menu, without it") in play.asked.choices
     play.choose("back")
     assert (play.asked.step, answers(play)[0]) == ("questions", "yes")
-    assert play.talk.conversation.entries[-1].content == "hm"
+    assert play.talk.conversation_log[-1].content == "hm"
 
 
 def test_a_failed_step_can_be_gone_back_from() -> None:
@@ -812,14 +823,14 @@ def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
     asked = [{"text": f"Which {n}?", "type": "choice", "options": ["Sessions", f"Tokens {n}"]} for n in "123"]
     play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).choose("question-1: Sessions")
     play.put(RequestMade("discuss", "what about keys?"))
-    told = material(play.state.brainstorm)
+    told = whole(due(play.state))
     assert "Which 2? (options: Sessions | Tokens 2)" in told
     assert "Tokens 1" not in told.partition("<so-far>")[2], "an answered question has its answer"
 
 
 def test_a_comment_that_is_withdrawn_was_never_said() -> None:
     play = at(Step.QUESTIONS)
-    before = play.talk.conversation
+    before = play.talk.conversation_log
     play.put(RequestMade("discuss", "sent by mistake")).put(RequestWithdrawn())
-    assert play.talk.conversation == before
+    assert play.talk.conversation_log == before
     assert play.asked.step == "questions"

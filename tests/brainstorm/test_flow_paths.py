@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from moot.brainstorm import flow
-from moot.brainstorm.events import DEFERRED, REPLAY_WORDS, QuestionsDiscussed
-from moot.brainstorm.menu import AnswerGiven, RequestMade
+from moot.brainstorm.events import DEFERRED, QuestionsDiscussed
+from moot.brainstorm.menu import AnswerGiven
 from moot.brainstorm.state import BrainstormState, Step
-from moot.core.conversation import Entry
 from moot.core.flow import AskPerson, PersonAnswered, Takes
 from moot.errors import InvalidInput
 from moot.workflow import flow as workflow
@@ -188,21 +187,6 @@ class Bystander:
                 self.answers.pop(gone, None)
 
 
-def newest_that_fit(entries: list[Entry], most: int) -> list[Entry]:
-    """Written the plain way round: drop the oldest, until the rest fits."""
-    while sum(len(entry.content.split()) for entry in entries) > most:
-        entries = entries[1:]
-    return entries
-
-
-def check_replay(talk: BrainstormState) -> None:
-    said = list(talk.conversation.entries[:-1] if talk.request else talk.conversation.entries)
-    relevant = [entry for entry in said if entry.step in {talk.step, *talk.gone_back_from}]
-    replayed = talk.replay
-    assert list(replayed.conversation) == newest_that_fit(relevant, REPLAY_WORDS)
-    assert replayed.dropped == len(relevant) - len(replayed.conversation)
-
-
 def check(play: Play, before: WorkflowState, event: WorkflowEvent, bystander: Bystander) -> None:
     bystander.hears(event)
     after = play.state
@@ -213,10 +197,9 @@ def check(play: Play, before: WorkflowState, event: WorkflowEvent, bystander: By
     if type(event) in kinds and before.stage is Stage.BRAINSTORMING:
         possible = flow.TRANSITIONS[before.brainstorm.situation, type(event)]
         assert after.brainstorm.situation in targets(possible)
-    assert after.brainstorm.conversation.entries[: len(before.brainstorm.conversation)] == (
-        before.brainstorm.conversation.entries
+    assert after.brainstorm.conversation_log[: len(before.brainstorm.conversation_log)] == (
+        before.brainstorm.conversation_log
     ), "what was said stays said"
-    check_replay(after.brainstorm)
     assert WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(after))) == after
 
 
@@ -268,34 +251,6 @@ def _go_on(play: Play, bystander: Bystander, data: st.DataObject) -> None:
         check(play, before, play.events[-1], bystander)
 
 
-COMMENTS = st.lists(st.integers(1, 1_500).map(lambda count: "word " * count), max_size=8)
-
-
-@settings(max_examples=60, deadline=None)
-@given(COMMENTS, COMMENTS)
-def test_what_is_said_again_is_the_newest_that_fits(
-    at_questions: list[str], at_approaches: list[str]
-) -> None:
-    play = at(Step.QUESTIONS)
-    for comment in at_questions:
-        play.put(RequestMade("board", comment)).settle()
-        check_replay(play.talk)
-    play.choose("finish")
-    for comment in at_approaches:
-        play.put(RequestMade("roundtable", comment)).settle()
-        check_replay(play.talk)
-    steps = {entry.step for entry in play.talk.replay.conversation}
-    assert steps <= {Step.APPROACHES}
-    play.choose("back")
-    check_replay(play.talk)
-
-
-def test_steps_that_were_gone_back_from_are_said_again() -> None:
-    play = at(Step.APPROACHES).choose("discuss: the second will not do", "back")
-    steps = [entry.step for entry in play.talk.replay.conversation]
-    assert steps == [Step.QUESTIONS, Step.APPROACHES, Step.APPROACHES, Step.APPROACHES]
-
-
 def test_every_dispatch_and_every_comment_is_in_the_conversation() -> None:
     play = at(Step.QUESTIONS).choose(
         "discuss: drop the second",
@@ -305,7 +260,7 @@ def test_every_dispatch_and_every_comment_is_in_the_conversation() -> None:
         "approach-1",
         "revise: shorter",
     )
-    said = [(entry.speaker, entry.step) for entry in play.talk.conversation]
+    said = [(entry.speaker, entry.step) for entry in play.talk.conversation_log]
     assert said == [
         ("brainstormer", "triage"),
         ("brainstormer", "questions"),

@@ -11,10 +11,13 @@ from pydantic import ValidationError
 
 from moot.brainstorm.events import DEFERRED
 from moot.brainstorm.menu import RequestMade
-from moot.brainstorm.prompts import conversational, material
 from moot.brainstorm.state import Step
+from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import DraftReply, PersonAnswered
+from moot.core.ledger import Correction
 from moot.errors import DraftInvalid
+from moot.evidence.items import Evidence
+from moot.llm.context import fit, needed_tokens, shared_texts
 from moot.llm.embedded.grammar import Grammar
 from moot.llm.messages import Request, UserSaid
 from moot.llm.model import Model
@@ -27,7 +30,7 @@ from moot.workflow.menu import AdjustmentAsked
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider
-from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, triage
+from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, due, triage, whole
 
 STEPS = (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
 
@@ -58,6 +61,10 @@ def message(request: Request) -> str:
     return said.text
 
 
+def told(play: Play) -> str:
+    return whole(due(play.state))
+
+
 def replied(prompt: str) -> Any:
     reply = REPLIES[prompt]
     return reply(DUE[prompt]) if callable(reply) else reply
@@ -73,93 +80,151 @@ def test_every_prompt_that_the_flow_names_can_be_made() -> None:
 @pytest.mark.parametrize("prompt", OWN)
 def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) -> None:
     request, _ = PROMPTS.drafts[prompt](DUE[prompt], small=False)
-    assert request.system.startswith(fill("brainstorm/brainstormer", {}))
+    said = whole(request)
+    assert said.startswith(f"{fill('brainstorm/brainstormer', {})}\n\n<idea>\n{IDEA}\n</idea>")
+    assert f"<workspace>\n{DUE[prompt].brainstorm.scout_output}\n</workspace>" in said
     assert "{{" not in request.system
-    said = message(request)
-    assert said.startswith(f"<workspace>\n{DUE[prompt].brainstorm.scout_output}\n</workspace>")
-    assert f"<idea>\n{IDEA}\n</idea>" in said
+
+
+@pytest.mark.parametrize("prompt", OWN)
+def test_the_brainstormer_may_look_into_the_repository(prompt: str) -> None:
+    request, _ = PROMPTS.drafts[prompt](DUE[prompt], small=False)
+    assert request.looks > 0
+    assert request.tools_tokens > 0
+    assert PROMPTS.drafts[prompt](DUE[prompt], small=True)[0].looks == 0
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> None:
-    discussed = conversational(at(step).put(RequestMade("discuss", "why?")).state.brainstorm, small=False)
+    discussed = due(at(step).put(RequestMade("discuss", "why?")).state)
     assert "in the middle of this conversation" in discussed.system
-    assert message(discussed).endswith("<comment>\nwhy?\n</comment>")
+    assert whole(discussed).endswith("<comment>\nwhy?\n</comment>")
     first, _ = PROMPTS.drafts[f"brainstorm/{step}"](DUE[f"brainstorm/{step}"], small=False)
     assert "in the middle of this conversation" not in first.system
-    assert "<comment>" not in message(first)
+    assert "<comment>" not in whole(first)
 
 
 def test_a_conversational_prompt_has_its_parts_in_order() -> None:
     play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "discuss: drop the second", "finish", "back")
-    said = material(play.put(RequestMade("discuss", "and the third?")).state.brainstorm)
+    said = told(play.put(RequestMade("discuss", "and the third?")))
     places = [
         said.index(part)
         for part in (
-            "<workspace>",
             "<idea>",
-            "<conversation>",
-            "The person, at questions:\ndrop the second",
-            "You, at questions:\nThey stay.",
+            "<workspace>",
+            'by="the person" at="questions">\ndrop the second',
+            'by="you" at="questions">\nThey stay.',
             "<so-far>",
             "Level, confirmed by the person: exploration",
             "q1. [answered: PostgreSQL]",
             "q2. [deferred]",
+            "<decided-so-far>",
             "<comment>\nand the third?",
         )
     ]
     assert places == sorted(places)
-    assert said.count("and the third?") == 1, "the comment is not in the replay too"
+    assert said.count("and the third?") == 1, "the comment is not in the conversation too"
 
 
-def test_only_this_step_and_those_gone_back_from_are_said_again() -> None:
-    play = at(Step.APPROACHES).choose("discuss: at approaches")
-    assert "at questions:" not in material(play.put(RequestMade("discuss", "x")).state.brainstorm)
-    play = at(Step.APPROACHES).choose("discuss: seen at approaches", "back", "back")
-    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
-    assert "seen at approaches" in said
-    assert "You, at triage:" in said
+def test_everything_that_was_said_is_said_again_at_every_later_step() -> None:
+    play = at(Step.TRIAGE).choose("discuss: never use a database", "agree", "discuss: seen at questions")
+    play.choose("finish", "discuss: seen at approaches")
+    said = told(play.put(RequestMade("discuss", "x")))
+    places = [
+        said.index(words) for words in ("never use a database", "seen at questions", "seen at approaches")
+    ]
+    assert places == sorted(places)
 
 
-def test_a_long_conversation_drops_its_oldest_entries_and_says_so() -> None:
+def test_a_long_conversation_is_said_again_whole() -> None:
     play = at(Step.QUESTIONS)
     for number in range(4):
         play.put(RequestMade("board", f"comment {number} " + "word " * 900)).settle()
-    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
-    assert "(2 older entries were left out: what is said again has a limit.)" in said
-    assert "comment 0" not in said
-    assert "comment 1" in said
-    assert "comment 3" in said
+    request = due(play.put(RequestMade("discuss", "x")).state)
+    assert all(f"comment {number} " in whole(request) for number in range(4))
+    assert fit(request, 1_000_000, "model").left_out == ()
 
 
-def test_what_is_dropped_is_not_mentioned_where_nothing_is() -> None:
-    assert "left out" not in material(at(Step.QUESTIONS).put(RequestMade("discuss", "x")).state.brainstorm)
+def test_beyond_the_window_the_oldest_goes_first_and_both_are_told() -> None:
+    play = at(Step.QUESTIONS)
+    for number in range(4):
+        play.put(RequestMade("board", f"comment {number} " + "word " * 900)).settle()
+    play.choose("finish")
+    request = due(play.put(RequestMade("discuss", "x")).state)
+    enough = needed_tokens(request)
+    assert fit(request, enough, "model").left_out == ()
+    assert fit(request, enough + 1, "model").left_out == ()
+    fitted = fit(request, enough - 1, "model")
+    assert fitted.left_out == ("what you said at questions (entry 2 of the conversation)",)
+    assert "- what you said at questions (entry 2 of the conversation)" in whole(fitted.request)
+    less = fit(request, enough - 4_000, "model").left_out
+    assert [name for name in less if "the person" in name] == [
+        f"what the person said at questions (entry {number} of the conversation)" for number in (3, 5, 7)
+    ], "the newest is kept"
+
+
+def test_what_is_made_again_is_made_from_what_was_there() -> None:
+    play = at(Step.DESIGN).choose("back", "back", "question-1: other", "finish")
+    assert "Way 1" in whole(PROMPTS.drafts["brainstorm/approaches"](play.state, small=False)[0])
+    assert "Made from exploration" in whole(PROMPTS.drafts["brainstorm/design"](play.state, small=False)[0])
 
 
 def test_a_first_draft_after_going_back_knows_what_was_said_there() -> None:
     play = at(Step.APPROACHES).choose("discuss: the second will not do", "back", "question-1: other")
     play.put(WORKFLOW.record(play.state, play.asked, PersonAnswered(choice="finish")))
-    assert "the second will not do" in material(play.state.brainstorm)
+    assert "the second will not do" in told(play)
 
 
 def test_the_consulted_are_named() -> None:
     play = at(Step.APPROACHES).choose("board: is it wise?", "roundtable: and this?")
-    said = material(play.put(RequestMade("discuss", "x")).state.brainstorm)
-    assert "The Board, at approaches:\nThe Board says: wait." in said
-    assert "The roundtable, at approaches:\n" in said
+    said = told(play.put(RequestMade("discuss", "x")))
+    assert 'by="the Board" at="approaches">\nThe Board says: wait.' in said
+    assert 'by="the roundtable" at="approaches">\n' in said
     assert "They agreed on little." in said
+
+
+def test_what_was_said_at_a_roundtable_is_known_afterwards() -> None:
+    play = at(Step.APPROACHES).choose("roundtable: and this?")
+    said = told(play.put(RequestMade("discuss", "x")))
+    assert "What was said:\n\nMaya Okonkwo: " in said
+    assert "Alex Rivera: Conflicts are shown." in said
 
 
 def test_a_part_of_the_idea_is_named_as_what_is_worked_on() -> None:
     play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).choose("agree")
-    said = material(play.state.brainstorm)
+    said = told(play.put(RequestMade("discuss", "x")))
     assert "Only this part of the idea is being worked on: New endpoint: Serve the reviews." in said
     assert "Batches, confirmed by the person:\n  Batch 1: Test baseline" in said
-    assert "Help texts" not in said
+
+
+def test_evidence_and_what_was_decided_are_given_at_every_step() -> None:
+    notes = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "Codes are kept.")
+    for step in STEPS:
+        play = at(step).put(EvidenceGiven((notes,)))
+        play.put(LedgerCorrected(Correction("own:1", "Never use a database", step)))
+        said = told(play.put(RequestMade("discuss", "x")))
+        assert "1 Codes are kept." in said
+        assert f"Decided: Never use a database (the person, at {step})" in said
+
+
+def test_all_requests_of_a_workflow_begin_with_the_same() -> None:
+    begun = {shared_texts(PROMPTS.drafts[prompt](DUE[prompt], small=False)[0])[0] for prompt in OWN}
+    assert len(begun) == 1
+
+
+def test_what_the_person_has_taken_back_is_said_to_be_so() -> None:
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "question-2: daily", "discuss: no colours")
+    play.put(LedgerCorrected(Correction("answer:q1", "SQLite after all", "questions")))
+    for gone in ("answer:q2", "said:3"):
+        play.put(LedgerCorrected(Correction(gone, "", "questions")))
+    said = told(play.put(RequestMade("discuss", "x")))
+    assert "Decided: SQLite after all (the person, at questions)" in said
+    assert f"No longer holds: Decided: exploration {IDEA} 1? daily (the person, at questions)" in said
+    assert "No longer holds: Said: no colours (the person, at questions)" in said
 
 
 def test_deferred_questions_are_left_to_the_brainstormer() -> None:
-    said = material(DUE["brainstorm/approaches"].brainstorm)
+    said = whole(PROMPTS.drafts["brainstorm/approaches"](DUE["brainstorm/approaches"], small=False)[0])
     assert said.count("[deferred]") == 3
     assert DEFERRED not in said
 
@@ -190,10 +255,10 @@ def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
     assert isinstance(play.events[-1], ScopeReassessed)
     play.put(AdjustmentAsked("drop it"))
     request, _ = PROMPTS.drafts["workflow/reassess"](play.state, small=False)
-    said = message(request)
+    said = whole(request)
     assert "Batch 1, complete: Test baseline" in said
     assert "Batch 2, pending: Cross-task validation" in said
-    assert "You, at reassess:\nAs planned." in said
+    assert 'by="you" at="reassess">\nAs planned.' in said
     assert said.endswith("<comment>\ndrop it\n</comment>")
     assert "beginning with batch 2" in request.system
 

@@ -482,7 +482,7 @@ class _Wavers:
 
 def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path) -> None:
     play = at(Step.QUESTIONS)
-    said = play.talk.conversation
+    said = play.talk.conversation_log
     play.put(RequestMade("discuss", "sent by mistake"))
     person = _Wavers()
 
@@ -515,4 +515,4 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
     state = asyncio.run(whole())
     assert person.asked == ["failed", "questions"]
     assert state.brainstorm.request is None
-    assert state.brainstorm.conversation == said
+    assert state.brainstorm.conversation_log == said

@@ -29,6 +29,8 @@ from moot.core.flow import (
     TaskFailed,
     Usage,
 )
+from moot.llm.context import fit, shared_texts
+from moot.llm.messages import Request
 from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded, RoundtableOpened, Speaker
 from moot.workflow.events import (
     BatchBuilt,
@@ -281,3 +283,16 @@ def at(step: Step, level: str = "exploration", /, **replies: Any) -> Play:
         assert step in (Step.TRIAGE, Step.DESIGN)
         return play.choose(*("agree",) if step is Step.DESIGN else ())
     return play.choose(*way[step])
+
+
+def due(state: WorkflowState) -> Request:
+    """What is about to be sent to a model."""
+    (effect,) = WORKFLOW.pending(state)
+    assert isinstance(effect, DraftReply), f"{effect} is not for a model"
+    return PROMPTS.drafts[effect.prompt](state, small=False)[0]
+
+
+def whole(request: Request) -> str:
+    """All that it says to a model whose window is large enough."""
+    sent = fit(request, 10**9, "model").request
+    return "\n\n".join((*shared_texts(sent), sent.system, *(message.text for message in sent.messages)))

@@ -46,7 +46,7 @@ from moot.workflow.events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.workflow.flow import TRANSITIONS, WORKFLOW, WorkflowEvent
+from moot.workflow.flow import TRANSITIONS, WORKFLOW, OwnEvent, WorkflowEvent
 from moot.workflow.menu import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -171,7 +171,9 @@ def test_the_scope_of_what_is_left_can_be_adjusted() -> None:
     assert play.state.remaining[0].title == "Cross-task validation", "a proposal, until it is accepted"
     play.choose("next-batch")
     assert play.state.batches[1] == Batch("Docs", "Only these.", "complete", "change-1")
-    said = [(entry.speaker, entry.content) for entry in play.talk.conversation if entry.step == "reassess"]
+    said = [
+        (entry.speaker, entry.content) for entry in play.talk.conversation_log if entry.step == "reassess"
+    ]
     assert said[1] == ("person", "only the docs are left")
 
 
@@ -634,8 +636,8 @@ EVENTS: dict[type, WorkflowEvent] = {
 
 
 def test_every_event_is_known_to_these_tests() -> None:
-    assert set(EVENTS) | set(get_args(BrainstormEvent)) == set(get_args(WorkflowEvent))
-    assert {kind for _, kind in TRANSITIONS} == set(get_args(WorkflowEvent))
+    assert set(EVENTS) | set(get_args(BrainstormEvent)) == set(get_args(OwnEvent))
+    assert {kind for _, kind in TRANSITIONS} == set(get_args(OwnEvent))
 
 
 @pytest.mark.parametrize("stage", Stage)
@@ -746,7 +748,12 @@ def test_the_design_document_tells_what_was_decided() -> None:
     )
     assert "PostgreSQL" in text
     assert "## Approach: Way 1" in text
-    assert "passed over: Way 2." in text
+    assert (
+        "- D2. Decided: exploration Strip ANSI codes in the review parser 0? PostgreSQL (the person" in text
+    )
+    assert (
+        "Rejected: Approach: Way 2. It was recommended because it is plain; the person took 'Way 1'." in text
+    )
     assert "## Part 0" in text
 
 

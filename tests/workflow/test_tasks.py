@@ -27,6 +27,7 @@ from moot.workflow.effects import (
     ReviewPlan,
     RevisePlan,
     RollBackTask,
+    ScoutAgain,
     StashChanges,
     TakeNext,
     WriteDesign,
@@ -35,7 +36,6 @@ from moot.workflow.events import (
     Batch,
     BatchBuilt,
     BatchReviewed,
-    DesignWritten,
     NextBegun,
     QueueFoundEmpty,
     QueueLeft,
@@ -346,10 +346,21 @@ def test_the_places_of_moot_are_no_uncommitted_work_wherever_they_are(root: Path
 
 def test_the_design_has_the_day_on_which_the_workflow_began(root: Path) -> None:
     first = done(root, WriteDesign, PLANNING)
-    assert first == DesignWritten("moot/designs/2026-01-02-passkeys.md")
+    assert first.path == "moot/designs/2026-01-02-passkeys.md"
     assert done(root, WriteDesign, PLANNING) == first
     foreign = replace(PLANNING, started_at=1_760_000_000_000.0)
-    assert done(root, WriteDesign, foreign) == DesignWritten("moot/designs/2025-10-09-passkeys.md")
+    assert done(root, WriteDesign, foreign).path == "moot/designs/2025-10-09-passkeys.md"
+
+
+def test_what_somebody_makes_of_the_design_is_seen_after_a_batch(root: Path) -> None:
+    written = done(root, WriteDesign, PLANNING)
+    state = replace(PLANNING, design_path=written.path, design_hash=written.sha256)
+    assert done(root, ScoutAgain, state).design == "", "it is as moot wrote it"
+    file = root / written.path
+    file.write_text(file.read_text(encoding="utf-8") + "\nExit with 2.\n", encoding="utf-8")
+    assert done(root, ScoutAgain, state).design.endswith("\nExit with 2.\n")
+    file.unlink()
+    assert done(root, ScoutAgain, state).design == ""
 
 
 def test_an_empty_queue_has_no_next_and_nothing_to_leave(root: Path) -> None:

@@ -15,7 +15,6 @@ from moot.core.flow import Event, Usage
 MAX_TEXT = 20_000
 """Characters of an idea, a comment or an answer."""
 SCOUT_WORDS = 500
-REPLAY_WORDS = 3_000
 MAX_PARTS = 10
 """Batches or splits that a triage can propose."""
 DEFERRED = "user deferred — use your best judgment"
@@ -161,10 +160,11 @@ class SectionsRevised(Event, frozen=True):
 
 
 class Consulted(Event, frozen=True):
-    """The Board's brief joins the conversation."""
+    """The Board's brief joins the conversation; `recommendation` is what it comes to, in a sentence."""
 
     text: str
     cost_usd: float | None = None
+    recommendation: str = ""
 
 
 BrainstormResult = (

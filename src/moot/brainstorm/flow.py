@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from moot.brainstorm import checks, rounds
+from moot.brainstorm import checks, ledger, rounds
 from moot.brainstorm import text as words
 from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
 from moot.brainstorm.events import (
@@ -160,7 +160,8 @@ def _at_triage(
         case ScopeKeptWhole():
             if state.triage is None or not (state.triage.batches or state.triage.splits):
                 raise IllegalMove(type(event).__name__, state.situation)
-            return replace(state, triage=replace(state.triage, batches=(), splits=()))
+            noted = ledger.note_kept_whole(state)
+            return replace(noted, triage=replace(state.triage, batches=(), splits=()))
         case LevelConfirmed(level):
             return _confirm(state, level, Step.DESIGN if level == "straightforward" else Step.QUESTIONS)
         case PlanningChosen():

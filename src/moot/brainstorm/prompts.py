@@ -1,12 +1,13 @@
-"""What the brainstormer is told: a first draft for each step, and the conversation about what was drafted.
+"""What the brainstormer is given: a first draft for each step, and the conversation about what was drafted.
 
-Knows the state of a brainstorm and the prompt files. The conversation is said again, as much of it as fits: a
-model remembers nothing between two askings.
+Knows the state of a brainstorm and the prompt files. Everything that there is goes along, as whole sources:
+what does not fit into a model's window, llm/context.py leaves out, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from pydantic import BaseModel
 
@@ -15,15 +16,18 @@ from moot.brainstorm import text as words
 from moot.brainstorm.events import QUESTION_LIMITS, Level, Limits
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
-from moot.core.conversation import PERSON, Capped
-from moot.llm.messages import Request, UserSaid
+from moot.core.conversation import PERSON
+from moot.llm.messages import Request, Source, UserSaid, Weight
 from moot.prompts.template import fill
 
 TRIAGE_TOKENS, QUESTIONS_TOKENS, APPROACHES_TOKENS, DESIGN_TOKENS = 1536, 2048, 3072, 8192
 SMALL_TOKENS = 500
 TEMPERATURE = 0.5
+LOOKS, LOOK_TOKENS = 12, 24_000
+"""How often the brainstormer may look into the repository for one reply, and how much of it that may be."""
 _SMALL_ROOM = 600
-_SPEAKERS = {PERSON: "The person", BRAINSTORMER: "You", "board": "The Board", "roundtable": "The roundtable"}
+_STALE = "made before something that they rest on was changed: to be made again"
+_SPEAKERS = {PERSON: "the person", BRAINSTORMER: "you", "board": "the Board", "roundtable": "the roundtable"}
 _DEPTH: dict[Level, str] = {
     "straightforward": (
         "It is a quick outline: what changes where, and how one sees that it works. At most 150 words in all."
@@ -39,27 +43,35 @@ _DEPTH: dict[Level, str] = {
 Draft = tuple[Request, type[BaseModel]]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a workflow knows besides its brainstorm. `decided` is what was decided so far."""
+
+    evidence: tuple[Source, ...] = ()
+    decided: tuple[Source, ...] = ()
+
+
 # -- first drafts --------------------------------------------------------------------------------
 
 
-def triage(state: BrainstormState, *, small: bool) -> Draft:
-    request = _request(state, "triage", {}, TRIAGE_TOKENS, small=small)
+def triage(state: BrainstormState, known: Known, *, small: bool) -> Draft:
+    request = _request(state, known, "triage", {}, TRIAGE_TOKENS, small=small)
     return request, shapes.triage(state, small=small)
 
 
-def questions(state: BrainstormState, *, small: bool) -> Draft:
+def questions(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     more = " more" if any(each.answered for each in state.questions) else ""
     asked = {"count": f"{_count(state.question_limits)}{more} questions", "level": state.level}
-    request = _request(state, "questions", asked, QUESTIONS_TOKENS, small=small)
+    request = _request(state, known, "questions", asked, QUESTIONS_TOKENS, small=small)
     return request, shapes.questions(state, small=small)
 
 
-def approaches(state: BrainstormState, *, small: bool) -> Draft:
-    request = _request(state, "approaches", {}, APPROACHES_TOKENS, small=small)
+def approaches(state: BrainstormState, known: Known, *, small: bool) -> Draft:
+    request = _request(state, known, "approaches", {}, APPROACHES_TOKENS, small=small)
     return request, shapes.approaches(state, small=small)
 
 
-def design(state: BrainstormState, *, small: bool) -> Draft:
+def design(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     batches = (
         "\n- The work is done in the batches that are listed: each section says to which of them it belongs."
         if state.batches
@@ -70,7 +82,7 @@ def design(state: BrainstormState, *, small: bool) -> Draft:
         "depth": _DEPTH[state.level],
         "batches": batches,
     }
-    request = _request(state, "design", asked, DESIGN_TOKENS, small=small)
+    request = _request(state, known, "design", asked, DESIGN_TOKENS, small=small)
     return request, shapes.design(state, small=small)
 
 
@@ -81,12 +93,12 @@ def _count(limits: Limits) -> str:
 # -- the conversation ----------------------------------------------------------------------------
 
 
-def conversational(state: BrainstormState, *, small: bool) -> Request:
+def conversational(state: BrainstormState, known: Known, *, small: bool) -> Request:
     """A round of discussion at the current step, about the comment that the person has just made."""
     if small:
         return _small(state, "conversational")
     doing = fill(DISCUSS[state.step], _doing(state))
-    return _request(state, "conversational", {"doing": doing}, _TOKENS[state.step], small=False)
+    return _request(state, known, "conversational", {"doing": doing}, _TOKENS[state.step], small=False)
 
 
 def _doing(talk: BrainstormState) -> dict[str, str]:
@@ -110,12 +122,15 @@ _TOKENS = {
 
 
 def _discuss(shape: Callable[..., type[BaseModel]]) -> Callable[..., Draft]:
-    return lambda state, *, small: (conversational(state, small=small), shape(state, small=small))
+    return lambda state, known, *, small: (
+        conversational(state, known, small=small),
+        shape(state, small=small),
+    )
 
 
-def revise(state: BrainstormState, *, small: bool) -> Draft:
+def revise(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     shown = {"shown": _shown(state)}
-    request = _request(state, "revise", shown, DESIGN_TOKENS, small=small, small_as="conversational")
+    request = _request(state, known, "revise", shown, DESIGN_TOKENS, small=small, small_as="conversational")
     return request, shapes.revised(state, small=small)
 
 
@@ -128,6 +143,7 @@ def _shown(talk: BrainstormState) -> str:
 
 def _request(
     state: BrainstormState,
+    known: Known,
     prompt: str,
     inputs: Mapping[str, str],
     tokens: int,
@@ -137,12 +153,36 @@ def _request(
 ) -> Request:
     if small:
         return _small(state, small_as or prompt)
-    return request(f"brainstorm/{prompt}", inputs, material(state), tokens)
+    comment = state.request.text if state.request else ""
+    return request(f"brainstorm/{prompt}", inputs, state, known, so_far(state), comment, tokens)
 
 
-def request(prompt: str, inputs: Mapping[str, str], said: str, tokens: int) -> Request:
-    system = f"{fill('brainstorm/brainstormer', {})}\n\n{fill(prompt, inputs)}"
-    return Request(system, (UserSaid(said),), tokens, TEMPERATURE)
+def request(
+    prompt: str,
+    inputs: Mapping[str, str],
+    talk: BrainstormState,
+    known: Known,
+    so_far: Iterator[Source],
+    comment: str,
+    tokens: int,
+) -> Request:
+    """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
+    sources = (
+        *_conversation(talk, without=comment),
+        *_part(talk),
+        *so_far,
+        *known.decided,
+    )
+    asked = _tag("comment", comment) or "Reply now."
+    return Request(
+        system=fill(prompt, inputs),
+        messages=(UserSaid(asked, sources),),
+        max_tokens=tokens,
+        temperature=TEMPERATURE,
+        shared=(_matter(talk), known.evidence, _workspace(talk)),
+        looks=LOOKS,
+        tools_tokens=LOOK_TOKENS,
+    )
 
 
 def _small(state: BrainstormState, prompt: str) -> Request:
@@ -155,43 +195,49 @@ def small_request(prompt: str, subject: str, comment: str) -> Request:
     return Request(fill(f"{prompt}.small", {}), (UserSaid(said),), SMALL_TOKENS, 0.4)
 
 
-def material(state: BrainstormState) -> str:
-    comment = state.request.text if state.request else ""
-    return material_of(state, state.replay, _so_far(state), comment)
+def _matter(talk: BrainstormState) -> tuple[Source, ...]:
+    """The same in every request of a workflow."""
+    rules = Source("the brainstormer's rules", fill("brainstorm/brainstormer", {}), Weight.NEEDED)
+    return rules, Source("the idea", _tag("idea", talk.description), Weight.NEEDED)
 
 
-def material_of(state: BrainstormState, replay: Capped, so_far: str, comment: str) -> str:
-    """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
-    parts = [
-        _tag("workspace", state.scout_output or "The scout found nothing to read: the workspace is empty."),
-        _tag("idea", state.description),
-        _tag("part", f"Only this part of the idea is being worked on: {state.subject}")
-        if state.splits
-        else "",
-        _tag("conversation", _replay(replay)),
-        _tag("so-far", so_far),
-        _tag("comment", comment),
-    ]
-    return "\n\n".join(part for part in parts if part)
+def _workspace(talk: BrainstormState) -> tuple[Source, ...]:
+    """The same until the scout looks again."""
+    seen = talk.scout_output or "The scout found nothing to read: the workspace is empty."
+    return (Source("the scout's report", _tag("workspace", seen), Weight.DEPENDED_ON),)
+
+
+def _part(talk: BrainstormState) -> Iterator[Source]:
+    if talk.splits:
+        part = f"Only this part of the idea is being worked on: {talk.subject}"
+        yield Source("the part that is worked on", _tag("part", part), Weight.NEEDED)
+
+
+def material(talk: BrainstormState, known: Known) -> tuple[Source, ...]:
+    """What the Board or a roundtable is given: everything but the idea and the question."""
+    said = _conversation(talk, without=talk.request.text if talk.request else "")
+    return *_workspace(talk), *known.evidence, *said, *_part(talk), *so_far(talk), *known.decided
 
 
 def _tag(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 
-def _replay(replay: Capped) -> str:
-    if not replay.conversation and not replay.dropped:
-        return ""
-    left_out = "1 older entry was" if replay.dropped == 1 else f"{replay.dropped} older entries were"
-    dropped = f"({left_out} left out: what is said again has a limit.)\n\n"
-    said = "\n\n".join(
-        f"{_SPEAKERS.get(entry.speaker, entry.speaker)}, at {entry.step}:\n{entry.content}"
-        for entry in replay.conversation
-    )
-    return f"{dropped if replay.dropped else ''}{said}".strip()
+def _conversation(talk: BrainstormState, without: str) -> Iterator[Source]:
+    """All of it, entry by entry, so that the oldest goes first where not all fits."""
+    log = talk.conversation_log
+    if without and log and log[-1].speaker == PERSON and log[-1].content == without:
+        log = log[:-1]
+    for number, entry in enumerate(log, start=1):
+        speaker = _SPEAKERS.get(entry.speaker, entry.speaker)
+        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}\n</said>'
+        weight = Weight.DEPENDED_ON if talk.is_near(entry) else Weight.HELPFUL
+        yield Source(
+            f"what {speaker} said at {entry.step} (entry {number} of the conversation)", text, weight
+        )
 
 
-def _so_far(talk: BrainstormState) -> str:
+def so_far(talk: BrainstormState) -> Iterator[Source]:
     """What stands: as laid out, and as the person answered, chose and approved it."""
     parts = []
     if talk.step is Step.TRIAGE and talk.triage is not None:
@@ -203,24 +249,28 @@ def _so_far(talk: BrainstormState) -> str:
     if talk.questions:
         listed = "\n".join(f"  {each.id}. {words.question_with_options(each)}" for each in talk.questions)
         parts.append(f"Questions, and the person's answers:\n{listed}")
-    if talk.approaches and not talk.approaches_stale:
+    if talk.approaches:
         listed = words.approaches(talk.approaches, talk.recommendation, talk.because)
         names = ", ".join(f"{n} is {each.id}" for n, each in enumerate(talk.approaches, start=1))
-        parts.append(f"Approaches ({names}):\n{listed}")
+        stale = f"; {_STALE}" if talk.approaches_stale else ""
+        parts.append(f"Approaches ({names}{stale}):\n{listed}")
     if talk.chosen is not None and talk.step is not Step.APPROACHES:
         parts.append(f"Chosen by the person: {talk.chosen.title}")
-    if talk.step is Step.DESIGN and talk.design_sections and not talk.design_stale:
-        parts.append(_sections_so_far(talk))
-    return "\n\n".join(parts)
+    if parts:
+        yield Source("what stands so far", _tag("so-far", "\n\n".join(parts)), Weight.NEEDED)
+    if talk.design_sections and not talk.design_stale:
+        yield from sections(talk)
 
 
-def _sections_so_far(talk: BrainstormState) -> str:
-    shown = talk.shown_sections
-    listed = "\n\n".join(
-        f"### {each.id}: {each.title} ({each.status}{', shown now' if each in shown else ''})\n{each.content}"
-        for each in talk.design_sections
-    )
-    return f"The design:\n\n{listed}"
+def sections(talk: BrainstormState) -> Iterator[Source]:
+    """The design, section by section."""
+    shown = talk.shown_sections if talk.step is Step.DESIGN else ()
+    for each in talk.design_sections:
+        now = ' shown="now"' if each in shown else ""
+        about = f'id="{each.id}" title="{each.title}" status="{each.status}"{now}'
+        text = f"<section {about}>\n{each.content}\n</section>"
+        weight = Weight.NEEDED if each in shown else Weight.DEPENDED_ON
+        yield Source(f"the design's section {each.id} ({each.title})", text, weight)
 
 
 DRAFTS: dict[str, Callable[..., Draft]] = {
@@ -234,4 +284,4 @@ DRAFTS: dict[str, Callable[..., Draft]] = {
     DISCUSS[Step.APPROACHES]: _discuss(shapes.discussed_approaches),
     DISCUSS[Step.DESIGN]: _discuss(shapes.discussed_design),
 }
-"""By the names that the flow uses; each takes the state of the brainstorm."""
+"""By the names that the flow uses; each takes the state of the brainstorm and what else is known."""

@@ -5,9 +5,11 @@ Knows what a reply changes and what it leaves alone. Above all, that answers sta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
-from moot.brainstorm import checks
+from moot.brainstorm import checks, ledger
 from moot.brainstorm import text as words
 from moot.brainstorm.events import (
     Approach,
@@ -23,11 +25,11 @@ from moot.brainstorm.events import (
 )
 from moot.brainstorm.menu import RequestMade, RequestWithdrawn, WritingBegun, WritingDropped
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
-from moot.core.conversation import PERSON, Entry
+from moot.core.conversation import PERSON
 from moot.errors import IllegalMove
 from moot.roundtable import flow as roundtable_flow
 from moot.roundtable.events import HeldEvent
-from moot.roundtable.state import RoundtableState
+from moot.roundtable.state import USER, RoundtableState
 from moot.roundtable.state import Step as RoundtableStep
 
 
@@ -61,10 +63,10 @@ def end(
     done = _end_request(state)
     match event:
         case RequestWithdrawn(keeps_comment):
-            return done if keeps_comment else replace(done, conversation_log=_log_without_comment(state))
-        case Consulted(text):
+            return done if keeps_comment else replace(done, conversation_log=state.said_before)
+        case Consulted(text, _, recommendation):
             checks.consulted(text)
-            return done.said("board", text)
+            return ledger.note_brief(done.said("board", text), recommendation)
         case TriageDiscussed(reply, proposal):
             checks.triage(proposal)
             reopened = replace(done, triage=proposal, complexity_level=None)
@@ -74,7 +76,8 @@ def end(
             gone = [each for each in state.questions if each.id in replaces and each.answered]
             lost = "\n".join(f"Replaced: {words.question(each)}" for each in gone)
             merged = _merge(state, asked, replaces)
-            return say(with_questions(done, merged), reply, lost, words.questions(merged))
+            noted = ledger.note_replaced(with_questions(done, merged), gone)
+            return say(noted, reply, lost, words.questions(merged))
         case ApproachesDiscussed(reply, approaches, recommendation, because):
             checks.approaches(approaches, recommendation)
             said = words.approaches(approaches, recommendation, because)
@@ -92,25 +95,29 @@ def _end_request(state: BrainstormState) -> BrainstormState:
 
 
 def hold(state: BrainstormState, event: HeldEvent) -> BrainstormState:
-    """At the roundtable. What it has come to joins the conversation."""
+    """At the roundtable. What was said there, and what it has come to, joins the conversation."""
     assert state.table is not None
     table = roundtable_flow.advance(state.table, event)
     if table.step is not RoundtableStep.CLOSED:
         return replace(state, roundtable=(*state.roundtable, event))
-    return _end_request(state).said("roundtable", minutes(table))
+    done = _end_request(state).said("roundtable", "\n\n".join((minutes(table), *_spoken(table))))
+    return ledger.note_roundtable(done, table)
+
+
+def _spoken(table: RoundtableState) -> Iterator[str]:
+    """Word for word: minutes are never all of it."""
+    if table.turns <= 1:
+        return
+    yield "What was said:"
+    for each in table.discussion:
+        speaker = "The person" if each.speaker == USER else table.speakers[each.speaker].shown
+        yield f"{speaker}: {each.text}"
 
 
 def minutes(table: RoundtableState) -> str:
     """What a roundtable has come to, as Markdown; of one that ended before it began, one line."""
     assert table.synthesis is not None
     return table.minutes() if table.turns > 1 else table.synthesis.one_line
-
-
-def _log_without_comment(state: BrainstormState) -> tuple[Entry, ...]:
-    """Without the comment that is being answered, if it is there: a file may have lost it."""
-    log, request = state.conversation_log, state.request
-    is_there = request is not None and log[-1:] == (Entry(PERSON, state.step, request.text),)
-    return log[:-1] if is_there else log
 
 
 def _merge(

@@ -176,7 +176,7 @@ def _question(*, small: bool) -> dict[str, Any]:
     if small:
         return {"question": (text_of(SMALL_LINE), ...)}
     return {
-        "text": (text_of(500), ...),
+        "text": (text_of(800), ...),
         "type": (Literal["choice", "text"], "text"),
         "options": (list_of(text_of(200), (0, 6)), Field(default_factory=list)),
     }

@@ -15,7 +15,6 @@ import msgspec
 
 from moot.brainstorm.events import (
     QUESTION_LIMITS,
-    REPLAY_WORDS,
     SECTION_LIMITS,
     Approach,
     Level,
@@ -27,7 +26,8 @@ from moot.brainstorm.events import (
     Triage,
     Wish,
 )
-from moot.core.conversation import Capped, Conversation, Entry
+from moot.core.conversation import PERSON, Entry
+from moot.core.ledger import Decided
 from moot.roundtable.events import HeldEvent
 from moot.roundtable.flow import ROUNDTABLE
 from moot.roundtable.state import RoundtableState
@@ -127,6 +127,8 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     request: Request | None = None
     roundtable: tuple[HeldEvent, ...] = ()
     """What has happened at the roundtable that is under way."""
+    noted: tuple[Decided, ...] = ()
+    """What was decided, rejected or left open and does not follow from the rest."""
 
     @property
     def finished(self) -> bool:
@@ -275,21 +277,22 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
     # -- conversation --------------------------------------------------------------------------------
 
-    @property
-    def conversation(self) -> Conversation:
-        return Conversation(self.conversation_log)
-
     def said(self, speaker: str, content: str, step: str | None = None) -> BrainstormState:
         """With one more entry in the conversation: at this step, unless another is named."""
         entry = Entry(speaker, step or self.step, content)
         return msgspec.structs.replace(self, conversation_log=(*self.conversation_log, entry))
 
     @property
-    def replay(self) -> Capped:
-        """What is said again to the brainstormer: this step's part and that of steps gone back from. The
-        comment that is being answered is not in it: it has a place of its own in the prompt."""
-        earlier = self.conversation.without_last() if self.request is not None else self.conversation
-        return earlier.at_steps((self.step, *self.gone_back_from)).newest(REPLAY_WORDS)
+    def said_before(self) -> tuple[Entry, ...]:
+        """Everything that was said, without the comment that is being answered: if it is there, for a file
+        may have lost it."""
+        log, request = self.conversation_log, self.request
+        is_there = request is not None and log[-1:] == (Entry(PERSON, self.step, request.text),)
+        return log[:-1] if is_there else log
+
+    def is_near(self, entry: Entry) -> bool:
+        """Whether it was said at this step, or at one gone back from: what the next reply depends on most."""
+        return entry.step == self.step or entry.step in self.gone_back_from
 
 
 @lru_cache(maxsize=8)

@@ -5,16 +5,20 @@ Knows how each event of this changes the state. Whether it may happen at all, th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import text as words
+from moot.brainstorm.events import Part
 from moot.brainstorm.state import BRAINSTORMER
 from moot.core.conversation import PERSON
 from moot.core.flow import Table
+from moot.core.ledger import Kind
 from moot.errors import IllegalMove
+from moot.workflow import ledger
 from moot.workflow.events import (
     BatchBuilt,
     BatchPlanned,
@@ -125,9 +129,14 @@ def _begin_batch(state: WorkflowState, number: int) -> WorkflowState:
         commenting=False,
         rolling_back=False,
         scouted=False,
+        built="",
         proposed=None,
         adjustment="",
     )
+
+
+def _titles(parts: Sequence[Part]) -> str:
+    return "; ".join(part.title for part in parts)
 
 
 def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
@@ -138,9 +147,9 @@ def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
 
 def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
     match event:
-        case DesignWritten(path):
+        case DesignWritten(path, sha256):
             checks.text("path", path)
-            return replace(state, design_path=path)
+            return replace(state, design_path=path, design_hash=sha256)
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
             return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)
@@ -152,8 +161,10 @@ def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
         case RevisionWanted(wishes):
             if wishes:
                 checks.text("wishes", wishes)
+                state = ledger.note(state, Kind.SAID, wishes, PERSON, "verdict")
             return replace(state, revision_wanted=True, wishes=wishes)
         case BatchRevised():
+            state = ledger.note_review(state)
             # What was revised has no verdict until it is reviewed again.
             return replace(
                 state, verdict=None, revisions=state.revisions + 1, revision_wanted=False, wishes=""
@@ -165,11 +176,14 @@ def _build(state: WorkflowState, event: Building) -> WorkflowState:
         case BuildResumed(comment):
             if comment:
                 checks.text("comment", comment)
+                state = ledger.note(state, Kind.SAID, comment, PERSON, "open-tasks")
             told = f"{state.open_tasks}\n\nThe person says: {comment}" if comment else state.open_tasks
             return replace(state, open_tasks="", failed_with=told, commenting=False)
         case TaskSkipped():
             _check_failed(state, event)
             skipped = (*state.skipped, state.failed_task)
+            text = f"Task {state.failed_task} of batch '{state.batch.title}' is left open"
+            state = ledger.note(state, Kind.DECIDED, text, PERSON, "open-tasks")
             return replace(
                 state, open_tasks="", failed_task=0, before_task="", failed_with="", skipped=skipped
             )
@@ -218,11 +232,17 @@ def _end_attempt(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
 
 def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
     match event:
-        case WorkspaceScouted(output, read):
+        case WorkspaceScouted(output, read, _, design, built):
             checks.scout(output)
-            seen = replace(state.brainstorm, scout_output=output, scout_read=read)
             return replace(
-                state, brainstorm=seen, scouted=True, proposed=None, adjusting=False, adjustment=""
+                state,
+                brainstorm=replace(state.brainstorm, scout_output=output, scout_read=read),
+                scouted=True,
+                design_on_disk=design,
+                built=built,
+                proposed=None,
+                adjusting=False,
+                adjustment="",
             )
         case ScopeReassessed(assessment, batches):
             checks.parts("batches", batches, fewest=1)
@@ -242,6 +262,8 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
             checks.text("adjustment", text)
             return replace(_say(state, PERSON, text), adjusting=False, adjustment=text)
         case EndedHere():
+            text = f"Built no more after batch {state.current_batch + 1}: {_titles(state.left_over)}"
+            state = ledger.note(state, Kind.REJECTED, text, PERSON, REASSESS_STEP)
             return replace(state, phase=Phase.FINALIZE, proposed=None)
         case _:
             return _go_on(state)
@@ -254,6 +276,10 @@ def _say(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
 def _go_on(state: WorkflowState) -> WorkflowState:
     """What was shown is what holds from now on."""
     left = batches_of(state.proposed or ())
+    if state.proposed != state.left_over:
+        now, before = _titles(state.proposed or ()) or "nothing", _titles(state.left_over)
+        text = f"After batch {state.current_batch + 1}, what is left to build: {now}; before: {before}"
+        state = ledger.note(state, Kind.DECIDED, text, PERSON, REASSESS_STEP)
     state = replace(state, batches=(*state.batches[: state.current_batch + 1], *left))
     if not left:
         return replace(state, phase=Phase.FINALIZE, proposed=None)

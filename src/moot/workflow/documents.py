@@ -13,6 +13,8 @@ from typing import Any
 
 from moot.brainstorm import text as words
 from moot.brainstorm.state import BrainstormState
+from moot.core import ledger
+from moot.workflow.ledger import entries
 from moot.workflow.state import WorkflowState
 
 BRIEF_LIMIT = 18_000
@@ -62,7 +64,7 @@ def _decision(state: WorkflowState) -> str:
 
 def design_document(state: WorkflowState) -> str:
     talk = state.brainstorm
-    parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}", *_decisions(talk)]
+    parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}", *_decisions(state)]
     if talk.design_sections and not talk.design_stale:
         parts.append(words.sections(talk.design_sections))
     if len(state.batches) > 1:
@@ -76,21 +78,16 @@ def design_document(state: WorkflowState) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _decisions(talk: BrainstormState) -> list[str]:
-    parts = []
+def _decisions(state: WorkflowState) -> list[str]:
+    talk, parts = state.brainstorm, []
     if talk.complexity_level and talk.triage:
         level = words.LEVEL_NAMES[talk.complexity_level]
         parts.append(f"## Assessment\n\n{level}. {talk.triage.reasoning}")
-    if talk.questions:
-        parts.append(
-            "## Questions\n\n" + "\n\n".join(f"**{q.text}**\n{q.answer or 'open'}" for q in talk.questions)
-        )
     if talk.chosen is not None:
-        chosen = talk.chosen
-        others = ", ".join(each.title for each in talk.approaches if each.id != chosen.id)
-        passed = f"\n\nConsidered and passed over: {others}." if others else ""
-        weighed = f"\n\nTradeoffs: {chosen.tradeoffs}" if chosen.tradeoffs else ""
-        parts.append(f"## Approach: {chosen.title}\n\n{chosen.summary}{weighed}{passed}")
+        weighed = f"\n\nTradeoffs: {talk.chosen.tradeoffs}" if talk.chosen.tradeoffs else ""
+        parts.append(f"## Approach: {talk.chosen.title}\n\n{talk.chosen.summary}{weighed}")
+    if decided := ledger.lines(entries(state)):
+        parts.append("## Decided so far\n\n" + "\n".join(f"- {line}" for line in decided))
     return parts
 
 

@@ -111,7 +111,10 @@ class RestQueued(Event, frozen=True):
 
 
 class DesignWritten(Event, frozen=True):
+    """`sha256` is of what was written, so that what somebody makes of it afterwards is seen."""
+
     path: str
+    sha256: str = ""
 
 
 class BatchPlanned(Event, frozen=True):
@@ -153,11 +156,14 @@ class TaskRolledBack(Event, frozen=True):
 
 
 class WorkspaceScouted(Event, frozen=True):
-    """A fresh look, after a batch has been built."""
+    """A fresh look, after a batch has been built. `design` is the design document as it is now, where
+    somebody has changed it; `built` is what the batch has changed, and how its tests ended."""
 
     output: str
     read: tuple[str, ...] = ()
     cost_usd: float | None = None
+    design: str = ""
+    built: str = ""
 
 
 class ScopeReassessed(Event, frozen=True):

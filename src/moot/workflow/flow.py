@@ -16,6 +16,7 @@ from moot.brainstorm.flow import BrainstormEvent
 from moot.brainstorm.menu import GoneBack, LevelConfirmed, PlanningChosen, RequestWithdrawn, SectionsApproved
 from moot.brainstorm.replies import event_of
 from moot.brainstorm.state import BrainstormState
+from moot.core.background import EvidenceGiven, LedgerCorrected, keep_background
 from moot.core.flow import (
     AskPerson,
     Drafted,
@@ -38,7 +39,7 @@ from moot.roundtable.effects import OpenRoundtable
 from moot.roundtable.events import RoundtableNotOpened
 from moot.roundtable.state import RoundtableState
 from moot.text.shortening import shortened
-from moot.workflow import batches, effects, menu
+from moot.workflow import batches, effects, ledger, menu
 from moot.workflow.events import (
     AttemptFailed,
     BranchCreated,
@@ -74,7 +75,8 @@ from moot.workflow.menu import (
 from moot.workflow.snapshot import state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
 
-WorkflowEvent = BrainstormEvent | WorkflowResult | WorkflowDecision
+OwnEvent = BrainstormEvent | WorkflowResult | WorkflowDecision
+WorkflowEvent = OwnEvent | EvidenceGiven | LedgerCorrected
 Halting = AttemptFailed | TriedAgain | Stopped | Resumed
 AboutWorkspace = (
     Reopened
@@ -184,7 +186,7 @@ _DOES_WITHOUT: dict[type[Event], Stage] = {
 # -- advance -------------------------------------------------------------------------------------
 
 
-def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+def advance_own(state: WorkflowState, event: OwnEvent) -> WorkflowState:
     target = next_step(TRANSITIONS, state.stage, event)
     if state.stage is Stage.FAILED and _DOES_WITHOUT.get(type(event), state.beneath) is not state.beneath:
         raise IllegalMove(type(event).__name__, f"{state.stage}, {state.beneath}")
@@ -198,7 +200,10 @@ def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
     return replace(changed, happened=changed.happened + (not aside), total_cost=cost)
 
 
-def _change(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+advance = keep_background(advance_own)
+
+
+def _change(state: WorkflowState, event: OwnEvent) -> WorkflowState:
     if isinstance(event, BrainstormEvent):
         return _talk(state, event)
     if isinstance(event, AboutWorkspace):
@@ -225,7 +230,7 @@ def _change(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
             return batches.change(state, event)
 
 
-def _cost(event: WorkflowEvent) -> float:
+def _cost(event: OwnEvent) -> float:
     spoken = getattr(event, "spoken", None)
     cost = getattr(event, "cost_usd", None) if spoken is None else spoken.cost_usd
     return cost or 0.0
@@ -352,5 +357,5 @@ def _at_roundtable(table: RoundtableState, effect: Effect, outcome: Outcome) -> 
 
 
 WORKFLOW: Flow[WorkflowState, WorkflowEvent] = Flow(
-    "workflow", WorkflowState(), WorkflowEvent, advance, pending, record
+    "workflow", WorkflowState(), WorkflowEvent, advance, pending, record, ledger.entries
 )

@@ -6,24 +6,24 @@ Knows the state of a workflow. How a brainstorm or a roundtable is put to a mode
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from moot.brainstorm import prompts, shapes
 from moot.brainstorm import text as words
-from moot.brainstorm.events import MAX_PARTS, REPLAY_WORDS
-from moot.brainstorm.prompts import Draft
+from moot.brainstorm.events import MAX_PARTS
+from moot.brainstorm.prompts import Draft, Known
 from moot.brainstorm.replies import REPLIES as OF_THE_BRAINSTORM
-from moot.core.conversation import Capped
 from moot.core.model_effects import Prompts
-from moot.llm.messages import Request
+from moot.evidence import items
+from moot.llm.messages import Request, Source, Weight
 from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
-from moot.workflow import flow
+from moot.workflow import flow, ledger
 from moot.workflow.effects import REASSESS, Reassessment
 from moot.workflow.events import ScopeReassessed
-from moot.workflow.state import REASSESS_STEP, WorkflowState
+from moot.workflow.state import WorkflowState
 
 T = TypeVar("T")
 
@@ -36,9 +36,11 @@ def _request(state: WorkflowState, *, small: bool) -> Request:
     talk = state.brainstorm
     if small:
         return prompts.small_request(REASSESS, talk.subject, state.adjustment)
-    said = prompts.material_of(talk, _said(state), _so_far(state), state.adjustment)
     number = {"next": str(state.current_batch + 2)}
-    return prompts.request(REASSESS, number, said, prompts.TRIAGE_TOKENS)
+    so_far = _so_far(state)
+    return prompts.request(
+        REASSESS, number, talk, _known(state), so_far, state.adjustment, prompts.DESIGN_TOKENS
+    )
 
 
 def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
@@ -54,27 +56,39 @@ def _shape(state: WorkflowState, *, small: bool) -> type[BaseModel]:
     return shapes.make_shape("Reassessment", Reassessment, try_it, fields)
 
 
-def _said(state: WorkflowState) -> Capped:
-    """What was said about this since the batch was built, without the comment that is being answered."""
-    talk = state.brainstorm.conversation
-    said = talk.without_last() if state.adjustment else talk
-    return said.at_steps((REASSESS_STEP,)).newest(REPLAY_WORDS)
-
-
-def _so_far(state: WorkflowState) -> str:
+def _so_far(state: WorkflowState) -> Iterator[Source]:
+    """The design as it is on disk, what was to be built of it, and what was."""
+    if state.design_on_disk:
+        text = f"<design>\n{state.design_on_disk}\n</design>"
+        yield Source("the design document, as somebody has changed it", text, Weight.DEPENDED_ON)
+    else:
+        yield from prompts.so_far(state.brainstorm)
     listed = [
         f"  Batch {number}, {each.status}: {each.title} – {each.description}"
         for number, each in enumerate(state.batches, start=1)
     ]
-    parts = ["\n".join(("The batches:", *listed)), words.sections(state.brainstorm.design_sections)]
+    parts = ["\n".join(("The batches:", *listed))]
     if state.proposed is not None and state.proposed != state.left_over:
         proposed = words.parts(state.proposed, "Batch", state.current_batch + 2)
         parts.append("\n".join(("What you proposed for the rest:", *proposed)))
-    return "\n\n".join(part for part in parts if part)
+    yield Source("the batches", "<batches>\n" + "\n\n".join(parts) + "\n</batches>", Weight.NEEDED)
+    if state.built:
+        yield Source(
+            "what the last batch has changed", f"<built>\n{state.built}\n</built>", Weight.DEPENDED_ON
+        )
+
+
+def _known(state: WorkflowState) -> Known:
+    return Known(items.sources(state.evidence), ledger.source_beside_conversation(state))
+
+
+def material(state: WorkflowState) -> str:
+    """All of it as one text, for somebody who is asked in the middle."""
+    return "\n\n".join(source.text for source in prompts.material(state.brainstorm, _known(state)))
 
 
 def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
-    return lambda state, *, small: draft(state.brainstorm, small=small)
+    return lambda state, *, small: draft(state.brainstorm, _known(state), small=small)
 
 
 def _at_roundtable(prompt: Callable[..., T]) -> Callable[..., T]:

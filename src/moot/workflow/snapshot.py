@@ -26,6 +26,7 @@ from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.state import Step as RoundtableStep
 from moot.text.faults import msgspec_fault
 from moot.workflow.events import NextBegun, Restored, batches_of
+from moot.workflow.ledger import inherited
 from moot.workflow.state import Phase, WorkflowState
 
 T = TypeVar("T")
@@ -250,13 +251,19 @@ class QueueChange(NamedTuple):
 
 def queue_change(state: WorkflowState) -> QueueChange:
     """Adding what is there already, and removing what is not, must change nothing."""
+    noted = inherited(state) if state.rest else ()
     add = tuple(
         snapshot(
             WorkflowState(
                 phase=Phase.BRAINSTORM,
                 id=given_id,
                 config=state.config,
-                brainstorm=BrainstormState(description=f"{part.title}: {part.description}"),
+                evidence=state.evidence,
+                brainstorm=BrainstormState(
+                    description=f"{part.title}: {part.description}",
+                    conversation_log=state.brainstorm.conversation_log,
+                    noted=noted,
+                ),
             )
         )
         for given_id, part in state.rest.items()

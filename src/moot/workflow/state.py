@@ -15,6 +15,9 @@ from msgspec import field
 
 from moot.brainstorm.events import Part
 from moot.brainstorm.state import BrainstormState, written_always
+from moot.core.background import Background
+from moot.core.ledger import Correction
+from moot.evidence.items import Evidence
 from moot.workflow.events import MAX_REVISIONS, Batch, Failure, Stash, Uncommitted, Verdict
 
 REASSESS_STEP = "reassess"
@@ -125,6 +128,16 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     waiting: tuple[str, ...] = ()
     """Titles of what was in the queue when this one was finished."""
     next_chosen: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    """What the person gave to read."""
+    corrections: tuple[Correction, ...] = field(default=(), name="ledgerCorrections")
+    """What the person makes of what was decided so far."""
+    design_hash: str = field(default="", name="designSha256")
+    """Of the design document, as it was written."""
+    design_on_disk: str = ""
+    """The design document, as a batch found it, where somebody has changed it since it was written."""
+    built: str = ""
+    """What the last batch has changed in the workspace, and how its tests ended."""
     failure: Failure | None = None
     stopped: bool = False
     happened: int = 0
@@ -133,6 +146,17 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     @property
     def finished(self) -> bool:
         return self.phase is Phase.DONE
+
+    @property
+    def is_open(self) -> bool:
+        return self.phase is not Phase.UNOPENED
+
+    @property
+    def background(self) -> Background:
+        return Background(self.evidence, self.corrections)
+
+    def with_background(self, background: Background) -> WorkflowState:
+        return msgspec.structs.replace(self, evidence=background.evidence, corrections=background.corrections)
 
     @property
     def stage(self) -> Stage:

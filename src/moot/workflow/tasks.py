@@ -8,6 +8,7 @@ from an outcome; that is the flow's.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -41,7 +42,7 @@ from moot.repo.report import scout
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded
 from moot.text.shortening import shortened
-from moot.workflow import documents, effects
+from moot.workflow import documents, effects, prompts
 from moot.workflow.designs import Designs
 from moot.workflow.events import (
     BatchBuilt,
@@ -155,8 +156,14 @@ class WorkflowWork:
 
     def _scout(self, task: ScoutWorkspace | effects.ScoutAgain, state: WorkflowState) -> Event:
         found = scout(self._moot.workspace.root, state.brainstorm.subject)
-        kind = ScoutReported if isinstance(task, ScoutWorkspace) else WorkspaceScouted
-        return kind(found.text, tuple(found.read))
+        if isinstance(task, ScoutWorkspace):
+            return ScoutReported(found.text, tuple(found.read))
+        return WorkspaceScouted(found.text, tuple(found.read), design=self._changed_design(state))
+
+    def _changed_design(self, state: WorkflowState) -> str:
+        """What somebody has made of the design document; empty where it is as moot wrote it, or gone."""
+        text = self._designs.read(state.design_path) if state.design_path else ""
+        return "" if _sha256(text) == state.design_hash else text
 
     # -- writing down ------------------------------------------------------------------------
 
@@ -175,7 +182,8 @@ class WorkflowWork:
 
     def _write_design(self, state: WorkflowState) -> DesignWritten:
         day, title = _day(state.started_at), documents.title(state)
-        return DesignWritten(self._designs.save(day, title, documents.design_document(state)))
+        text = documents.design_document(state)
+        return DesignWritten(self._designs.save(day, title, text), _sha256(text))
 
     def _finalize(self) -> WorkflowFinalized:
         return WorkflowFinalized(tuple(documents.title_of(entry) for entry in self._queue.list()))
@@ -280,6 +288,10 @@ def first_waiting(queue: Queue) -> dict[str, Any] | None:
     return None if first is None else {**first, "id": entry_id(first)}
 
 
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def _spell(name: str) -> str:
     """A name that is no text, in letters that can be written down."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -288,9 +300,7 @@ def _spell(name: str) -> str:
 def _matter(state: WorkflowState) -> Matter:
     talk = state.brainstorm
     assert talk.request is not None
-    said = "\n\n".join(f"{entry.speaker}: {entry.content}" for entry in talk.replay.conversation)
-    material = f"{said}\n\nThe workspace:\n{talk.scout_output}"
-    return Matter(talk.request.text, talk.step, talk.subject, material)
+    return Matter(talk.request.text, talk.step, talk.subject, prompts.material(state))
 
 
 def _day(started_at: str | float) -> str:

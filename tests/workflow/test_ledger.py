@@ -1,0 +1,213 @@
+"""What was decided so far in a workflow: by whom, at which step, and as the person corrects it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from moot.brainstorm.events import Consulted
+from moot.brainstorm.state import Step
+from moot.core.background import EvidenceGiven, LedgerCorrected
+from moot.core.ledger import Correction, lines, read_correction
+from moot.evidence.items import Evidence
+from moot.workflow.events import BatchBuilt, BatchReviewed
+from moot.workflow.flow import WORKFLOW
+from moot.workflow.menu import Continued, EndedHere
+from moot.workflow.snapshot import queue_change, restored, snapshot
+from moot.workflow.state import WorkflowState
+from tests.support.workflow import BATCHES, IDEA, SPLITS, Play, Replies, at, triage
+
+NOTES = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "Codes are kept.")
+
+
+def told(state: WorkflowState) -> list[str]:
+    return [line.partition(". ")[2] for line in lines(WORKFLOW.ledger(state))]
+
+
+def test_nothing_is_decided_before_anything_has_happened() -> None:
+    assert told(WORKFLOW.initial) == []
+    assert told(at(Step.TRIAGE).state) == []
+
+
+def test_what_is_confirmed_answered_chosen_and_approved_is_decided() -> None:
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "finish", "approach-1")
+    assert told(play.state) == [
+        "Decided: Level: Needs exploration (the person, at triage)",
+        f"Decided: exploration {IDEA} 0? PostgreSQL (the person, at questions)",
+        f"Open: exploration {IDEA} 1? Left to the brainstormer's judgment (the person, at questions)",
+        f"Open: exploration {IDEA} 2? Left to the brainstormer's judgment (the person, at questions)",
+        "Decided: Approach: Way 1. Made from PostgreSQL user deferred — use your best judgment "
+        "user deferred — use your best judgment (the person, at approaches)",
+        "Rejected: Approach: Way 2. It was recommended because it is plain; the person took 'Way 1'. "
+        "Its tradeoffs: Slow. (the person, at approaches)",
+    ]
+    play.choose("approve")
+    assert "Decided: The design's section 'Part 0' is approved (the person, at design)" in told(play.state)
+
+
+def test_the_reason_for_what_was_recommended_is_that_against_the_others() -> None:
+    play = at(Step.APPROACHES).choose("agree")
+    (rejected,) = [line for line in told(play.state) if line.startswith("Rejected")]
+    assert rejected.startswith("Rejected: Approach: Way 1. 'Way 2' was taken because it is plain. Its")
+
+
+def test_what_is_open_again_is_not_decided() -> None:
+    play = at(Step.DESIGN).choose("back")
+    assert not any("Approach" in line for line in told(play.state)), "it is to be chosen once more"
+    play = at(Step.DESIGN).choose("approve", "back", "back", "question-1: other", "finish")
+    assert not any("Approach" in line or "section" in line for line in told(play.state))
+
+
+def test_parts_are_decided_as_they_were_confirmed() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS, batches=BATCHES)}).choose("agree")
+    assert told(play.state)[1:] == [
+        "Decided: Only this part is worked on here: New endpoint: Serve the reviews. Workflows of their "
+        "own: Help texts (Rewrite the help of the command line) (the person, at triage)",
+        "Decided: Built in 2 batches, in this order: Test baseline (Know what fails today); "
+        "Cross-task validation (Wire it into execute) (the person, at triage)",
+    ]
+
+
+def test_parts_that_the_person_does_not_want_are_rejected() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).choose("keep-whole", "agree")
+    assert told(play.state)[1] == (
+        "Rejected: Building it in batches: Test baseline (Know what fails today); "
+        "Cross-task validation (Wire it into execute) (the person, at triage)"
+    )
+
+
+def test_what_the_brainstormer_assumed_is_open_until_its_section_is_approved() -> None:
+    content = "Assumed: files are in UTF-8. They are read once.\n- **Assumed:** nobody runs it twice"
+    drafted = [{"title": "Reading", "content": content}, {"title": "Rest", "content": "It ends."}]
+    play = at(Step.DESIGN, **{"brainstorm/design": {"sections": drafted}})
+    assumed = ["Assumed: files are in UTF-8.", "Assumed: nobody runs it twice"]
+    by = "(the brainstormer, at design)"
+    assert [line for line in told(play.state) if "Assumed" in line] == [
+        f"Open: {one} {by}" for one in assumed
+    ]
+    play.choose("approve")
+    assert [line for line in told(play.state) if "Assumed" in line] == [
+        f"Decided: {one} {by}" for one in assumed
+    ]
+
+
+def test_every_comment_of_the_person_was_said() -> None:
+    play = at(Step.TRIAGE).choose("discuss: never use a database", "agree", "discuss: and no cloud")
+    assert [line for line in told(play.state) if line.startswith("Said")] == [
+        "Said: never use a database (the person, at triage)",
+        "Said: and no cloud (the person, at questions)",
+    ]
+
+
+def test_an_answer_that_a_discussion_replaced_is_rejected() -> None:
+    said = {"reply": "Right.", "questions": [{"text": "The right one?"}], "replaces": ["q1"]}
+    play = at(Step.QUESTIONS, **{"brainstorm/discuss-questions": said})
+    play.choose("question-1: yes", "discuss: q1 is wrong")
+    gone = f"exploration {IDEA} 0? yes (no longer asked, after a discussion)"
+    assert f"Rejected: {gone} (the brainstormer, at questions)" in told(play.state)
+
+
+def test_a_roundtable_decides_and_leaves_open_what_its_minutes_say() -> None:
+    minutes = {
+        "insights": [{"by": ["Alex"], "text": "Conflicts are shown."}],
+        "decisions": [
+            {"decision": "Show conflicts", "rationale": "They hurt.", "stated_by": "Alex"},
+            {"decision": "Keep colours", "rationale": "", "stated_by": "User"},
+            {"decision": "Ship on Friday", "rationale": "", "stated_by": ""},
+        ],
+        "open_questions": [{"question": "Who reads it?", "context": "Nobody knew."}],
+        "action_items": [],
+        "one_line": "Conflicts are shown.",
+    }
+    play = at(Step.APPROACHES, **{"roundtable/synthesis": minutes}).choose("roundtable: where?")
+    decided = [line for line in told(play.state) if "approaches" in line and not line.startswith("Said")]
+    assert decided == [
+        "Decided: Show conflicts (They hurt) (Alex at the roundtable, at approaches)",
+        "Decided: Keep colours (the roundtable, at approaches)",
+        "Decided: Ship on Friday (the roundtable, at approaches)",
+        "Open: Who reads it? (Nobody knew) (the roundtable, at approaches)",
+    ]
+
+
+def test_the_board_advises_and_decides_nothing() -> None:
+    brief = Consulted("The brief.", 0.5, "Wait until spring.")
+    play = at(Step.APPROACHES, ConveneBoard=brief).choose("board: now?")
+    assert "Said: Recommendation: Wait until spring. (the Board, at approaches)" in told(play.state)
+
+
+def test_what_happens_to_a_batch_is_in_the_ledger() -> None:
+    needs = BatchReviewed("NEEDS_REVISION", "The date is not checked.")
+    play = at(Step.DESIGN, ReviewPlan=needs, **{"brainstorm/triage": triage(batches=BATCHES)})
+    play.replies["BuildBatch"] = BatchBuilt(complete=False, message="It failed", failed_task=2, tasks=3)
+    play.choose("skip")
+    play.replies["ReviewPlan"] = BatchReviewed("APPROVED", "Sound.")
+    play.choose("revise: check the date").choose("try-again: mind the tests", "skip")
+    play.replies["BuildBatch"] = BatchBuilt(complete=True)
+    play.choose("try-again")
+    since = told(play.state)
+    why = "NEEDS_REVISION. The date is not checked."
+    for line in (
+        f"Rejected: The plan of batch 'Test baseline': {why} (the reviewer, at review)",
+        "Said: check the date (the person, at verdict)",
+        "Decided: The plan of batch 'Test baseline': APPROVED. Sound. (the reviewer, at review)",
+        "Said: mind the tests (the person, at open-tasks)",
+        "Decided: Task 2 of batch 'Test baseline' is left open (the person, at open-tasks)",
+        "Decided: Batch 1, 'Test baseline', is built (moot, at build)",
+    ):
+        assert line in since
+
+
+def test_an_adjusted_scope_is_decided_once_the_person_goes_on() -> None:
+    less = {"assessment": "Less.", "batches": [{"title": "Docs", "description": "Only these."}]}
+    play = (
+        Play({"brainstorm/triage": triage(batches=BATCHES), "workflow/reassess": less}).open().choose("skip")
+    )
+    ended = WORKFLOW.advance(play.state, EndedHere())
+    assert "Rejected: Built no more after batch 1: Cross-task validation (the person, at reassess)" in told(
+        ended
+    )
+    play.put(Continued())
+    assert (
+        "Decided: After batch 1, what is left to build: Docs; before: Cross-task validation "
+        "(the person, at reassess)"
+    ) in told(play.state)
+
+
+def test_the_person_corrects_strikes_and_adds_and_the_file_keeps_it() -> None:
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "discuss: hm")
+    for words in ("D2: SQLite", "drop D3", "Never in the cloud"):
+        state = play.state
+        correction = read_correction(WORKFLOW.ledger(state), state.corrections, words, state.brainstorm.step)
+        play.put(LedgerCorrected(correction))
+    assert told(play.state) == [
+        "Decided: Level: Needs exploration (the person, at triage)",
+        "Decided: SQLite (the person, at questions)",
+        "Decided: Never in the cloud (the person, at questions)",
+    ]
+    again = WORKFLOW.fold([restored(snapshot(play.put(EvidenceGiven((NOTES,))).state))])
+    assert again == play.state
+    assert again.evidence == (NOTES,)
+
+
+def test_what_is_given_at_any_stage_moves_nothing_on() -> None:
+    for play in (at(Step.TRIAGE), Play().open().choose("skip"), at(Step.DESIGN).choose("stop")):
+        before, pending = play.state, play.effects
+        play.put(EvidenceGiven((NOTES,))).put(LedgerCorrected(Correction("own:1", "x")))
+        assert replace(play.state, evidence=(), corrections=()) == before
+        assert play.effects == pending
+
+
+def test_a_part_that_is_split_off_takes_along_what_was_said_and_decided() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS)})
+    play.replies["brainstorm/discuss-triage"] = {"reply": "So.", **triage(splits=SPLITS)}
+    play.choose("discuss: never use a database").put(EvidenceGiven((NOTES,)))
+    play.put(LedgerCorrected(Correction("own:1", "No cloud", "triage"))).choose("agree")
+    (waiting,) = queue_change(replace(play.state, queued=())).add
+    part = WORKFLOW.fold([restored(waiting)])
+    assert part.brainstorm.description == "Help texts: Rewrite the help of the command line."
+    assert part.evidence == (NOTES,)
+    assert told(part) == [
+        f"Decided: This is one of the parts of a larger idea: {IDEA}\n   Its parts: New endpoint; Help texts "
+        "(the person, at triage)",
+        "Decided: No cloud (the person, at triage)",
+        "Said: never use a database (the person, at triage)",
+    ]
