@@ -215,7 +215,7 @@ def test_all_requests_of_a_workflow_begin_with_the_same() -> None:
 def test_what_the_person_has_taken_back_is_said_to_be_so() -> None:
     play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "question-2: daily", "discuss: no colours")
     play.put(LedgerCorrected(Correction("answer:q1", "SQLite after all", "questions")))
-    for gone in ("answer:q2", "said:3"):
+    for gone in ("answer:q2", "said:2"):
         play.put(LedgerCorrected(Correction(gone, "", "questions")))
     said = told(play.put(RequestMade("discuss", "x")))
     assert "Decided: SQLite after all (the person, at questions)" in said

@@ -14,7 +14,7 @@ from moot.workflow.flow import WORKFLOW
 from moot.workflow.menu import Continued, EndedHere
 from moot.workflow.snapshot import queue_change, restored, snapshot
 from moot.workflow.state import WorkflowState
-from tests.support.workflow import BATCHES, IDEA, SPLITS, Play, Replies, at, triage
+from tests.support.workflow import BATCHES, IDEA, SPLITS, Play, at, triage
 
 NOTES = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "Codes are kept.")
 
