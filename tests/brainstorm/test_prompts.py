@@ -163,6 +163,15 @@ def test_beyond_the_window_the_oldest_goes_first_and_both_are_told() -> None:
     ], "the newest is kept"
 
 
+def test_what_was_said_where_one_went_back_from_is_left_out_last() -> None:
+    play = at(Step.TRIAGE).choose("discuss: long " + "word " * 900, "agree", "finish")
+    play.choose("discuss: the second will not do " + "word " * 900, "back")
+    request = due(play.put(RequestMade("discuss", "x")).state)
+    fitted = fit(request, needed_tokens(request) - 100, "model")
+    assert "the second will not do" in whole(fitted.request)
+    assert any("at triage" in name for name in fitted.left_out)
+
+
 def test_what_is_made_again_is_made_from_what_was_there() -> None:
     play = at(Step.DESIGN).choose("back", "back", "question-1: other", "finish")
     assert "Way 1" in whole(PROMPTS.drafts["brainstorm/approaches"](play.state, small=False)[0])
