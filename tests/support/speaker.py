@@ -9,5 +9,5 @@ from tests.stub.script import Recorded
 
 def speaker(request: Recorded) -> str:
     """The name; empty where it speaks as nobody."""
-    found = re.search(r"^You are ([^,\n]+),", request.system, re.MULTILINE)
+    found = re.search(r"^You are ([A-Z][^,\n]+),", request.system, re.MULTILINE)
     return found[1] if found else ""

@@ -28,6 +28,7 @@ from moot.llm.messages import OnText
 from moot.llm.protocol import Call, Turn
 from moot.llm.read_scheduler import Pace
 from moot.llm.sse import EventReader
+from moot.llm.warming import Warming, beginning
 from moot.text.masking import protect
 
 if TYPE_CHECKING:
@@ -321,6 +322,12 @@ class HttpProvider(ABC, Generic[Client]):
         self._made: Client | None = None
         self._adapting = Adapting(self.parts)
         self._pace = Pace()
+        self._warming = Warming()
+
+    @property
+    def keeps_beginnings(self) -> bool:
+        """Whether the provider charges less for what several requests begin with."""
+        return True
 
     @abstractmethod
     def _sdk(self) -> Callable[..., Client]:
@@ -361,10 +368,18 @@ class HttpProvider(ABC, Generic[Client]):
         call.tally.is_sent = False
         transport.sending.set(call.tally)
 
-        async def attempt(forms: dict[str, int]) -> Turn:
+        async def attempt(forms: dict[str, int], hear: OnText = hear) -> Turn:
             return await self._send(call, forms, hear)
 
-        return await self._adapting.send(call.model, attempt)
+        if not self.keeps_beginnings or (begun := beginning(call)) is None:
+            return await self._adapting.send(call.model, attempt)
+        async with self._warming.turn(begun) as read:
+
+            def hear_first(text: str) -> None:
+                read()
+                hear(text)
+
+            return await self._adapting.send(call.model, lambda forms: attempt(forms, hear_first))
 
     async def close(self) -> None:
         if self._made is not None:

@@ -49,6 +49,10 @@ class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
         super().__init__(api_key=api_key, base_url=base_url, stall_seconds=stall_seconds)
         self._compatible = compatible
 
+    @property
+    def keeps_beginnings(self) -> bool:
+        return not self._compatible
+
     def _sdk(self) -> Callable[..., openai.AsyncOpenAI]:
         import openai
 
