@@ -52,6 +52,33 @@ password passwords payment payments permission permissions personal privacy prod
 rollback safety secret secrets security transaction transactions
 """
 
+_SAME = """
+delete remove drop erase
+config configuration settings preferences
+auth authentication login
+database db
+directory dir folder
+argument arg parameter option flag
+error err failure exception
+command cmd
+documentation docs
+environment env
+repository repo
+preview simulate dry-run
+save write persist
+begin start launch
+cancel stop abort
+check validate verify
+terminal cli console
+page frontend browser
+cost price bill spending
+message msg
+image picture
+customer client
+"""
+"""What programmers call by several names, a line each."""
+_SAME_AS = {word: line.split() for line in _SAME.strip().split("\n") for word in line.split()}
+
 _UNTELLING = frozenset(f"{_UNTELLING_WORDS} {_UNTELLING_TOO}".split())
 _RISKY = frozenset(_RISKY_WORDS.split())
 
@@ -126,6 +153,17 @@ def importing(name: str) -> Keyword:
 
 def as_keywords(words: Iterable[str]) -> tuple[Keyword, ...]:
     return tuple(map(keyword, words))
+
+
+def synonyms(word: str) -> tuple[str, ...]:
+    """Other words for it, as names in code have them."""
+    alike = next((found for one, found in _SAME_AS.items() if _stem(one) == _stem(word)), [])
+    return tuple(other for other in alike if _stem(other) != _stem(word))
+
+
+def is_telling(word: str) -> bool:
+    """Whether it says anything about the matter."""
+    return len(word) >= _SHORTEST and word.lower() not in _UNTELLING
 
 
 def words_of(text: str) -> list[str]:
