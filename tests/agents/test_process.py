@@ -73,7 +73,9 @@ def test_an_endless_line_ends_the_run(tmp_path: Path) -> None:
 def test_only_the_end_of_much_noise_is_kept(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "fake", Run(stderr="noise\n" * 100_000 + "the end"))
     words = asyncio.run(started(fake)).last_words
-    assert len(words) <= 4000
+    first, _, kept = words.partition("\n")
+    assert first == "[the 596,008 bytes before this are left out]", "what is missing is said"
+    assert len(kept) <= 4000
     assert words.endswith("noise\nthe end")
 
 

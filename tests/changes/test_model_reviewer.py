@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.service import Changes
@@ -17,6 +18,7 @@ from moot.errors import ModelTooSmall
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.prices import FREE
+from moot.llm.protocol import Call
 from tests.support.change import PROPOSAL, SPEC, TASKS, write_change
 from tests.support.changes import at_work, silent
 from tests.support.scripted import Line, ScriptedProvider
@@ -69,3 +71,24 @@ def test_what_they_cannot_be_given_whole_they_do_not_review(folder: ChangeFolder
     folder.write_specs({"more.md": SPEC})
     with pytest.raises(ModelTooSmall, match="24,000 at most"):
         challenged(folder, FINE)
+
+
+def test_they_are_given_the_design_point_by_point_and_asked_again_for_what_they_leave_out(
+    folder: ChangeFolder,
+) -> None:
+    folder.bind(Binding("# X\n\n## Dates\n\nA bad date ends with exit code 2.\n"))
+    calls: list[Call] = []
+
+    def saying(reply: str) -> Line:
+        def line(call: Call) -> str:
+            calls.append(call)
+            return reply
+
+        return line
+
+    judged = {**json.loads(FINE), "coverage": [{"point": "P1", "state": "covered", "where": "tasks.md"}]}
+    assert challenged(folder, saying(FINE), saying(json.dumps(judged))) == "APPROVED"
+    first, second = calls
+    assert "Dates:\n- P1: A bad date ends with exit code 2." in first.system
+    assert '<file name="design.md">' in first.messages[-1].text
+    assert "what became of these points of the design: P1 (A bad date ends" in second.messages[-1].text

@@ -131,6 +131,49 @@ def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_ch
     assert moot_change.read("AGENTS.md") == "# My own\n", "a hand-written one stays"
 
 
+BOUND = "# Expenses\n\n## Dates\n\n- CSV only\n- A bad date ends with exit code 2.\n"
+COVERED = [{"point": "P1", "state": "covered", "where": "specs/sign-in.md"}]
+MISSING = {**HIGH, "description": "P2 is missing: nothing says what a bad date ends with."}
+
+
+def test_what_a_plan_lacks_of_the_design_is_in_what_the_reviewer_is_given(moot_change: Change) -> None:
+    """And a reviewer that says nothing of a point is asked again."""
+    moot_change.write("design.md", BOUND)
+    unread = {"verdict": "APPROVED", "issues": [], "summary": "Fine."}
+    judged = {
+        "verdict": "NEEDS_REVISION",
+        "issues": [MISSING],
+        "summary": "Not yet.",
+        "coverage": [*COVERED, {"point": "P2", "state": "missing", "where": ""}],
+    }
+    moot_change.stub.script(
+        Behaviour(
+            tool_calls=tuple(
+                ("read_file", {"path": n}) for n in ("proposal.md", "specs/sign-in.md", "tasks.md")
+            )
+        ),
+        Behaviour(tool_calls=(("append_review", unread),)),
+        Behaviour(tool_calls=(("append_review", {**unread, "coverage": COVERED}),)),
+        Behaviour(tool_calls=(("append_review", judged),)),
+        Behaviour(text="Done."),
+    )
+    ended = moot_change.run("challenge", "feat-auth", "--json")
+    assert ended.json["verdict"] == "NEEDS_REVISION", ended.err
+    first, _, second, third, _ = moot_change.stub.requests
+    assert "- P2: A bad date ends with exit code 2." in first.system
+    assert "- A bad date ends with exit code 2." in first.said.split("- P2:")[0], "the design itself, inline"
+    assert "- P2: A bad date ends with exit code 2." in moot_change.read("AGENTS.md")
+    asked_again = "what became of these points of the design: P1 (CSV only); P2 (A bad date ends"
+    assert asked_again in second.said
+    assert "these points of the design: P2 (A bad date ends" in third.said
+    [review] = moot_change.state["reviews"]
+    assert review["coverage"] == judged["coverage"]
+    moot_change.drafter_says()
+    assert moot_change.run("reproposal", "feat-auth").code == 0
+    asked = moot_change.stub.requests[-1].said
+    assert "A bad date ends with exit code 2." in asked, "the reviser is bound as well"
+
+
 def test_every_attempt_is_in_the_state_file(moot_change: Change) -> None:
     """R7: also one that ends without a review."""
     moot_change.repository_says("[workflow]\nscript_retries = 1\nretry_delay_secs = 0\n")

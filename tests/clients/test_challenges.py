@@ -16,7 +16,7 @@ from moot.files.documents import YamlDocument
 from tests.clients.conftest import CHANGE, MODELS, Desk
 from tests.clients.test_reviews import reads, uses
 from tests.stub.script import Behaviour, Spent
-from tests.support.mcp_client import NOT_YET, PROPOSAL
+from tests.support.mcp_client import ISSUE, NOT_YET, PROPOSAL
 
 APPROVAL = {"verdict": "APPROVED", "issues": [], "summary": "Now it has a limit."}
 
@@ -83,3 +83,30 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
         assert calls[0]["cost_usd"] == pytest.approx(0.0315)
     assert (folder / "AGENTS.md").exists()
     assert desk.processes() == []
+
+
+def test_a_real_reviewer_has_to_say_what_became_of_each_point_of_the_design(desk: Desk) -> None:
+    folder = desk.workspace / "moot" / "changes" / CHANGE
+    design = "# Login\n\n## Dates\n\nA bad date ends with exit code 2.\n"
+    (folder / "design.md").write_text(design, encoding="utf-8")
+    settings = f'[workflow]\nscript_retries = 0\n[claude]\nlow = "{MODELS["claude"]}"\n'
+    (desk.workspace / "moot.toml").write_text(settings, encoding="utf-8")
+    missing = {**ISSUE, "description": "P1 is missing: nothing says what a bad date ends with."}
+    judged = {**NOT_YET, "issues": [missing], "coverage": [{"point": "P1", "state": "missing", "where": ""}]}
+    desk.stub.script(
+        uses("read_file", {"path": "AGENTS.md"}),
+        uses("read_file", {"path": "design.md"}),
+        reads(),
+        uses("append_review", NOT_YET),
+        uses("append_review", judged),
+        Behaviour(text="I have appended my review."),
+    )
+    assert challenge(desk, "moot")["verdict"] == "NEEDS_REVISION"
+    told, agents, designed, _, returned, _ = desk.stub.requests
+    point = "P1: A bad date ends with exit code 2."
+    assert point in told.said
+    assert point in agents.said.removeprefix(told.said)
+    assert "## Dates" in designed.said
+    assert "say in the coverage what became of these points of the design: P1" in returned.said
+    [review] = YamlDocument.load(folder / "STATE.yaml")["reviews"]
+    assert review["coverage"] == [{"point": "P1", "state": "missing", "where": ""}]

@@ -210,9 +210,13 @@ def _send_signal(group: int, number: int) -> bool:
 class _Tail:
     def __init__(self) -> None:
         self._kept = b""
+        self._before = 0
 
     def add(self, words: bytes) -> None:
-        self._kept = (self._kept + words[-_TAIL:])[-_TAIL:]
+        every = self._kept + words
+        self._kept = every[-_TAIL:]
+        self._before += len(every) - len(self._kept)
 
     def text(self) -> str:
-        return self._kept.decode(errors="replace").strip()
+        kept = self._kept.decode(errors="replace").strip()
+        return f"[the {self._before:,} bytes before this are left out]\n{kept}" if self._before else kept

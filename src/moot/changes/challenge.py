@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from moot.agents import Job, Outcome, Progress, Reviewer, find
-from moot.changes import approval, findings, prompts, review_block, state_file, tasks
+from moot.changes import approval, findings, history, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.model_reviewer import ModelReviewer
 from moot.changes.phases import Complexity, Phase, complexity, moved, of_verdict
+from moot.changes.prompts import Known
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes, Counted, Tell, title_of
@@ -217,6 +218,8 @@ class Challenging:
                 title=title_of(texts),
                 issues=approval.open_issues(folder),
                 tree=listing.tree(seen),
+                known=_known(folder),
+                has_design=folder.design() is not None,
             )
         )
 
@@ -249,7 +252,7 @@ class Challenging:
             own = settings.codex if reviewer.name == "codex" else settings.claude
             model, effort = own.select_model(level), own.efforts.select(level)
         return reviewer, Job(
-            text=prompts.review(folder.id, _dismissed(folder)),
+            text=prompts.review(folder.id, _known(folder)),
             root=self._moot.workspace.root,
             change_id=folder.id,
             model=model or None,
@@ -272,9 +275,8 @@ class Challenging:
         if model.small:
             raise ModelTooSmall(str(model.name))
         root = self._moot.workspace.root
-        dismissed = _dismissed(folder)
         return ModelReviewer(
-            model, lambda run: ReviewTools(folder, root, timestamps.now, tell, run), dismissed
+            model, lambda run: ReviewTools(folder, root, timestamps.now, tell, run), _known(folder)
         )
 
     # -- the loop ----------------------------------------------------------------------------
@@ -315,9 +317,10 @@ def _make_result(
     )
 
 
-def _dismissed(folder: ChangeFolder) -> tuple[tuple[str, str], ...]:
-    """What the person has decided about issues of any earlier review, and why."""
-    return tuple((one.description, one.because) for one in folder.state().dismissed)
+def _known(folder: ChangeFolder) -> Known:
+    """With what the person has decided about issues of any earlier review, and why."""
+    dismissed = tuple((one.description, one.because) for one in folder.state().dismissed)
+    return Known(history.points_of(folder), dismissed, history.told(folder))
 
 
 def check_challengeable(folder: ChangeFolder) -> None:

@@ -84,15 +84,39 @@ def _by_reviewers(folder: ChangeFolder) -> list[RecordedReview]:
 
 
 def sources(folder: ChangeFolder) -> tuple[Source, ...]:
-    """The oldest first."""
+    """For a drafter, the oldest first."""
+    return (*told(folder), *_reviews(folder), *edits(folder))
+
+
+def told(folder: ChangeFolder) -> tuple[Source, ...]:
+    """For whoever has the files of the change: what is not in them."""
     said = description(folder)
     drafted_from = f"<drafted-from>\n{said}\n</drafted-from>"
     return (
         *((Source("what the change was drafted from", drafted_from, Weight.DEPENDED_ON),) if said else ()),
-        *_reviews(folder),
-        *edits(folder),
+        *_built(folder),
         *ledger.source(decided(folder)),
     )
+
+
+def _built(folder: ChangeFolder) -> tuple[Source, ...]:
+    lines = []
+    for one in folder.state().work:
+        lines.append(f"- {one.task}: {'failed' if one.problem else 'done'}")
+        lines += [f"  The coding agent said: {_indented(one.said)}"] * bool(one.said)
+        lines += [f"  What went wrong: {_indented(one.problem)}"] * bool(one.problem)
+    text = "<built>\nWhat came of building it so far, the oldest first.\n" + "\n".join(lines) + "\n</built>"
+    return (Source("what came of building it so far", text, Weight.DEPENDED_ON),) if lines else ()
+
+
+def _indented(text: str) -> str:
+    return text.strip().replace("\n", "\n    ")
+
+
+def failure_of(folder: ChangeFolder, task: str) -> str:
+    """What the last attempt at a task came to, if it failed."""
+    tried = [one.problem for one in folder.state().work if one.task == task]
+    return tried[-1] if tried else ""
 
 
 def _reviews(folder: ChangeFolder) -> Iterator[Source]:

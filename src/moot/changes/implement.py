@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
-from moot.changes import approval, prompts, tasks
+from moot.changes import approval, history, prompts, state_file, tasks
 from moot.changes.folder import TASKS, ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
+from moot.changes.prompts import Known
 from moot.changes.service import Changes, Tell
-from moot.changes.state_file import Call
+from moot.changes.state_file import Call, Worked
 from moot.changes.tasks import Task
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.files.frozen import MARKS
@@ -99,7 +100,9 @@ class Implementing:
             return BuildResult(folder.state().phase, left=_open(folder))
         coder = await self._choose_coder(tell)
         if coder is None:
-            text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test)
+            text = prompts.handover(
+                folder.id, self._place(folder), _tasks(folder), self._test, _known(folder)
+            )
             return BuildResult(folder.state().phase, left=_open(folder), handover=text)
         if self._commit:
             await self._check_can_commit(folder)
@@ -158,26 +161,39 @@ class Implementing:
                     tell(f"  {name}")
 
     async def _run_task(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
-        """Why the task is not done; nothing if it is."""
+        """Why the task is not done; nothing if it is. Either way, later tasks and attempts know of it."""
+        said, problem = await self._attempt(folder, coder, number, tell)
+        worked = Worked(_tasks(folder)[number - 1].text, mask(said), mask(problem))
+        folder.update_state(lambda data: state_file.note_work(data, worked))
+        return problem
+
+    async def _attempt(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> tuple[str, str]:
+        """What the agent said, and why the task is not done."""
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        failed_with = self._retry.failed_with if self._retry and self._retry.task == number else ""
-        text = prompts.task(folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with)
+        task = _tasks(folder)[number - 1].text
+        failed_with = history.failure_of(folder, task)
+        if self._retry and self._retry.task == number:
+            failed_with = self._retry.failed_with
+        text = prompts.task(
+            folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with, _known(folder)
+        )
         before = self._marks(folder)
         try:
             with recording_failure(folder, "implement", coder.name), self._protect(folder, tell):
                 name, order = ModelName(coder.name, ""), Order(text, root, timeout)
                 worked = await run_metered(self._moot, name, text, lambda: coder.work(order, tell))
         except MootError as failed:
-            return str(failed)
+            return "", str(failed)
+        said = worked.said.strip()
         changed = self._marks(folder) != before
         outcome = "ok" if changed else "changed nothing"
         used, cost, took = worked.usage, worked.cost_usd, worked.duration_ms
         folder.record_call(Call.of("implement", worked.model, used, cost, took, outcome))
         if not changed:
-            said = worked.said.strip() or "(nothing)"
-            return f"{coder.name} changed nothing, and said: {said}\nIf the task is done, tick its box."
+            words = f"{coder.name} changed nothing, and said: {said or '(nothing)'}"
+            return said, f"{words}\nIf the task is done, tick its box."
         with self._protect(folder, tell):
-            return await self._run_tests(tell)
+            return said, await self._run_tests(tell)
 
     async def _run_tests(self, tell: Tell) -> str:
         """What is wrong; nothing if all is well, or there is no test."""
@@ -266,3 +282,7 @@ def _tasks(folder: ChangeFolder) -> tuple[Task, ...]:
 
 def _open(folder: ChangeFolder) -> tuple[str, ...]:
     return tuple(task.text for task in _tasks(folder) if not task.done)
+
+
+def _known(folder: ChangeFolder) -> Known:
+    return Known(history.points_of(folder), told=history.told(folder))

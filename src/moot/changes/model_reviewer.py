@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from moot.agents import Job, Outcome
 from moot.changes import prompts
+from moot.changes.folder import DESIGN
 from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
 from moot.llm.messages import ModelSaid, Reply, Request, ToolFault, UserSaid
@@ -23,11 +24,11 @@ class ModelReviewer:
     name = "model"
 
     def __init__(
-        self, model: Model, tools: Callable[[str], ReviewTools], dismissed: prompts.Dismissed = ()
+        self, model: Model, tools: Callable[[str], ReviewTools], known: prompts.Known = prompts.NOTHING
     ) -> None:
         self._model = model
         self._tools = tools
-        self._dismissed = dismissed
+        self._known = known
 
     @property
     def model_name(self) -> ModelName:
@@ -57,6 +58,7 @@ class ModelReviewer:
             max_tokens=prompts.REVIEW_TOKENS,
             temperature=prompts.REVIEW_TEMPERATURE,
             tools=tools.tools(),
+            shared=prompts.design(tools.give(DESIGN).get(DESIGN, "")),
             remind=lambda: "" if tools.has_appended() else prompts.reminder(),
         )
         try:
@@ -69,14 +71,14 @@ class ModelReviewer:
         """A review that contradicts itself is returned once, with the reason."""
 
         def append(given: ReviewInput) -> None:
-            tools.append_review(given.verdict, given.issues, given.summary)
+            tools.append_review(given.verdict, given.issues, given.summary, given.coverage)
 
         texts = tools.give()
         if (size := sum(map(len, texts.values()))) > prompts.ROOM:
             problem = f"the change has {size:,} characters, and it can be given {prompts.ROOM:,} at most"
             raise ModelTooSmall(str(self._model.name), problem)
         progress("reads the change's files in its prompt")
-        request = prompts.review_without_tools(job.change_id, texts, self._dismissed)
+        request = prompts.review_without_tools(job.change_id, texts, self._known)
         drafted = await self._model.draft(request, ReviewInput)
         try:
             append(drafted.value)

@@ -18,6 +18,7 @@ from moot.changes import binding
 from moot.changes.binding import Binding
 from moot.changes.review_block import Issue, Severity
 from moot.core.ledger import Decided, Kind
+from moot.errors import InvalidInput
 from moot.files import markdown
 
 
@@ -27,6 +28,14 @@ class State(StrEnum):
     CONTRADICTED = "contradicted"
     ELSEWHERE = "elsewhere"
     """Not this change's part: it is there already, or another change does it."""
+
+
+def as_state(written: str) -> State:
+    """Case and marks around the word do not matter."""
+    name = written.strip(" *_`.").lower()
+    if name not in list(State):
+        raise InvalidInput("state", f"{written.strip()[:80]!r} is none of {', '.join(State)}")
+    return State(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +171,6 @@ def faults(
     reasons = [f"there is no point {name}" for name in dict.fromkeys(said) if name not in known]
     twice = [name for name in known if said.count(name) > 1]
     reasons += (f"{name} is in the coverage twice" for name in twice)
-    if left := unjudged(found, coverage):
-        listed = "; ".join(f"{point.id} ({point.text})" for point in left)
-        reasons.append(f"say in the coverage what became of: {listed}")
     for one in coverage:
         if one.point not in known:
             continue

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from moot.changes import points
+from moot.changes.points import Point
 from moot.changes.review_block import Issue
 from moot.changes.tasks import Task
 from moot.llm.messages import Request, Source, UserSaid, Weight
@@ -29,6 +31,11 @@ _CHECKS = """\
 - Whether it can be built and tested as written: High if it blocks the work, else Medium.
 - The existing code: Medium or Low, unless the proposal announces a refactoring or a breaking change.
 - Wording and taste: Low, or nothing."""
+
+
+_POINTS = """\
+The plan is checked against each of them; one that is missing or contradicted is a High issue. They were
+picked out of design.md by rule, which holds as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +118,44 @@ def issues_in_words(issues: Sequence[Issue]) -> str:
 # -- reviewing -----------------------------------------------------------------------------------
 
 
-def review(change_id: str, dismissed: Dismissed = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a reviewer or a coding agent has to know besides the files: the points of the design, the issues
+    that the person has dismissed, and what else was said and decided."""
+
+    points: Sequence[Point] = ()
+    dismissed: Dismissed = ()
+    told: Sequence[Source] = ()
+
+
+NOTHING = Known()
+
+
+def review(change_id: str, known: Known = NOTHING) -> str:
     """What a reviewer is told who works through the tools."""
-    return fill("change/review", {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)})
+    return fill("change/review", _for_reviewer(change_id, known))
+
+
+def _for_reviewer(change_id: str, known: Known) -> dict[str, str]:
+    listed = points.in_words(known.points)
+    return {
+        "change_id": change_id,
+        "design": f"\n\n{fill('change/points', {'points': listed})}" if listed else "",
+        "told": _told(known.told),
+        "dismissed": _dismissed_in_words(known.dismissed),
+    }
+
+
+def _told(sources: Sequence[Source]) -> str:
+    return "".join(f"\n\n{source.text}" for source in sources)
+
+
+def design(text: str) -> Shared:
+    """For a reviewer with tools: all of design.md, so that it is read."""
+    if not text:
+        return ()
+    given = f"{_material({'design.md': text})}\n\nYou have read design.md with that."
+    return ((Source("design.md", given, Weight.NEEDED),),)
 
 
 def reminder() -> str:
@@ -124,10 +166,9 @@ def reminder() -> str:
     )
 
 
-def review_without_tools(change_id: str, files: Mapping[str, str], dismissed: Dismissed = ()) -> Request:
-    told = {"change_id": change_id, "dismissed": _dismissed_in_words(dismissed)}
+def review_without_tools(change_id: str, files: Mapping[str, str], known: Known = NOTHING) -> Request:
     return Request(
-        system=fill("change/review-inline", told),
+        system=fill("change/review-inline", _for_reviewer(change_id, known)),
         messages=(UserSaid(_material(files)),),
         max_tokens=REVIEW_TOKENS,
         temperature=REVIEW_TEMPERATURE,
@@ -145,10 +186,19 @@ def _dismissed_in_words(dismissed: Dismissed) -> str:
 
 
 def agents_file(
-    texts: ChangeTexts, *, phase: str, iteration: int, title: str, issues: Sequence[Issue], tree: str
+    texts: ChangeTexts,
+    *,
+    phase: str,
+    iteration: int,
+    title: str,
+    issues: Sequence[Issue],
+    tree: str,
+    known: Known = NOTHING,
+    has_design: bool = False,
 ) -> str:
     """AGENTS.md: what a reviewer, or anybody else, has to know about a change before reading it."""
-    names = ["proposal.md", *texts.specs, "tasks.md"]
+    names = [*(["design.md (what binds it)"] if has_design else []), "proposal.md", *texts.specs, "tasks.md"]
+    listed = points.in_words(known.points)
     body = fill(
         "change/agents",
         {
@@ -158,7 +208,9 @@ def agents_file(
             "title": title,
             "files": "\n".join(f"- {name}" for name in names),
             "checks": _CHECKS,
+            "design": f"\n\n## The points of the design\n\n{_POINTS}\n\n{listed}" if listed else "",
             "issues": issues_in_words(issues),
+            "told": f"\n\n## What was said and decided{_told(known.told)}" if known.told else "",
             "tree": tree.replace("```", "'''"),
         },
     )
@@ -175,7 +227,13 @@ _FAILED = (
 
 
 def task(
-    change_id: str, change_dir: str, tasks: Sequence[Task], number: int, test: str, failed: str = ""
+    change_id: str,
+    change_dir: str,
+    tasks: Sequence[Task],
+    number: int,
+    test: str,
+    failed: str = "",
+    known: Known = NOTHING,
 ) -> str:
     """What a coding agent is told about one task. `number` counts from 1; `failed` is what an attempt before
     this one came to."""
@@ -190,6 +248,8 @@ def task(
             "task": tasks[number - 1].text,
             "number": str(number),
             "count": str(len(tasks)),
+            "design": _for_coder(change_dir, known),
+            "told": _told(known.told),
             "done": done if before else "",
             "test": run if test else "",
             "failed": f"\n\n{_FAILED}\n\n<failed>\n{failed}\n</failed>" if failed else "",
@@ -197,7 +257,19 @@ def task(
     )
 
 
-def handover(change_id: str, change_dir: str, tasks: Sequence[Task], test: str) -> str:
+def _for_coder(change_dir: str, known: Known) -> str:
+    listed = points.in_words(known.points)
+    return (
+        f"\n\nThe design in `{change_dir}/design.md` binds the change. Where these points of it concern what "
+        f"you do, keep to them; where one cannot be kept, say so:\n\n{listed}"
+        if listed
+        else ""
+    )
+
+
+def handover(
+    change_id: str, change_dir: str, tasks: Sequence[Task], test: str, known: Known = NOTHING
+) -> str:
     """The whole change, for an agent that somebody else starts."""
     run = f"\n\nThis command has to succeed after each of them: `{test}`"
     return fill(
@@ -205,6 +277,8 @@ def handover(change_id: str, change_dir: str, tasks: Sequence[Task], test: str) 
         {
             "change_id": change_id,
             "change_dir": change_dir,
+            "design": _for_coder(change_dir, known),
+            "told": _told(known.told),
             "tasks": "\n".join(f"- {each.text}" for each in tasks if not each.done),
             "test": run if test else "",
         },

@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from moot.changes.points import as_state
 from moot.changes.review_block import as_severity, as_verdict
 from moot.errors import InvalidInput
 from moot.repo.reading import MAX_CHARACTERS, MAX_LINES
 
 MAX_ISSUES = 100
+MAX_POINTS = 1_000
 
 
 # -- what goes in --------------------------------------------------------------------------------
@@ -80,6 +82,35 @@ IssuesGiven = Annotated[
 ]
 
 
+class PointGiven(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    point: Annotated[str, Field(max_length=20, description="The point's id, such as 'P3' or 'D1'.")]
+    state: Annotated[
+        Literal["covered", "missing", "contradicted", "elsewhere"],
+        _tolerant(as_state),
+        Field(
+            description="covered: the plan does it. missing: nothing in the plan does it. contradicted: the "
+            "plan does something else. elsewhere: it is not this change's part, because it is there already "
+            "or another change does it."
+        ),
+    ]
+    where: Annotated[
+        str,
+        Field(max_length=1_000, description="The file and section that show it; empty only for missing."),
+    ]
+
+
+CoverageGiven = Annotated[
+    list[PointGiven],
+    Field(
+        max_length=MAX_POINTS,
+        description="What became of each point of the design, by its id, every one once; empty if you were "
+        "given no points.",
+    ),
+]
+
+
 # -- what comes out ------------------------------------------------------------------------------
 
 
@@ -111,6 +142,7 @@ DESCRIPTIONS = {
         "proposal.md, every file in specs and tasks.md to their end: "
         "this, and not what you say, is the review. Only a reviewer that `moot challenge` has started can "
         "append one. A verdict that contradicts the issues is refused with "
-        "the reason; correct it and call again."
+        "the reason; correct it and call again. Where you were given points of a design, say in coverage "
+        "what became of each of them."
     ),
 }

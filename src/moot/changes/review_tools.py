@@ -21,12 +21,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from moot.changes import review_block
+from moot.changes import history, points, review_block
 from moot.changes.folder import ChangeFolder
-from moot.changes.review_block import Issue, Review, Severity, as_severity, as_verdict
+from moot.changes.points import Covered, as_state
+from moot.changes.review_block import Issue, Review, Severity, Verdict, as_severity, as_verdict
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
     Appended,
+    CoverageGiven,
     FileName,
     FolderName,
     IssueGiven,
@@ -63,6 +65,7 @@ class ReviewInput(BaseModel):
     verdict: VerdictGiven
     issues: IssuesGiven
     summary: SummaryGiven
+    coverage: CoverageGiven = []
 
 
 # -- the tools -----------------------------------------------------------------------------------
@@ -100,6 +103,7 @@ class ReviewTools:
         self._run = run
         self._read: dict[Path, _Reading] = {}
         self._appending = threading.Lock()
+        self._asked_for_points = False
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
@@ -119,31 +123,54 @@ class ReviewTools:
         self._log(f"listed {path}")
         return listing
 
-    def append_review(self, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven) -> Appended:
+    def append_review(
+        self,
+        verdict: VerdictGiven,
+        issues: IssuesGiven,
+        summary: SummaryGiven,
+        coverage: CoverageGiven | None = None,
+    ) -> Appended:
         """Appends a review, one in a run. One that contradicts itself, or is of a text that was not read, is
-        refused."""
+        refused; one that does not say what became of the design's points is returned once, and never
+        approves."""
         with self._explaining(), self._appending:
             review = Review(
                 as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), self._now()
             )
-            refused = _find_faults(review)
+            covered = tuple(
+                Covered(one.point.strip(), as_state(one.state), one.where.strip()) for one in coverage or ()
+            )
+            refused = [*_find_faults(review, covered), *self._faults_of_coverage(review, covered)]
             if refused:
                 raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
             if self._folder.proposal() is None:
                 raise ToolFault("The review was not appended: the change has no proposal.md any more.")
-            self._folder.append_review(review, self._run, self._check_read)
+            self._folder.append_review(review, self._run, self._check_read, covered)
         counts = review_block.count(review)
         high, medium, low = (counts[severity] for severity in Severity)
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
         return Appended(verdict=review.verdict.value, high=high, medium=medium, low=low)
 
+    def _faults_of_coverage(self, review: Review, covered: tuple[Covered, ...]) -> list[str]:
+        due = history.points_of(self._folder)
+        dismissed = [one.description for one in self._folder.state().dismissed]
+        reasons = points.faults(due, covered, review.issues, dismissed)
+        left = points.unjudged(due, covered)
+        if left and (review.verdict is Verdict.APPROVED or not self._asked_for_points):
+            self._asked_for_points = True
+            listed = "; ".join(f"{point.id} ({point.text})" for point in left)
+            reasons.append(f"say in the coverage what became of these points of the design: {listed}")
+        return reasons
+
     def has_appended(self) -> bool:
         """Whether the run has its review."""
         return self._folder.review_of(self._run) is not None
 
-    def give(self) -> dict[str, str]:
-        """All texts of the change at once, for a reviewer that has no use of tools: it has read them."""
+    def give(self, *names: str) -> dict[str, str]:
+        """These texts of the change, or all of them, for a reviewer that gets them at once: it has read
+        them."""
         texts = self._folder.reviewable()
+        texts = {name: text for name, text in texts.items() if not names or name in names}
         for name, text in texts.items():
             reading = self._read[self._change.resolve(name)] = _Reading(text)
             reading.lines.update(range(1, len(lines_of(text)) + 1))
@@ -190,7 +217,9 @@ class ReviewTools:
             )
 
         async def append(given: ReviewInput) -> str:
-            done = await asyncio.to_thread(self.append_review, given.verdict, given.issues, given.summary)
+            done = await asyncio.to_thread(
+                self.append_review, given.verdict, given.issues, given.summary, given.coverage
+            )
             return f"Appended: {done.verdict}, {done.high} High, {done.medium} Medium, {done.low} Low."
 
         takes: dict[str, tuple[type[BaseModel], Any]] = {
@@ -250,10 +279,10 @@ def _issue(given: IssueGiven) -> Issue:
     )
 
 
-def _find_faults(review: Review) -> list[str]:
+def _find_faults(review: Review, covered: tuple[Covered, ...]) -> list[str]:
     """Every reason at once, so that one correction is enough."""
     reasons = list(review_block.contradictions(review))
-    fields = {"the summary": review.summary}
+    fields = {"the summary": review.summary, "the coverage": "".join(one.where for one in covered)}
     for number, issue in enumerate(review.issues, start=1):
         if not issue.description:
             reasons.append(f"issue {number} has no description")

@@ -205,6 +205,16 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Worked:
+    """What came of one attempt at a task: what the coding agent said, and what went wrong, if it did."""
+
+    task: _Word
+    said: _Word = ""
+    problem: _Word = ""
+    at: _Word = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Abandoned:
     because: _Word = ""
     at: _Word = ""
@@ -234,6 +244,7 @@ class ChangeState:
     run: Run | None = None
     dismissed: tuple[Dismissal, ...] = ()
     said: tuple[Said, ...] = ()
+    work: tuple[Worked, ...] = ()
     abandoned: Abandoned | None = None
 
 
@@ -351,6 +362,10 @@ def note_said(data: Data, said: Said) -> None:
     last = (data.get("said") or [{}])[-1]
     if (last.get("step"), last.get("text"), last.get("round")) != (said.step, said.text, said.round):
         _add(data, "said", _stamp(said))
+
+
+def note_work(data: Data, worked: Worked) -> None:
+    _add(data, "work", {key: value for key, value in _stamp(worked).items() if value})
 
 
 def note_session(data: Data, engine: str, session_id: str | None, tokens: SessionTokens) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
     Appended,
+    CoverageGiven,
     FileName,
     FolderName,
     IssuesGiven,
@@ -49,9 +50,13 @@ def add(server: MCPServer[Any], tools_of: Callable[[str], ReviewTools]) -> None:
         return tools_of(change_id).list_directory(path)
 
     def append_review(
-        change_id: ChangeId, verdict: VerdictGiven, issues: IssuesGiven, summary: SummaryGiven
+        change_id: ChangeId,
+        verdict: VerdictGiven,
+        issues: IssuesGiven,
+        summary: SummaryGiven,
+        coverage: CoverageGiven | None = None,
     ) -> Appended:
-        return tools_of(change_id).append_review(verdict, issues, summary)
+        return tools_of(change_id).append_review(verdict, issues, summary, coverage)
 
     _add(server, read_file, list_directory, append_review)
 
