@@ -32,6 +32,11 @@ def moot_command(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "moot", *arguments)
 
 
+def module_command(module: str, *arguments: str) -> tuple[str, ...]:
+    """A module of moot's as a process of its own, under the same rule."""
+    return (sys.executable, "-P", "-m", module, *arguments)
+
+
 def only_with(variables: Mapping[str, str], command: tuple[str, ...]) -> tuple[str, ...]:
     """The command, with these variables and no others, whoever starts it. They stand in the list of processes
     for everybody to see, so that no secret belongs among them."""

@@ -59,6 +59,11 @@ def protect_environment(env: Mapping[str, str]) -> None:
             protect(value.strip())
 
 
+def protected() -> tuple[str, ...]:
+    """What is masked wherever it occurs."""
+    return tuple(_protected)
+
+
 def mask(text: str) -> str:
     # The longest first: one may be the beginning of another.
     for secret in sorted(_protected, key=len, reverse=True):
