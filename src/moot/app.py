@@ -21,6 +21,7 @@ from moot.errors import (
     ConfigInvalid,
     FileDamaged,
     InvalidInput,
+    MootError,
     NoBackup,
     NotFound,
     UnsafePath,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from moot.core.runner import Listener, Person, Runner, Speak
     from moot.core.spending import Meter
     from moot.core.stored import Standing
+    from moot.evidence.files import Reach
+    from moot.evidence.gather import Gathered, Intake
     from moot.llm.embedded.weights import Entry, Pulled, Weights
     from moot.llm.names import ModelName, Speaker
     from moot.llm.prices import Pricing
@@ -296,6 +299,24 @@ class Moot:
             return ModelInUse(str(choice.name), choice.reason, tiny=False)
         weights = self.gateway.weights(choice.name)
         return ModelInUse(str(choice.name), choice.reason, weights.tiny, str(weights.path))
+
+    def intake(self, reach: Reach) -> Intake:
+        """What takes evidence, for somebody whose paths may lead so far."""
+        from moot.evidence.gather import Intake
+
+        return Intake(self.workspace.root, reach)
+
+    async def weigh(self, gathered: Gathered, model: str = "") -> str:
+        """How much evidence it is, what one reading by a model costs, and what was left out."""
+        from moot.llm import names
+
+        try:
+            name = names.parse(model) if model else (await self.gateway.choice(None)).name
+            pricing = self.gateway.pricing(name)
+        except MootError:
+            # That there is no model is for whoever asks it to say.
+            pricing = None
+        return await gathered.summary(pricing)
 
     async def warm_up(self) -> None:
         """Loads what the board's first word would wait for."""

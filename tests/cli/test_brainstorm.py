@@ -15,6 +15,7 @@ from moot.cli.brainstorm import _converse
 from moot.cli.brainstorm_screen import BrainstormNarrator
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.core.runner import Participants, Runner, UserQuit
+from moot.evidence.gather import NOTHING
 from moot.workflow.events import Restored
 from moot.workflow.files import SnapshotLog
 from moot.workflow.flow import WORKFLOW
@@ -506,7 +507,9 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
         narrator = BrainstormNarrator(nothing, words_to_stdout=False, asks=True)
         runner: Any = Runner(WORKFLOW, log(), Participants(speak, narrator, person))
         await runner.resume()
-        running = asyncio.create_task(_converse(Workflow(runner, "m", False, True), narrator, as_json=False))
+        running = asyncio.create_task(
+            _converse(nothing, Workflow(runner, "m", False, True), narrator, NOTHING, as_json=False)
+        )
         await asyncio.wait_for(working.wait(), 30)
         running.cancel()  # as Ctrl-C does
         await running

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moot.cli import screen
-from moot.cli.command import AnswersOption, JsonOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.analysis.service import Analysis
@@ -22,6 +22,7 @@ async def analyze(
     description: Annotated[
         str, typer.Option("--about", metavar="TEXT", help="More about a new item, in your own words.")
     ] = "",
+    evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -29,13 +30,16 @@ async def analyze(
 
     moot analyze "Offline mode"
     """
+    from moot.analysis.flow import ANALYSIS
     from moot.analysis.service import Analyses, greeting
     from moot.analysis.state import Step
     from moot.cli.analysis_screen import AnalysisNarrator
     from moot.cli.conversation import answering, converse
+    from moot.cli.desk import gather
 
     narrator = AnalysisNarrator(lambda: moot.library, words_to_stdout=not as_json)
     analyses = Analyses(moot)
+    given = await gather(moot, ANALYSIS, evidence or (), f"{item}\n{description}")
     with analyses.claimed(analyses.item(item, description)), answering(answers) as person:
         analysis = await analyses.analysis(item, description, person, narrator, narrator.tell)
         narrator.follow(lambda: analysis.state)
@@ -44,7 +48,7 @@ async def analyze(
             screen.say(f"Note: {note}", "dim")
         if analysis.resumed:
             narrator.recall(greeting(analysis.state, analysis.item.meta()))
-        ended = await converse(analysis.runner, narrator)
+        ended = await converse(moot, analysis.runner, narrator, given)
         state = analysis.state
         hint = f"Saved. Continue with: {called_as()} analyze {state.slug}"
         if state.step is Step.FINISHED:

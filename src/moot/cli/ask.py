@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.cli.command import AnswersOption, JsonOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -25,6 +25,7 @@ async def ask(
         str | None, typer.Option("--resume", "-r", metavar="ID", help="Resume a conversation.")
     ] = None,
     last: Annotated[bool, typer.Option("--last", "-l", help="Resume the latest conversation.")] = False,
+    evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -34,9 +35,11 @@ async def ask(
 
     moot ask --resume ID "And if rents fall?"
     """
+    from moot.ask.flow import ASK
     from moot.ask.service import new_ask, resume_ask
     from moot.cli.ask_screen import AskNarrator, recount
     from moot.cli.conversation import answering, converse
+    from moot.cli.desk import gather
 
     resuming = resume is not None or last
     if resuming and persona is not None and question is None:
@@ -48,6 +51,7 @@ async def ask(
             param_hint="PERSONA",
         )
     narrator = AskNarrator(lambda: moot.library, words_to_stdout=not as_json)
+    given = await gather(moot, ASK, evidence or (), "" if resuming else question or "")
     with answering(answers, question if resuming else None) as person:
         if persona is not None:
             conversation = await new_ask(moot, persona, question, person, narrator)
@@ -55,7 +59,7 @@ async def ask(
             conversation = await resume_ask(moot, resume, person, narrator)
             recount(moot.library, conversation.state)
         narrator.introduce(conversation.model, tiny=conversation.tiny)
-        ended = await converse(conversation.runner, narrator)
+        ended = await converse(moot, conversation.runner, narrator, given)
         failed = conversation.state.failure is not None
         again = f"{called_as()} ask --resume {conversation.session.id}{' r' if failed else ''}"
         return ended.report(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from moot.cli import screen
-from moot.cli.command import AnswersOption, JsonOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Conversation, Moot
@@ -41,6 +41,7 @@ async def board(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the record at the end: .md, .json or .html."),
     ] = None,
+    evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -51,9 +52,11 @@ async def board(
     moot board --resume ID
     """
     from moot.board.events import RECORD_ENDINGS
+    from moot.board.flow import BOARD
     from moot.board.service import advisors, new_board, present, resume_board
     from moot.cli.board_screen import BoardNarrator
     from moot.cli.conversation import answering, converse
+    from moot.cli.desk import gather
 
     if (resume is not None or last) == (decision is not None):
         raise typer.BadParameter(
@@ -66,6 +69,7 @@ async def board(
     narrator = BoardNarrator(
         lambda: moot.library, lambda file: _export(begun, Path(file)), words_to_stdout=not as_json
     )
+    given = await gather(moot, BOARD, evidence or (), decision or "")
     with answering(answers) as person:
         if decision is not None:
             first = await present(moot, decision, advisors(moot, panel), mode, panel)
@@ -74,7 +78,7 @@ async def board(
             begun = await resume_board(moot, resume, person, narrator)
         narrator.follow(lambda: begun.runner.state, tiny=begun.tiny)
         narrator.introduce(begun.model, tiny=begun.tiny)
-        ended = await converse(begun.runner, narrator)
+        ended = await converse(moot, begun.runner, narrator, given)
         if not (ended.interrupted or screen.interactive() or narrator.brief_told):
             # Nobody was there to ask for it.
             narrator.tell_brief()

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.cli import screen
-from moot.cli.command import AnswersOption, JsonOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from moot.app import Moot
     from moot.cli.brainstorm_screen import BrainstormNarrator
     from moot.cli.conversation import Ended
+    from moot.evidence.gather import Gathered
     from moot.workflow.service import Workflow
 
 _LONGEST_COMMENT = 80
@@ -26,6 +28,7 @@ async def brainstorm(
     idea: Annotated[
         str | None, typer.Argument(metavar="IDEA", help="What you have in mind, in a sentence or more.")
     ] = None,
+    evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -35,18 +38,26 @@ async def brainstorm(
 
     Without an idea, the workflow that is under way continues; if there is none, you are asked for an idea.
     """
-    return await carry_on(moot, idea, answers, as_json=as_json, asks_idea=True)
+    return await carry_on(moot, idea, answers, evidence or (), as_json=as_json, asks_idea=True)
 
 
 async def carry_on(
-    moot: Moot, idea: str | None, answers: Path | None, *, as_json: bool, asks_idea: bool = False
+    moot: Moot,
+    idea: str | None,
+    answers: Path | None,
+    evidence: Sequence[str] = (),
+    *,
+    as_json: bool,
+    asks_idea: bool = False,
 ) -> int:
     """Begins a workflow with an idea; without one, continues the one that is there, or asks for an idea."""
     from moot.cli import failures
     from moot.cli.brainstorm_screen import BrainstormNarrator
     from moot.cli.conversation import answering
-    from moot.core.flow import AskPerson
+    from moot.cli.desk import gather
+    from moot.core.flow import AskPerson, PersonAnswered
     from moot.core.runner import UserQuit
+    from moot.workflow.flow import WORKFLOW
     from moot.workflow.service import Company, Workflows
 
     with answering(answers) as person:
@@ -57,9 +68,12 @@ async def carry_on(
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
             try:
                 ask = AskPerson("idea", "your idea, in a sentence or more", "0", free_text=True)
-                idea = (await person.answer(ask, None)).text
+                answered = await person.answer(ask, None)
+                assert isinstance(answered, PersonAnswered), "nothing can be given before it is open"
+                idea = answered.text
             except UserQuit as left:
                 return failures.INTERRUPTED if left.interrupted else failures.DONE
+        given = await gather(moot, WORKFLOW, evidence, idea or "")
         opening = workflows.resume(company) if idea is None else workflows.begin(idea, company)
         async with opening as workflow:
             narrator.follow(lambda: workflow.state)
@@ -69,17 +83,19 @@ async def carry_on(
                 narrator.recall()
             elif idea is None:
                 narrator.tell_next()
-            return await _converse(workflow, narrator, as_json=as_json)
+            return await _converse(moot, workflow, narrator, given, as_json=as_json)
 
 
-async def _converse(workflow: Workflow, narrator: BrainstormNarrator, *, as_json: bool) -> int:
+async def _converse(
+    moot: Moot, workflow: Workflow, narrator: BrainstormNarrator, given: Gathered, *, as_json: bool
+) -> int:
     from moot.cli.conversation import converse
     from moot.workflow.service import as_json as document
     from moot.workflow.state import Stage
 
-    ended = await converse(workflow.runner, narrator)
+    ended = await converse(moot, workflow.runner, narrator, given)
     if ended.interrupted and not ended.must_end and workflow.state.stage is Stage.BRAINSTORMING:
-        ended = await _not_answered(workflow, narrator, ended)
+        ended = await _not_answered(moot, workflow, narrator, ended)
     state, resume = workflow.state, f"{called_as()} workflow resume"
     hint = ""
     if not state.finished:
@@ -89,7 +105,7 @@ async def _converse(workflow: Workflow, narrator: BrainstormNarrator, *, as_json
     return ended.report(lambda: document(state), hint, as_json=as_json, failed=state.failure is not None)
 
 
-async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, ended: Ended) -> Ended:
+async def _not_answered(moot: Moot, workflow: Workflow, narrator: BrainstormNarrator, ended: Ended) -> Ended:
     """Ctrl-C while a comment was being answered: the flow offers to send it again or to withdraw it, now, and
     after leaving here."""
     import asyncio
@@ -109,4 +125,4 @@ async def _not_answered(workflow: Workflow, narrator: BrainstormNarrator, ended:
         return ended
     # It was this Ctrl-C that was meant, and not the command.
     task.uncancel()
-    return await converse(workflow.runner, narrator)
+    return await converse(moot, workflow.runner, narrator)

@@ -308,13 +308,14 @@ async def abandon(
 async def said_yes(answers: Path | None, step: str, asked: str) -> bool:
     """Asked of the person at the terminal, or of their answers; nobody else can say so."""
     from moot.cli.conversation import answering
-    from moot.core.flow import AskPerson, Choice
+    from moot.core.flow import AskPerson, Choice, PersonAnswered
     from moot.core.runner import UserQuit
 
     ask = AskPerson(step, asked, step, (Choice("yes", "yes"), Choice("no", "no")))
     with answering(answers) as person:
         try:
-            return (await person.answer(ask, None)).choice == "yes"
+            answered = await person.answer(ask, None)
+            return isinstance(answered, PersonAnswered) and answered.choice == "yes"
         except UserQuit:
             return False
 

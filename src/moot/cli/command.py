@@ -31,6 +31,15 @@ AnswersOption = Annotated[
     ),
 ]
 
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="PATH|DIR|URL|-",
+        help="Evidence: a file, a folder, a page, or - for standard input. May be repeated.",
+    ),
+]
+
 _OPENS = {
     "model": Annotated[
         str | None,

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from moot.cli import failures, screen
 from moot.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
 from moot.cli.command import SIGTERM
+from moot.cli.desk import Desk
 from moot.cli.menu_lines import TypingPerson, answerable
 from moot.cli.person import TerminalPerson
+from moot.core.background import EvidenceGiven
 from moot.errors import AnswersExhausted, InvalidInput, MootError, SessionMoved
+from moot.evidence.gather import NOTHING, Gathered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from moot.app import Moot
     from moot.cli.menu_lines import LineReader
     from moot.cli.narrator import Narrator
     from moot.core.runner import Runner
@@ -68,9 +72,15 @@ class Ended:
         return failures.FAILED if failed else failures.DONE
 
 
-async def converse(runner: Runner[Any, Any], narrator: Narrator) -> Ended:
-    """Runs a session until it rests."""
+async def converse(
+    moot: Moot, runner: Runner[Any, Any], narrator: Narrator, given: Gathered = NOTHING
+) -> Ended:
+    """Runs a session until it rests. `given` is evidence that it is to have from the beginning."""
+    if isinstance(runner.person, TypingPerson):
+        runner.person.desk = Desk.of(moot, runner)
     try:
+        if given.items:
+            await runner.put(EvidenceGiven(given.items))
         await runner.run()
     except asyncio.CancelledError as cancelled:
         return Ended(interrupted=True, must_end=SIGTERM in cancelled.args)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from moot.core.flow import PersonAnswered, Takes
+from moot.core.flow import PersonAnswered, PersonGave, Takes
 from moot.errors import InvalidInput
 from moot.text.characters import strip_controls
 
@@ -292,19 +292,44 @@ class LineReader(Protocol):
     async def interrupt(self, ask: AskPerson, problem: str | None) -> str: ...
 
 
+class Desk(Protocol):
+    """What lines are for that are no answers (cli/desk.py)."""
+
+    def takes(self, line: str) -> bool: ...
+
+    async def take(self, ask: AskPerson, line: str) -> PersonGave | None: ...
+
+    async def add_mentioned(self, answer: PersonAnswered) -> PersonAnswered | PersonGave: ...
+
+
 class TypingPerson:
     """A person whose answers are lines. One that stands for nothing is asked for again."""
 
     def __init__(self, reader: LineReader) -> None:
         self._reader = reader
+        self.desk: Desk | None = None
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
+    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave:
         while True:
             line = await self._reader.answer(ask, problem)
             try:
-                return read_line(ask, line)
+                if (said := await self._read(ask, line)) is not None:
+                    return said
+                problem = None
             except InvalidInput as refused:
                 problem = str(refused)
 
-    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered:
-        return read_line(ask, await self._reader.interrupt(ask, problem))
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave:
+        while True:
+            line = await self._reader.interrupt(ask, problem)
+            if (said := await self._read(ask, line)) is not None:
+                return said
+            problem = None
+
+    async def _read(self, ask: AskPerson, line: str) -> PersonAnswered | PersonGave | None:
+        """None where the line was no answer, and is dealt with."""
+        if self.desk is None:
+            return read_line(ask, line)
+        if self.desk.takes(line):
+            return await self.desk.take(ask, line)
+        return await self.desk.add_mentioned(read_line(ask, line))

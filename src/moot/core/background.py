@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
-from moot.core.flow import Event
+from moot.core.flow import Event, Flow
 from moot.core.ledger import Correction
 from moot.errors import IllegalMove
 from moot.evidence.items import Evidence
@@ -49,6 +49,10 @@ class Background:
                 return replace(self, evidence=(*self.evidence, *new.values()))
             case LedgerCorrected(correction):
                 return replace(self, corrections=(*self.corrections, correction))
+
+
+def takes_background(flow: Flow[Any, Any]) -> bool:
+    return EvidenceGiven in get_args(flow.events)
 
 
 class _Given(Protocol):

@@ -185,6 +185,15 @@ class PersonAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonGave:
+    """Instead of an answer, or before it, what the person gives to know or corrects: the events that it is.
+    The flow is where it was, so that without an answer in `then`, it asks the same again."""
+
+    events: tuple[Event, ...]
+    then: PersonAnswered | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     """A typed reply that has been validated. `returned`: the first was not valid, so the model has been asked
     twice already."""
@@ -226,7 +235,9 @@ class TaskFailed:
     message: str
 
 
-Outcome = PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered | TaskDone | TaskFailed
+Outcome = (
+    PersonaSpoke | PersonaFailed | Drafted | DraftFailed | PersonAnswered | PersonGave | TaskDone | TaskFailed
+)
 
 
 # -- a flow --------------------------------------------------------------------------------------

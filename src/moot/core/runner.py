@@ -12,6 +12,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from moot.core.flow import (
@@ -22,10 +23,18 @@ from moot.core.flow import (
     ModelEffect,
     Outcome,
     PersonAnswered,
+    PersonGave,
     Replaced,
     Task,
 )
-from moot.errors import FileDamaged, InvalidInput, MootError, SessionMoved, StoreFailed, UserMistake
+from moot.errors import (
+    FileDamaged,
+    InvalidInput,
+    MootError,
+    SessionMoved,
+    StoreFailed,
+    UserMistake,
+)
 from moot.store.sessions import Store
 from moot.telemetry import driving
 from moot.text.characters import strip_controls
@@ -49,7 +58,7 @@ class Person(Protocol):
     """Whoever answers for the person: a terminal, a list of replies, later a browser. `problem` says why the
     answer before was not taken."""
 
-    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered: ...
+    async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave: ...
 
 
 @runtime_checkable
@@ -57,7 +66,7 @@ class Interrupter(Person, Protocol):
     """A person who can say something while others speak. Waits for as long as they say nothing. An answer
     that is not taken is theirs again: it is for whoever asks the person next at the same step."""
 
-    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered: ...
+    async def interrupt(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave: ...
 
 
 class Listener(Protocol):
@@ -157,8 +166,23 @@ async def _to_the_end(writing: Coroutine[Any, Any, None]) -> asyncio.CancelledEr
     return cancelled
 
 
-def _cleaned(answer: PersonAnswered) -> PersonAnswered:
-    return replace(answer, text=strip_controls(answer.text))
+def _cleaned(said: PersonAnswered | PersonGave) -> PersonAnswered | PersonGave:
+    if isinstance(said, PersonAnswered):
+        return replace(said, text=strip_controls(said.text))
+    return (
+        said
+        if said.then is None
+        else replace(said, then=replace(said.then, text=strip_controls(said.then.text)))
+    )
+
+
+def _parted(outcome: Outcome) -> tuple[tuple[Any, ...], Outcome | None]:
+    """What the person gives to know, and what they answer, if they do."""
+    return (outcome.events, outcome.then) if isinstance(outcome, PersonGave) else ((), outcome)
+
+
+def _same(event: E) -> E:
+    return event
 
 
 # -- the loop ------------------------------------------------------------------------------------
@@ -228,13 +252,13 @@ class Runner(Generic[S, E]):
         self.left: UserQuit | None = None
         self.catching_up = False
         """While this is so, what the listener is told has happened was added to the log by others."""
-        self._flow = flow
+        self.flow = flow
         self._log = log
         self._name = name
         self._speak = participants.speak
         self._work = participants.work
         self._away = participants.away
-        self._person = participants.person
+        self.person = participants.person
         self._listener = participants.listener
         self._under_way: dict[Effect, asyncio.Task[Outcome]] = {}
         self._attempts = itertools.count(1)
@@ -244,7 +268,7 @@ class Runner(Generic[S, E]):
 
     async def resume(self) -> S:
         """Folds what is in the log. Call it once, before anything else."""
-        self.state = self._flow.fold(await self._log.read())
+        self.state = self.flow.fold(await self._log.read())
         return self.state
 
     async def put(self, event: E) -> None:
@@ -262,7 +286,7 @@ class Runner(Generic[S, E]):
         """`make` is asked again for the event when others were faster, because the state is another then."""
         while True:
             event = make()
-            state = self._flow.advance(self.state, event)
+            state = self.flow.advance(self.state, event)
             try:
                 cancelled = await _to_the_end(write(event))
             except SessionMoved:
@@ -281,12 +305,12 @@ class Runner(Generic[S, E]):
         try:
             news: list[E] = await self._log.news()
         except LogReplaced as replaced:
-            self._fold_in(Replaced(), self._flow.fold(replaced.events))
+            self._fold_in(Replaced(), self.flow.fold(replaced.events))
             return True
         self.catching_up = True
         try:
             for event in news:
-                self._fold_in(event, self._flow.advance(self.state, event))
+                self._fold_in(event, self.flow.advance(self.state, event))
         except UserMistake as mistake:
             raise FileDamaged("the session's log", f"has an event that does not fit: {mistake}") from mistake
         finally:
@@ -326,13 +350,13 @@ class Runner(Generic[S, E]):
 
     def pending(self) -> tuple[Effect, ...]:
         """What would be under way if this ran: what nobody is there to be asked does not count."""
-        pending = self._flow.pending(self.state)
+        pending = self.flow.pending(self.state)
         return tuple(effect for effect in pending if not isinstance(effect, AskPerson) or self._hears(effect))
 
     def _hears(self, ask: AskPerson) -> bool:
         if ask.interrupting:
-            return isinstance(self._person, Interrupter)
-        return self._person is not None
+            return isinstance(self.person, Interrupter)
+        return self.person is not None
 
     async def _settle(self, effect: Effect) -> None:
         """Turns what an effect led to into an event, unless the flow no longer asks for it by now. An answer
@@ -340,12 +364,13 @@ class Runner(Generic[S, E]):
         task = self._under_way[effect]
         if task.cancelled() or task.exception() is not None:
             del self._under_way[effect]
-        outcome = task.result()
+        given, answer = _parted(task.result())
 
         def event() -> E:
             if effect not in self.pending():
                 raise _NoLongerWanted
-            return self._flow.record(self.state, effect, outcome)
+            assert answer is not None
+            return self.flow.record(self.state, effect, answer)
 
         # What a person says counts wherever they say it; what models say, only where the session is driven.
         write = self._log.append
@@ -353,11 +378,14 @@ class Runner(Generic[S, E]):
             write = self._log.keep
         async with self._putting:
             try:
-                await self._put(event, write)
+                for each in given:
+                    await self._put(partial(_same, each), write)
+                if answer is not None:
+                    await self._put(event, write)
             except _NoLongerWanted:
                 pass
             except InvalidInput as refused:
-                if not isinstance(outcome, PersonAnswered):
+                if not isinstance(answer, PersonAnswered):
                     raise
                 self._under_way[effect] = asyncio.create_task(self._perform(effect, str(refused)))
                 return
@@ -388,11 +416,11 @@ class Runner(Generic[S, E]):
     async def _perform(self, effect: Effect, problem: str | None) -> Outcome:
         match effect:
             case AskPerson(interrupting=True):
-                assert isinstance(self._person, Interrupter)
-                return _cleaned(await self._person.interrupt(effect, problem))
+                assert isinstance(self.person, Interrupter)
+                return _cleaned(await self.person.interrupt(effect, problem))
             case AskPerson():
-                assert self._person is not None
-                return _cleaned(await self._person.answer(effect, problem))
+                assert self.person is not None
+                return _cleaned(await self.person.answer(effect, problem))
             case Task():
                 return await self._work(effect, self.state)
             case _:

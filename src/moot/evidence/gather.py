@@ -92,6 +92,9 @@ class Gathered:
         return "; ".join([", ".join(parts), *map(str, self.left_out)])
 
 
+NOTHING = Gathered()
+
+
 def _rounded(tokens: int) -> int:
     """To three figures."""
     step: int = 10 ** max(0, len(str(tokens)) - 3)

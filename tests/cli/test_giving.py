@@ -1,0 +1,143 @@
+"""Evidence and corrections given in the terminal: `--with`, `@path`, `/with` and `/decided`, with the real
+command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stub.script import Behaviour
+from tests.stub.server import StubServer
+from tests.support.command import Ended, environment, moot
+
+QUESTION = "Should we open a second office?"
+
+
+def ask(stub: StubServer, folder: Path, *arguments: str, answers: Any = None, stdin: str = "") -> Ended:
+    stub.default = Behaviour(text="Not yet.")
+    if answers is not None:
+        (folder / "answers.yaml").write_text(json.dumps(answers), encoding="utf-8")
+        arguments = (*arguments, "--answers", str(folder / "answers.yaml"))
+    return moot("ask", *arguments, env=environment(folder, stub), cwd=folder, stdin=stdin)
+
+
+def test_what_is_given_is_weighed_and_reaches_the_model_whole(stub: StubServer, tmp_path: Path) -> None:
+    (tmp_path / "rents.md").write_text("Rents fall.\nBy a tenth.\n", encoding="utf-8")
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--with", "rents.md")
+    assert ended.code == 0
+    assert "Evidence: 1 item, 1" in ended.err
+    assert "E1  rents.md" in ended.err
+    [request] = stub.requests
+    assert (
+        '<evidence id="E1" name="rents.md" origin="rents.md">\n1 Rents fall.\n2 By a tenth.\n' in request.said
+    )
+
+
+def test_standard_input_a_folder_and_what_a_question_names(stub: StubServer, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "lease.md").write_text("Ten years.", encoding="utf-8")
+    (tmp_path / "plan.txt").write_text("Move in May.", encoding="utf-8")
+    question = "Does @plan.txt fit? Ask @the-coach, or mail me@plan.txt."
+    ended = ask(
+        stub, tmp_path, "the-strategist", question, "--with", "-", "--with", "docs", stdin="Piped words."
+    )
+    assert ended.code == 0
+    said = stub.requests[0].said
+    assert [
+        f'id="E{n}" name="{name}"' in said
+        for n, name in ((1, "standard input"), (2, "lease.md"), (3, "plan.txt"))
+    ] == [True] * 3
+    assert question in said
+
+
+def test_a_secret_stays_here_and_the_person_hears_where_it_is(stub: StubServer, tmp_path: Path) -> None:
+    secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    (tmp_path / "notes.md").write_text(f"fine\ntoken is {secret}\n", encoding="utf-8")
+    (tmp_path / "good.md").write_text("Rents fall.", encoding="utf-8")
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--with", "notes.md", "--with", "good.md")
+    assert ended.code == 0
+    assert "notes.md left out: line 2 looks like an access token" in ended.err
+    assert secret not in ended.err + ended.out + stub.requests[0].said
+    assert "Rents fall." in stub.requests[0].said
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("nothing.md", "nothing.md: there is no such file or folder"),
+        (".env", ".env left out: is a private file by its name"),
+        ("http://127.0.0.1:9/", "leads to an address that is not public"),
+        ("file:///etc/hosts", "only http and https addresses are"),
+    ],
+)
+def test_where_nothing_can_be_taken_nothing_is_asked(
+    stub: StubServer, tmp_path: Path, given: str, why: str
+) -> None:
+    (tmp_path / ".env").write_text("A=1", encoding="utf-8")
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--with", given)
+    assert ended.code != 0
+    assert why in ended.err
+    assert stub.requests == []
+
+
+def test_at_any_prompt_evidence_is_added_and_the_same_is_asked_again(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    (tmp_path / "rents.md").write_text("Rents fall.", encoding="utf-8")
+    (tmp_path / "my lease.md").write_text("Ten years.", encoding="utf-8")
+    (tmp_path / "plan.txt").write_text("Move in May.", encoding="utf-8")
+    answers = ["/with rents.md 'my lease.md'", "/with", "And with @plan.txt?", "Why?"]
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--json", answers=answers)
+    assert ended.code == 0, ended.err
+    assert [turn["question"] for turn in ended.json["turns"]] == [QUESTION, "And with @plan.txt?", "Why?"]
+    known = [
+        [word in one.said for word in ("Rents fall", "Ten years", "Move in May")] for one in stub.requests
+    ]
+    assert known == [[False] * 3, [True] * 3, [True] * 3]
+    assert "E2  my lease.md" in ended.err
+
+
+def test_what_is_decided_is_listed_corrected_and_dropped(stub: StubServer, tmp_path: Path) -> None:
+    answers = [
+        "/decided",
+        "/decided No cloud.",
+        "/decided Only Berlin.",
+        "/decided D2: Berlin or Hamburg.",
+        "/decided drop D1",
+        "Why?",
+    ]
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, answers=answers)
+    assert ended.code == 0, ended.err
+    assert "Nothing is decided so far." in ended.err
+    assert "D2. Decided: Only Berlin." in ended.err
+    said = stub.requests[1].said
+    assert "D1. Decided: Berlin or Hamburg. (the person, at follow-up)" in said
+    assert "No cloud" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("/with nothing.md", "nothing.md left out: is not there"),
+        ("/with 'open", "a quotation mark is not closed"),
+        ("/decided D7: x", "there is no D7: there is nothing yet"),
+    ],
+)
+def test_a_line_that_cannot_be_carried_out_is_refused_with_the_reason(
+    stub: StubServer, tmp_path: Path, line: str, why: str
+) -> None:
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, answers=[line])
+    assert ended.code == 2
+    assert why in ended.err
+    assert "Saved. Continue with" in ended.err
+
+
+def test_a_conversation_that_is_taken_up_takes_more(stub: StubServer, tmp_path: Path) -> None:
+    (tmp_path / "rents.md").write_text("Rents fall.", encoding="utf-8")
+    ask(stub, tmp_path, "the-strategist", QUESTION)
+    ended = ask(stub, tmp_path, "--last", "And now?", "--with", "rents.md")
+    assert ended.code == 0, ended.err
+    assert "Rents fall." in stub.requests[1].said
