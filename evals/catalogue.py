@@ -7,13 +7,25 @@ from typing import Any
 
 from evals.caving.evaluation import EVALUATION as CAVING
 from evals.evaluation import Evaluation
+from evals.invented.evaluation import EVALUATION as INVENTED
 from evals.minutes.evaluation import EVALUATION as MINUTES
 from evals.planted.evaluation import EVALUATION as PLANTED
 from evals.premise.evaluation import EVALUATION as PREMISE
 from evals.recalled.evaluation import EVALUATION as RECALLED
+from evals.review.evaluation import EVALUATION as REVIEW
+from evals.voice.evaluation import EVALUATION as VOICE
 from moot.errors import InvalidInput
 
-EVALUATIONS: tuple[Evaluation[Any], ...] = (PLANTED, RECALLED, PREMISE, CAVING, MINUTES)
+EVALUATIONS: tuple[Evaluation[Any], ...] = (
+    PLANTED,
+    INVENTED,
+    RECALLED,
+    PREMISE,
+    CAVING,
+    REVIEW,
+    MINUTES,
+    VOICE,
+)
 
 
 def named(names: Sequence[str]) -> tuple[Evaluation[Any], ...]:
