@@ -50,15 +50,17 @@ _NO_TEXT = "(an image, which cannot be shown here)"
 @dataclass(frozen=True, slots=True)
 class Binding:
     """`design` is the approved document, and `part` says which part of it this change is, if it is not the
-    whole. An item of evidence has its number by its place."""
+    whole. An item of evidence has its number by its place. With `replaces_decided`, nothing else is decided
+    any more than what is here."""
 
     design: str = ""
     decided: tuple[Decided, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     part: str = ""
+    replaces_decided: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.design or self.decided or self.evidence or self.part)
+        return bool(self.design or self.decided or self.evidence or self.part or self.replaces_decided)
 
 
 # -- values to text, and back --------------------------------------------------------------------
@@ -153,9 +155,16 @@ def _read_entries(body: str) -> Iterator[Decided]:
         yield Decided(key_of(said), kind, said, by, at)
 
 
+_KEY = "design:"
+
+
 def key_of(text: str) -> str:
     """Of an entry in design.md: the same as long as it says the same."""
-    return f"design:{' '.join(text.split())}"
+    return _KEY + " ".join(text.split())
+
+
+def is_of_design(entry: Decided) -> bool:
+    return entry.key.startswith(_KEY)
 
 
 def _item(place: int, item: Evidence) -> str:
@@ -199,7 +208,7 @@ def merge(there: Binding, new: Binding) -> Binding:
     """Evidence keeps its numbers; of the rest, what is new takes the place of what was there."""
     return Binding(
         new.design or there.design,
-        new.decided or there.decided,
+        new.decided if new.decided or new.replaces_decided else there.decided,
         (*there.evidence, *_new_evidence(there, new)),
         new.part or there.part,
     )

@@ -9,12 +9,14 @@ phases and approval.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from moot.changes.binding import Binding, is_of_design
 from moot.changes.phases import Phase, commands
 from moot.changes.standing import Files, Standing
+from moot.core.background import Background, EvidenceGiven, LedgerCorrected, keep_background
 from moot.core.flow import (
     AskPerson,
     Choice,
@@ -28,6 +30,7 @@ from moot.core.flow import (
     Task,
     next_step,
 )
+from moot.core.ledger import Decided, correct, is_own
 from moot.errors import IllegalMove
 
 
@@ -179,7 +182,7 @@ class WorkStopped(Event, frozen=True):
     """By the person."""
 
 
-ChangeEvent = (
+OwnEvent = (
     FilesRead
     | ChangeGone
     | Chosen
@@ -195,6 +198,7 @@ ChangeEvent = (
     | WorkCutOff
     | WorkStopped
 )
+ChangeEvent = OwnEvent | EvidenceGiven | LedgerCorrected
 
 
 # -- what the program does -----------------------------------------------------------------------
@@ -289,9 +293,17 @@ class SessionState:
     """What was last said to be drafted."""
     message: str = ""
     problem: str = ""
+    background: Background = field(default_factory=Background)
+
+    @property
+    def is_open(self) -> bool:
+        return self.step is not Step.UNOPENED
+
+    def with_background(self, background: Background) -> SessionState:
+        return replace(self, background=background)
 
 
-def advance(state: SessionState, event: ChangeEvent) -> SessionState:
+def advance_own(state: SessionState, event: OwnEvent) -> SessionState:
     step = next_step(TRANSITIONS, state.step, event)
     match event:
         case FilesRead(files) if state.step is Step.RESTING:
@@ -310,6 +322,9 @@ def advance(state: SessionState, event: ChangeEvent) -> SessionState:
             _check_offered(state, event)
             said = event.description if isinstance(event, DraftChosen) else state.description
             return replace(_rested(state, step), chosen=event, description=said)
+
+
+advance = keep_background(advance_own)
 
 
 def _rested(state: SessionState, step: Step) -> SessionState:
@@ -408,6 +423,28 @@ def _chosen(choice: str, text: str) -> Chosen:
             return DismissalChosen(int(choice.rpartition("-")[2]), text)
 
 
+# -- what was decided so far ---------------------------------------------------------------------
+
+
+def ledger(state: SessionState) -> tuple[Decided, ...]:
+    """As the files say, and as the person corrects it here. What they have added is in the files as soon as
+    something was done."""
+    decided, corrections = state.files.decided, state.background.corrections
+    kept = {entry.text for entry in decided}
+    return correct(decided, [one for one in corrections if not (is_own(one) and one.text in kept)])
+
+
+def binding(state: SessionState) -> Binding:
+    """What is to be kept with the files from what the person has said and given in the session."""
+    corrected = {one.key for one in state.background.corrections}
+    bound = tuple(entry for entry in ledger(state) if entry.key in corrected or is_of_design(entry))
+    return Binding(
+        decided=bound if corrected else (),
+        evidence=state.background.evidence,
+        replaces_decided=bool(corrected),
+    )
+
+
 CHANGE: Flow[SessionState, ChangeEvent] = Flow(
-    "change", SessionState(), ChangeEvent, advance, pending, record
+    "change", SessionState(), ChangeEvent, advance, pending, record, ledger
 )

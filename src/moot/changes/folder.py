@@ -141,10 +141,11 @@ class ChangeFolder:
             return ""
 
         def bound(old: str | None) -> str:
-            if old is None or self._is_as_written(old):
-                merged = binding.merge(binding.read(old) if old else Binding(), new)
-                return binding.render(merged)
-            return binding.add(old, new)
+            if old is not None and not self._is_as_written(old):
+                return binding.add(old, new)
+            there = binding.read(old) if old else Binding()
+            merged = binding.merge(there, new)
+            return old if old is not None and merged == there else binding.render(merged)
 
         before = self.design()
         written = self._files.update(DESIGN, bound)

@@ -56,10 +56,10 @@ def _since(folder: ChangeFolder) -> Iterator[tuple[str, Decided]]:
     for gone in state.dismissed:
         text = f"the issue “{gone.description}” is dismissed, because: {gone.because}"
         at = f"review {numbers[gone.review]}" if gone.review in numbers else "an earlier review"
-        yield gone.at, Decided(f"dismissed:{gone.review}:{gone.issue}", Kind.REJECTED, text, PERSON, at)
+        yield gone.at, Decided(f"dismissed:{gone.review}:{gone.issue}", Kind.DECIDED, text, PERSON, at)
     if state.abandoned is not None:
         because = f"the change is given up, because: {state.abandoned.because}"
-        yield state.abandoned.at, Decided("abandoned", Kind.REJECTED, because, PERSON, "")
+        yield state.abandoned.at, Decided("abandoned", Kind.DECIDED, because, PERSON, "")
 
 
 def _about(record: RecordedReview, numbers: Mapping[str, int]) -> Iterator[tuple[str, Decided]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from moot.changes import approval
+from moot.changes import approval, history
 from moot.changes.challenge import check_challengeable
 from moot.changes.decisions import check_issues
 from moot.changes.folder import ChangeFolder
@@ -58,6 +58,7 @@ def look(changes: Changes, change_id: str) -> Files | None:
         standing,
         as_reviewed=last is not None and approval.changed_since(folder, last.record) is None,
         issues=tuple(OpenIssue(number, issue) for number, issue in approval.numbered_open_issues(folder)),
+        decided=history.decided(folder),
         obstacles=Obstacles(
             ready=_refusal(changes.check, folder),
             challenge=_refusal(check_challengeable, folder),

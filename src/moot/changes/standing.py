@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moot.changes.review_block import Issue
+from moot.core.ledger import Decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,12 @@ class Obstacles:
 @dataclass(frozen=True, slots=True)
 class Files:
     """What the files of a change say. `mark` is another one as soon as there is something else to decide
-    about; `as_reviewed` says that the text is still what the last review is of."""
+    about; `as_reviewed` says that the text is still what the last review is of. `decided` is what binds it,
+    and what was decided about it since."""
 
     mark: str
     standing: Standing
     as_reviewed: bool = False
     issues: tuple[OpenIssue, ...] = ()
     obstacles: Obstacles = Obstacles()
+    decided: tuple[Decided, ...] = ()

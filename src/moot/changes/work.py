@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from moot.changes import findings, flow
+from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.decisions import Deciding
 from moot.changes.flow import ChangeEvent, ChangeGone, SessionState, WorkBegun, WorkFailed
@@ -61,14 +62,15 @@ class ChangeWork:
                 raise NotNow(_CHANGED)
             return WorkBegun(await self._driver())
         changes, change_id, tell = self._changes, self._id, self._tell
+        bound = self._bind(state)
         match state.chosen:
             case flow.DraftChosen(description):
-                folder = await changes.propose(change_id, description, tell)
+                folder = await changes.propose(change_id, description, tell, bound)
                 return await self._ended(flow.ProposalDrafted, f"Drafted: {_names(folder)}")
             case flow.ChallengeChosen():
                 return await self._challenge()
             case flow.RevisionChosen(wishes):
-                folder = await changes.repropose(change_id, wishes, tell)
+                folder = await changes.repropose(change_id, wishes, tell, bound)
                 return await self._ended(flow.ProposalRevised, f"Revised: {_names(folder)}")
             case flow.ImplementationChosen():
                 return await self._implement()
@@ -89,6 +91,14 @@ class ChangeWork:
                 return self._gone(self._deciding.abandon(change_id, because))
             case None:
                 raise AssertionError(f"{task} was not chosen")
+
+    def _bind(self, state: SessionState) -> Binding:
+        """What the person has given and corrected in the session counts from now on: who drafts keeps it with
+        the draft, and a review or a build that is chosen finds it there."""
+        bound = flow.binding(state)
+        if bound and isinstance(state.chosen, flow.ChallengeChosen | flow.ImplementationChosen):
+            self._changes.bind(self._id, bound, self._tell)
+        return bound
 
     async def _challenge(self) -> ChangeEvent:
         last = await Challenging(self._changes).challenge(self._id, "auto", self._tell)

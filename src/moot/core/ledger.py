@@ -64,6 +64,11 @@ def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tu
     return tuple(filter(None, known.values()))
 
 
+def is_own(correction: Correction) -> bool:
+    """Whether it is an entry that the person has added."""
+    return correction.key.startswith(_OWN)
+
+
 _OWN = "own:"
 _NUMBERED = re.compile(
     r"(?P<strike>drop\s+|strike\s+)?D(?P<number>\d{1,4})\b\s*(?P<colon>:)?\s*(?P<text>.*)",

@@ -1,0 +1,160 @@
+"""What was decided about a change: from its files, with what the person corrects and gives in a session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from moot.changes import binding, flow, history
+from moot.changes.binding import Binding
+from moot.changes.challenge import Challenging
+from moot.changes.decisions import Deciding
+from moot.changes.flow import CHANGE, ChangeEvent, FilesRead, RevisionChosen, SessionState, WorkBegun
+from moot.changes.folder import ChangeFolder
+from moot.changes.looking import look
+from moot.changes.review_shapes import IssueGiven
+from moot.changes.service import Changes
+from moot.changes.standing import Files, Standing
+from moot.changes.work import ChangeWork
+from moot.core.background import EvidenceGiven, LedgerCorrected
+from moot.core.flow import TaskDone
+from moot.core.ledger import Correction, Decided, Kind, lines
+from moot.errors import IllegalMove
+from moot.evidence.items import Evidence
+from tests.support.change import write_change
+from tests.support.changes import FakeReviewer, at_work, drafted, silent
+
+NO_DATABASE = Decided("triage", Kind.REJECTED, "A database", "person", "triage")
+CSV = Decided("q1", Kind.DECIDED, "CSV only", "Jordan Park", "questions")
+NOTES = Evidence("notes.txt", "docs/notes.txt", "sha256:ab", "text/plain", "Dates are ISO.")
+HIGH = IssueGiven(severity="High", description="No lost passkey.", location="specs", recommendation="Add.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ChangeFolder:
+    folder = ChangeFolder("feat-auth", tmp_path / "project" / "moot" / "changes" / "feat-auth")
+    write_change(folder.path, "proposed")
+    return folder
+
+
+def test_the_files_say_who_decided_what_and_why(
+    folder: ChangeFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.bind(Binding(decided=(NO_DATABASE, CSV)))
+    reviewer = FakeReviewer("NEEDS_REVISION", (HIGH,))
+    monkeypatch.setattr("moot.changes.challenge.find", reviewer.found)
+
+    async def decide() -> None:
+        async with at_work(folder.path.parents[2], [drafted()]) as moot:
+            changes = Changes(moot)
+            deciding = Deciding(changes)
+            await Challenging(changes).challenge(folder.id, "codex", silent)
+            deciding.dismiss(folder.id, 1, "The next change.", silent)
+            deciding.approve(folder.id, "Good enough.", silent)
+            deciding.reopen(folder.id, silent)
+            await changes.repropose(folder.id, "Shorter.", silent)
+
+    with pytest.MonkeyPatch.context() as context:
+        stamps = (f"2026-11-19T07:00:{second:02}Z" for second in range(60))
+        context.setattr("moot.files.timestamps.now", lambda: next(stamps))
+        # One review says what became of each point; this one is not asked.
+        context.setattr("moot.changes.points.points", lambda _: ())
+        context.setattr("moot.changes.history.points", lambda _: ())
+        asyncio.run(decide())
+    assert lines(history.decided(folder)) == [
+        "D1. Rejected: A database (the person, at triage)",
+        "D2. Decided: CSV only (Jordan Park, at questions)",
+        "D3. Decided: the verdict is NEEDS_REVISION (the reviewer (gpt), at review 1)",
+        "D4. Decided: the issue “No lost passkey.” is dismissed, because: The next change. "
+        "(the person, at review 1)",
+        "D5. Decided: the change is approved by the person, and by no reviewer, because: Good enough. "
+        "(the person)",
+        "D6. Decided: the change is reopened: what approved it no longer counts (the person)",
+        "D7. Said: Shorter. (the person, at the revision in round 1)",
+    ]
+
+
+# -- in a session --------------------------------------------------------------------------------
+
+
+def resting(*events: ChangeEvent) -> SessionState:
+    decided = tuple(
+        Decided(binding.key_of(each.text), each.kind, each.text, each.by, each.at)
+        for each in (NO_DATABASE, CSV)
+    )
+    found = Files("mark", Standing("feat-auth", "proposed"), decided=decided)
+    return CHANGE.fold([FilesRead(found), *events])
+
+
+def texts(state: SessionState) -> list[str]:
+    return [entry.text for entry in CHANGE.ledger(state)]
+
+
+def test_the_person_corrects_what_was_decided() -> None:
+    assert texts(resting()) == ["A database", "CSV only"]
+    corrected = LedgerCorrected(Correction(binding.key_of("CSV only"), "CSV and JSON", "proposed"))
+    own = LedgerCorrected(Correction("own:1", "No colours", "proposed"))
+    assert texts(resting(corrected, own)) == ["A database", "CSV and JSON", "No colours"]
+    dropped = LedgerCorrected(Correction(binding.key_of("A database")))
+    assert texts(resting(dropped)) == ["CSV only"]
+
+
+def test_before_it_is_open_a_session_takes_nothing() -> None:
+    with pytest.raises(IllegalMove):
+        CHANGE.fold([EvidenceGiven((NOTES,))])
+
+
+def test_without_a_word_of_the_persons_nothing_is_bound() -> None:
+    assert not flow.binding(resting())
+
+
+def test_what_was_corrected_and_given_is_kept_with_the_files_and_counts_once(folder: ChangeFolder) -> None:
+    folder.bind(Binding(decided=(NO_DATABASE, CSV)))
+    asked: list[str] = []
+
+    async def revise() -> SessionState:
+        def reply(call: object) -> str:
+            asked.append(str(call))
+            return drafted()
+
+        async with at_work(folder.path.parents[2], [reply]) as moot:
+            changes = Changes(moot)
+            found = look(changes, folder.id)
+            assert found is not None
+            state = CHANGE.fold(
+                [
+                    FilesRead(found),
+                    EvidenceGiven((NOTES,)),
+                    LedgerCorrected(Correction(binding.key_of("CSV only"), "CSV and JSON")),
+                    LedgerCorrected(Correction(binding.key_of("A database"))),
+                    LedgerCorrected(Correction("own:1", "No colours")),
+                    RevisionChosen("Shorter."),
+                    WorkBegun("here"),
+                ]
+            )
+
+            async def driver() -> str:
+                return "here"
+
+            [task] = CHANGE.pending(state)
+            assert isinstance(task, flow.ReviseProposal)
+            done = await ChangeWork(moot, folder.id, driver, silent).carry_out(task, state)
+            assert isinstance(done, TaskDone)
+            return CHANGE.advance(state, CHANGE.record(state, task, done))
+
+    after = asyncio.run(revise())
+    [said] = asked
+    assert all(fact in said for fact in ("CSV and JSON", "No colours", "Dates are ISO."))
+    assert "A database" not in said
+    bound = binding.read(folder.design() or "")
+    assert [entry.text for entry in bound.decided] == ["CSV and JSON", "No colours"]
+    assert bound.evidence == (NOTES,)
+    assert texts(after) == ["CSV and JSON", "No colours", "Shorter."]
+
+
+def test_dropping_the_last_decision_leaves_none(folder: ChangeFolder) -> None:
+    folder.bind(Binding("# X\n", (CSV,)))
+    folder.bind(Binding(replaces_decided=True))
+    assert binding.read(folder.design() or "") == Binding("# X")
