@@ -99,8 +99,11 @@ async def propose(room: Room, change_id: str, description: str) -> None:
 
 async def review(room: Room, change_id: str) -> None:
     """By the model, whatever other reviewers this machine has."""
-    challenged = await Challenging(Changes(room.moot)).challenge(change_id, "model", _quiet)
-    room.record.add("ReviewAppended", msgspec.to_builtins(challenged.review))
+    changes = Changes(room.moot)
+    challenged = await Challenging(changes).challenge(change_id, "model", _quiet)
+    made = changes.folders.open(change_id).state().reviews or ()
+    coverage = {"coverage": msgspec.to_builtins(made[-1].coverage)}
+    room.record.add("ReviewAppended", msgspec.to_builtins(challenged.review) | coverage)
 
 
 async def _run(runner: Runner[Any, Any], evidence: Sequence[Evidence]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evals.prose import Groups
 from evals.workspaces import VANLOAD
+from moot.changes.points import Point, points
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Defect:
 
 @dataclass(frozen=True)
 class Plan:
-    """`title`, and the rest as a change has them."""
+    """As a change has them. `broken` are words of the design's points which the plan misses or contradicts, and
+    `doubtful` of those that can be read either way."""
 
     id: str
     design: str
@@ -29,6 +31,17 @@ class Plan:
     scenarios: Sequence[tuple[str, str, str]]
     tasks: Sequence[str]
     defects: Sequence[Defect] = ()
+    broken: Sequence[str] = ()
+    doubtful: Sequence[str] = ()
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """As the program lists them for a reviewer."""
+        return points(self._design)
+
+    @property
+    def _design(self) -> str:
+        return f"# {self.id.replace('-', ' ').capitalize()}\n\n{self.design}\n"
 
     @property
     def files(self) -> dict[str, str]:
@@ -36,7 +49,7 @@ class Plan:
         title = self.id.replace("-", " ").capitalize()
         return {
             **VANLOAD,
-            f"{folder}/design.md": f"# {title}\n\n{self.design}\n",
+            f"{folder}/design.md": self._design,
             f"{folder}/proposal.md": f"# {title}\n\n## Summary\n\n{self.changes[0]}\n\n## Why\n\n{self.why}\n\n"
             f"## What Changes\n\n{_list(self.changes)}\n\n## Impact\n\nNobody has to migrate anything.\n",
             f"{folder}/specs/behaviour.md": f"# Behaviour\n\n## Overview\n\nWhat a user sees.\n\n## Requirements\n\n"
@@ -94,6 +107,7 @@ CASES = (
             ),
             Defect("a task sends mail, which the design rules out", (("mail", "e-mail", "email"),)),
         ),
+        broken=("no such date", "no mail"),
     ),
     Plan(
         "slot-times",
@@ -119,9 +133,24 @@ CASES = (
         (
             Defect("slots are 60 minutes, the design says 30", (("30", "thirty"), ("60", "sixty"))),
             Defect(
+                "a van with no orders has no line, which the plan leaves out",
+                (
+                    (
+                        "no orders",
+                        "without orders",
+                        "without any orders",
+                        "no line",
+                        "empty van",
+                        "empty vans",
+                    ),
+                ),
+            ),
+            Defect(
                 "R3 has no task", (("R3", "exit code 74", "cannot be written"), ("task", "tasks", "tasks.md"))
             ),
         ),
+        broken=("30 minutes",),
+        doubtful=("exit code 74",),
     ),
     Plan(
         "full-vans",
@@ -149,6 +178,8 @@ CASES = (
             ),
             Defect("'quick' cannot be tested", (("quick",),)),
         ),
+        broken=("VansFull",),
+        doubtful=("must not lose",),
     ),
     Plan(
         "crate-limit",
@@ -174,6 +205,7 @@ CASES = (
             Defect("routes are configurable, which the design does not have", (("route", "routes"),)),
             Defect("the scenario says exit code 1, R2 says 78", (("78",), ("1", "scenario"))),
         ),
+        doubtful=("exit code 78",),
     ),
     Plan(
         "bad-dates",
@@ -207,6 +239,7 @@ CASES = (
                 (("R3", "delete", "deleted", "deletion"), ("scenario", "scenarios", "acceptance")),
             ),
         ),
+        broken=("stay as they are",),
     ),
     Plan(
         "close-earlier",
@@ -238,6 +271,8 @@ CASES = (
             ),
             Defect("R2 has no scenario of 22:15", (("22:15",), ("scenario", "scenarios"))),
         ),
+        broken=("0 for Monday",),
+        doubtful=("22:15", "passes the weekday"),
     ),
     Plan(
         "sound-count",

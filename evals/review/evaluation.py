@@ -16,6 +16,9 @@ from evals.transcripts import Transcript, texts
 FOUND = "planted defects found"
 TRUE = "High issues that were planted"
 SOUND = "sound plans approved"
+MARKED = "broken points of a design marked (recall)"
+BROKEN = "points marked that are broken (precision)"
+_WRONG = ("missing", "contradicted")
 
 
 async def hold(case: Plan, room: Room) -> None:
@@ -38,10 +41,22 @@ def _score(case: Plan, transcript: Transcript) -> Iterator[Check]:
         if str(issue.get("severity")) == "High":
             planted = any(says(text, defect.words) for defect in case.defects)
             yield Check(TRUE, planted, f"{case.id}: {shorten(str(issue.get('description', '')))}")
+    yield from _of_points(case, review.get("coverage", ()))
     if not case.defects:
         yield Check(
             SOUND, review.get("verdict") == "APPROVED", f"{case.id}: {review.get('verdict', 'no review')}"
         )
+
+
+def _of_points(case: Plan, coverage: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    said = {str(one.get("point")): str(one.get("state")) for one in coverage}
+    for point in case.points:
+        is_marked = said.get(point.id) in _WRONG
+        is_broken = any(words in point.text for words in case.broken)
+        if is_broken:
+            yield Check(MARKED, is_marked, f"{case.id}: {said.get(point.id, 'not judged')}: {point.text}")
+        if is_marked and not any(words in point.text for words in case.doubtful):
+            yield Check(BROKEN, is_broken, f"{case.id}: {said[point.id]}: {point.text}")
 
 
 def files(case: Plan) -> Mapping[str, str]:
@@ -51,7 +66,7 @@ def files(case: Plan) -> Mapping[str, str]:
 EVALUATION: Evaluation[Plan] = Evaluation(
     name="review",
     about=evals.review.__doc__ or "",
-    measures=(FOUND, TRUE, SOUND),
+    measures=(FOUND, TRUE, MARKED, BROKEN, SOUND),
     cases=CASES,
     hold=hold,
     score=score,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from evals.evaluation import tally
 from evals.prose import says
 from evals.review.cases import CASES, Plan
-from evals.review.evaluation import EVALUATION, FOUND, SOUND, TRUE
+from evals.review.evaluation import BROKEN, EVALUATION, FOUND, MARKED, SOUND, TRUE
 from evals.transcripts import Reply, Transcript, read
 from moot.changes.proposal import check_proposal, check_spec, check_tasks
 from tests.stub.script import Behaviour, Recorded
@@ -33,6 +34,12 @@ def test_every_plan_has_the_form_that_a_review_asks_for(case: Plan) -> None:
     assert [one for one in found if one.level == "error"] == []
 
 
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_what_is_labelled_of_a_design_is_one_of_its_points(case: Plan) -> None:
+    for words in (*case.broken, *case.doubtful):
+        assert sum(words in point.text for point in case.points) == 1
+
+
 def test_there_are_plans_with_defects_and_sound_ones() -> None:
     assert sum(len(case.defects) for case in CASES) >= 12
     assert sum(not case.defects for case in CASES) == 2
@@ -41,13 +48,17 @@ def test_there_are_plans_with_defects_and_sound_ones() -> None:
 def test_the_stored_transcripts_have_these_scores() -> None:
     good, poor = (tally(EVALUATION.score(read(EXAMPLES / f"{name}.json"))) for name in ("good", "poor"))
     assert {name: (one.right, one.total) for name, one in good.items()} == {
-        FOUND: (4, 4),
-        TRUE: (3, 3),
+        FOUND: (5, 5),
+        TRUE: (4, 4),
+        MARKED: (3, 3),
+        BROKEN: (3, 3),
         SOUND: (1, 1),
     }
     assert {name: (one.right, one.total) for name, one in poor.items()} == {
-        FOUND: (1, 4),
+        FOUND: (1, 5),
         TRUE: (1, 3),
+        MARKED: (1, 3),
+        BROKEN: (1, 2),
         SOUND: (0, 1),
     }
 
@@ -87,17 +98,35 @@ def reviewing(request: Recorded, review: Any) -> Behaviour:
 
 
 def keen(request: Recorded) -> Behaviour:
+    case = case_of(request)
+    broken = [one.id for one in case.points if any(words in one.text for words in case.broken)]
     issues = [
         {
             "severity": "High",
-            "description": f"{each.what}: {', '.join(group[0] for group in each.words)}",
+            "description": " ".join([each.what, *(group[0] for group in each.words), *broken]),
             "location": "specs/behaviour.md",
             "recommendation": "Put it right.",
         }
-        for each in case_of(request).defects
+        for each in case.defects
     ]
-    verdict = "NEEDS_REVISION" if issues else "APPROVED"
-    return reviewing(request, {"verdict": verdict, "issues": issues, "summary": "Read against its design."})
+    review = {
+        "verdict": "NEEDS_REVISION" if issues else "APPROVED",
+        "issues": issues,
+        "summary": "Read against its design.",
+        "coverage": covering(case, broken),
+    }
+    return reviewing(request, review)
+
+
+def covering(case: Plan, broken: Sequence[str]) -> list[dict[str, str]]:
+    return [
+        {
+            "point": one.id,
+            "state": "missing" if one.id in broken else "covered",
+            "where": "specs/behaviour.md",
+        }
+        for one in case.points
+    ]
 
 
 def lenient(request: Recorded) -> Behaviour:
@@ -107,7 +136,8 @@ def lenient(request: Recorded) -> Behaviour:
         "location": "proposal.md",
         "recommendation": "Choose others.",
     }
-    return reviewing(request, {"verdict": "NEEDS_REVISION", "issues": [issue], "summary": "So so."})
+    review = {"verdict": "NEEDS_REVISION", "issues": [issue], "summary": "So so."}
+    return reviewing(request, review | {"coverage": covering(case_of(request), ())})
 
 
 def test_a_keen_reviewer_scores_higher_than_a_lenient_one(
@@ -117,8 +147,20 @@ def test_a_keen_reviewer_scores_higher_than_a_lenient_one(
     assert [one.failed for one in (*good.failed, *poor.failed)] == []
     assert is_better(good, poor)
     defects = sum(len(case.defects) for case in CASES)
-    assert figures(good) == {FOUND: (defects, defects), TRUE: (defects, defects), SOUND: (2, 2)}
-    assert figures(poor) == {FOUND: (0, defects), TRUE: (0, len(CASES)), SOUND: (0, 2)}
+    broken = sum(len(case.broken) for case in CASES)
+    assert figures(good) == {
+        FOUND: (defects, defects),
+        TRUE: (defects, defects),
+        MARKED: (broken, broken),
+        BROKEN: (broken, broken),
+        SOUND: (2, 2),
+    }
+    assert figures(poor) == {
+        FOUND: (0, defects),
+        TRUE: (0, len(CASES)),
+        MARKED: (0, broken),
+        SOUND: (0, 2),
+    }
     # What the design binds was in front of the reviewer.
     read = [message for request in stub.requests for message in request.messages]
     assert says(str(read), [["no such date"]])
