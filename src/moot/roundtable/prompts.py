@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from moot.core.model_effects import Prompts
-from moot.llm.messages import ModelSaid, Request, UserSaid
+from moot.llm.messages import ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
@@ -25,11 +25,23 @@ class Hosting(Protocol):
     def roundtable(self) -> RoundtableState | None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A roundtable within a session, and what that session knows now, evidence and what was decided so far
+    included: it may have changed since the roundtable was opened. `shared` is what every request of the
+    session begins with; of `sources`, those that come later are newer."""
+
+    roundtable: RoundtableState | None
+    shared: tuple[tuple[Source, ...], ...] = ()
+    sources: tuple[Source, ...] = ()
+    looks: int = 0
+    tools_tokens: int = 0
+
+
 Seated = Hosting | RoundtableState
 """A roundtable runs as a part of something, or alone."""
 
 CONTRIBUTION_TOKENS, FRAMING_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048
-_MATERIAL_LIMIT = 12_000
 
 _REDIRECT = (
     "\n\nYou lead. If what was said last belongs to another step or another matter, reply with exactly one "
@@ -54,14 +66,14 @@ def contribution(state: Seated, persona: Persona, *, small: bool) -> Request:
             openers=persona.openers[:2],
         )
     redirect = _REDIRECT if persona.id == table.lead.id else ""
-    return _speak(table, persona, fill(CONTRIBUTION, _facts(table, persona) | {"redirect": redirect}))
+    return _speak(state, persona, fill(CONTRIBUTION, _facts(table, persona) | {"redirect": redirect}))
 
 
 def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     if small:
         return contribution(state, persona, small=True)
     table = _table(state)
-    return _speak(table, persona, fill(TRADEOFF, _facts(table, persona)))
+    return _speak(state, persona, fill(TRADEOFF, _facts(table, persona)))
 
 
 def again(state: Seated, persona: Persona, *, small: bool) -> Request:
@@ -85,16 +97,14 @@ def _facts(table: RoundtableState, persona: Persona) -> dict[str, str]:
     }
 
 
-def _speak(table: RoundtableState, persona: Persona, instructions: str) -> Request:
+def _speak(state: Seated, persona: Persona, instructions: str) -> Request:
+    table = _table(state)
     names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
     said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names)
-    asked = f"{_material(table)}\n\n<said>\n{said}\n</said>\n\nIt is your turn."
-    return Request(
-        system=f"{system_prompt(persona)}\n\n{instructions}",
-        messages=(UserSaid(asked),),
-        max_tokens=CONTRIBUTION_TOKENS,
-        temperature=0.7,
-    )
+    asked = f"<said>\n{said}\n</said>\n\nIt is your turn."
+    system = f"{system_prompt(persona)}\n\n{instructions}"
+    request = Request(system, (UserSaid(asked, _matter(state)),), CONTRIBUTION_TOKENS, temperature=0.7)
+    return _within(state, request)
 
 
 def _table(state: Seated) -> RoundtableState:
@@ -108,8 +118,18 @@ def _others(table: RoundtableState, persona: str) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _material(table: RoundtableState) -> str:
-    return f"<material>\n{table.opened.material[:_MATERIAL_LIMIT]}\n</material>"
+def _matter(state: Seated) -> tuple[Source, ...]:
+    """What it is about: as its session knows it now, or as it was handed over when it was opened."""
+    if isinstance(state, Hosted):
+        return state.sources
+    material = f"<material>\n{_table(state).opened.material}\n</material>"
+    return (Source("what the step has come to", material, Weight.DEPENDED_ON),)
+
+
+def _within(state: Seated, request: Request) -> Request:
+    if not isinstance(state, Hosted):
+        return request
+    return replace(request, shared=state.shared, looks=state.looks, tools_tokens=state.tools_tokens)
 
 
 # -- typed replies -------------------------------------------------------------------------------
@@ -210,7 +230,8 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
             "item": table.opened.item,
         },
     )
-    return Request(system, (UserSaid(_material(table)),), FRAMING_TOKENS, temperature=0.4), FramingGiven
+    asked = UserSaid("Prepare the discussion.", _matter(state))
+    return _within(state, Request(system, (asked,), FRAMING_TOKENS, temperature=0.4)), FramingGiven
 
 
 def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
