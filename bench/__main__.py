@@ -11,6 +11,7 @@ import resource
 from typing import Any
 
 from bench.compare import PARTS
+from bench.contenders import BY_LETTERS
 
 ALL = ("start_up", "gateway_cost", "compare", "embedded")
 BY_NAME = ("report", "soak")
@@ -21,6 +22,14 @@ def main() -> None:
     parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join((*ALL, *BY_NAME)))
     parser.add_argument("--quick", action="store_true", help="compare: see that it runs; keep nothing")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=(), help="compare: only these parts")
+    parser.add_argument(
+        "--contenders",
+        nargs="+",
+        choices=BY_LETTERS,
+        default=(),
+        metavar="NAME",
+        help=f"compare: only these beside the pass-through; keeps nothing ({', '.join(BY_LETTERS)})",
+    )
     parser.add_argument("--minutes", type=float, default=30.0, help="soak: how long")
     parser.add_argument("--boards", type=int, help="soak: how many at once (default: half of capacity)")
     said = parser.parse_args()
@@ -31,7 +40,11 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     more: dict[str, dict[str, Any]] = {
-        "compare": {"quick": said.quick, "only": said.only},
+        "compare": {
+            "quick": said.quick,
+            "only": said.only,
+            "some": [BY_LETTERS[name] for name in said.contenders],
+        },
         "soak": {"minutes": said.minutes, "boards": said.boards},
     }
     for name in said.name or ALL:

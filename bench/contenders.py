@@ -25,6 +25,11 @@ _PEERS = {
     "litellm": ("litellm", "bench.peers.litellm_board"),
 }
 
+BY_LETTERS = {"sqlite": SQLITE, "postgresql": POSTGRESQL} | {
+    name.lower().replace(" ", "-"): name for name in _PEERS
+}
+"""How they are named on the command line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
