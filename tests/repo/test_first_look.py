@@ -98,6 +98,25 @@ def test_words_for_the_same_thing_are_found(tmp_path: Path, said: str) -> None:
     assert names(first_look(tmp_path, said))[0] == "body of delete_basket() in a.py:1-2"
 
 
+@pytest.mark.parametrize("name", ["dry_run", "dryRun", "DryRun", "print_dry_runs"])
+def test_two_words_are_found_as_one_name_however_it_is_spelled(tmp_path: Path, name: str) -> None:
+    put(tmp_path, "a.py", "def command():\n    runs = 'the command runs the run of a command'\n")
+    put(tmp_path, "b.py", f"def {name}():\n    return 1\n")
+    first = first_look(tmp_path, "Have the command print its dry run before it runs")[0]
+    assert first.name == f"body of {name}() in b.py:1-2"
+
+
+def test_what_the_wish_begins_with_weighs_more_than_its_reasons(tmp_path: Path) -> None:
+    put(tmp_path, "a.py", "def price():\n    return 'price'\n")
+    put(tmp_path, "b.py", "def challenge():\n    return 'challenge'\n")
+    for said in (
+        "Show the challenge first, because of its price",
+        "Show the price first, for each challenge",
+    ):
+        wished = "challenge" if said.index("challenge") < said.index("price") else "price"
+        assert wished in names(first_look(tmp_path, said))[0]
+
+
 def test_synonyms_are_others_than_the_word() -> None:
     assert synonyms("deleting") == ("remove", "drop", "erase")
     assert synonyms("basket") == ()

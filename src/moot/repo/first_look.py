@@ -35,6 +35,10 @@ _MOST_NAMED_OTHERS = 12
 _ASKED_FOR = 100.0
 _IN_TITLE = 3
 """How much a word in a function's or a file's name weighs against one in its body."""
+_SAID_LATER, _MEANT, _PAIR = 0.6, 0.4, 2.0
+"""How much a word weighs that is not in the wish's first clause, one that only means the same, and two words
+that are one name."""
+_CLAUSE = re.compile(r"[.:;!?]\s|,\s|\n| – | - |\b(?:so that|because)\b")
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
 _CODE = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?=\()|[A-Za-z_$][\w$.]*")
 _KIND = r"(?:function|method|class|struct|type|interface|trait|module|routine|procedure)"
@@ -64,10 +68,15 @@ def first_look(root: Path, about: str, tokens: int = TOKENS) -> tuple[Source, ..
     first, _, rest = about.strip().partition("\n")
     words = wording.keywords_of(first, rest)
     meant = [other for word in words for other in wording.synonyms(word) if other not in words]
-    said = wording.as_keywords(words)
-    every = (*said, *wording.as_keywords(dict.fromkeys(meant)))
-    texts = _likely_texts(root, files, exact, named, every)
-    rarity = _rarity(said, every, texts.values())
+    wished = wording.keywords_of(_CLAUSE.split(first.strip(), maxsplit=1)[0])
+    pairs = wording.pairs_of(about)
+    weights = {
+        **dict.fromkeys(wording.as_keywords(meant), _MEANT),
+        **{wording.keyword(word): 1.0 if word in wished else _SAID_LATER for word in words},
+        **dict.fromkeys(wording.as_keywords(pairs), _PAIR),
+    }
+    texts = _likely_texts(root, files, exact, named, tuple(weights))
+    rarity = _rarity(weights, texts.values())
     found = [one for file, text in texts.items() for one in _candidates(file, text, exact, named, rarity)]
     found.sort(key=lambda one: (-one.score, is_test(one.file), one.file, one.body.first))
     return _within(found, tokens)
@@ -115,13 +124,11 @@ def _likely_texts(
     return {file: text for _, file, text in ranked[:_MOST_FILES]}
 
 
-def _rarity(
-    said: Sequence[Keyword], every: Sequence[Keyword], texts: Iterable[str]
-) -> Mapping[Keyword, float]:
-    """What a word weighs: the less, the more files have it, and half where it only means the same."""
+def _rarity(weights: Mapping[Keyword, float], texts: Iterable[str]) -> Mapping[Keyword, float]:
+    """What a word weighs: the less, the more files have it."""
     small = [text.lower() for text in texts]
-    counts = {word: sum(word.core in text for text in small) for word in every}
-    return {word: (1 if word in said else 0.5) / (1 + counts[word]) ** 0.5 for word in every}
+    counts = {word: sum(word.core in text for text in small) for word in weights}
+    return {word: weight / (1 + counts[word]) ** 0.5 for word, weight in weights.items()}
 
 
 def _candidates(

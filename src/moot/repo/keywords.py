@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 MOST_KEYWORDS = 12
 
@@ -75,9 +76,20 @@ cost price bill spending
 message msg
 image picture
 customer client
+colour color
+behaviour behavior
+favourite favorite
+centre center
+catalogue catalog
+licence license
+dialogue dialog
+grey gray
 """
 """What programmers call by several names, a line each."""
 _SAME_AS = {word: line.split() for line in _SAME.strip().split("\n") for word in line.split()}
+
+_ISE = re.compile(r"i([sz])(?=(?:e[drs]?|ing|ations?|ers?)$)")
+"""serialise, serialized, organisation: whatever is before and behind it."""
 
 _UNTELLING = frozenset(f"{_UNTELLING_WORDS} {_UNTELLING_TOO}".split())
 _RISKY = frozenset(_RISKY_WORDS.split())
@@ -156,9 +168,24 @@ def as_keywords(words: Iterable[str]) -> tuple[Keyword, ...]:
 
 
 def synonyms(word: str) -> tuple[str, ...]:
-    """Other words for it, as names in code have them."""
+    """Other words for it, as names in code have them, and how else it is spelled."""
     alike = next((found for one, found in _SAME_AS.items() if _stem(one) == _stem(word)), [])
-    return tuple(other for other in alike if _stem(other) != _stem(word))
+    others = [other for other in alike if _stem(other) != _stem(word)]
+    if len(word) > _LEAST_STEM + 3 and (ends := _ISE.search(word)):
+        other = "z" if ends[1] == "s" else "s"
+        others.append(f"{word[: ends.start(1)]}{other}{word[ends.end(1) :]}")
+    return tuple(others)
+
+
+def pairs_of(text: str) -> tuple[str, ...]:
+    """Two words that follow each other, as one name: of `dry run`, `dry-run`."""
+    words = _words(text)[:_MOST_WORDS]
+    pairs = (
+        f"{one}-{two}"
+        for one, two in pairwise(words)
+        if is_telling(one) and is_telling(two) and "-" not in one + two
+    )
+    return tuple(dict.fromkeys(pairs))[:MOST_KEYWORDS]
 
 
 def is_telling(word: str) -> bool:

@@ -33,6 +33,8 @@ _SMALL, _MEDIUM = 5, 20
 # A word that is everywhere says nothing about where the change belongs.
 _COMMON_SHARE, _COMMON_AT_LEAST = 0.1, 10
 _TELLING, _COMMON, _ENOUGH = 2, 1, 4
+_IN_NAME, _DECLARED = 3, 2
+"""How much more a word weighs in the name of a file, and of something that is declared in it."""
 _LONG_FILE = 800
 _OFTEN_IMPORTED = 10
 
@@ -111,6 +113,12 @@ def quick_scan(root: Path, title: str, description: str) -> Scan:
     words = wording.keywords_of(title, description)
     found = search.search(root, seen.files, wording.as_keywords(words))
     hits = tuple(_hit(word, found, len(seen.files)) for word in words)
+    if others := _meaning_the_same(hits):
+        words = (*words, *others)
+        found = search.search(root, seen.files, wording.as_keywords(words))
+        more = (_hit(word, found, len(seen.files)) for word in others)
+        hits = (*hits, *(hit for hit in more if hit.files))
+        words = tuple(hit.word for hit in hits)
     likely = _likely(found, hits)
     risky = wording.risky_words(f"{title} {description}")
     estimate: Size = "small" if len(likely) <= _SMALL else "medium" if len(likely) <= _MEDIUM else "large"
@@ -176,28 +184,43 @@ def _hit(word: str, found: Mapping[str, Found], files: int) -> Hit:
     return Hit(word, len(counts), sum(counts.values()), common, tuple(most_first[: search.CITED_PER_WORD]))
 
 
+def _meaning_the_same(hits: Iterable[Hit]) -> tuple[str, ...]:
+    """Other words for those that are nowhere."""
+    words = [hit.word for hit in hits]
+    others = (other for hit in hits if not hit.files for other in wording.synonyms(hit.word))
+    return tuple(other for other in dict.fromkeys(others) if other not in words)[: wording.MOST_KEYWORDS]
+
+
 def _likely(found: Mapping[str, Found], hits: Sequence[Hit]) -> tuple[str, ...]:
     """Files with enough in them: two telling words, of which one may be in the file's name, or one and two
-    common ones. Where there is no such file, common words have to do; where few words are found at all, all
-    of them are enough. Prose counts only where there is nothing else. Tests come last."""
+    common ones. What the file itself is called tells as much as a telling word. Where there is no such file,
+    common words have to do; where few words are found at all, all of them are enough. Prose counts only where
+    there is nothing else. Those come first that are called, or declare something that is called, by the
+    words; tests come last."""
     weights = {hit.word: _COMMON if hit.common else _TELLING for hit in hits if hit.files}
     enough = min(_ENOUGH, sum(weights.values()))
     patterns = {each.word: each.pattern for each in wording.as_keywords(weights)}
     scores: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     telling: set[str] = set()
     for file, each in found.items():
         words = [word for word in weights if each.lines[word]]
         named = [word for word, pattern in patterns.items() if pattern.search(file)]
+        own = [word for word in named if patterns[word].search(PurePosixPath(file).stem)]
         found_weights = [weights[word] for word in (*words, *named)]
         scores[file] = sum(found_weights)
-        if _TELLING in found_weights:
+        ranks[file] = scores[file] + sum(
+            weight * (_IN_NAME * (word in own) + _DECLARED * (word in each.declared))
+            for word, weight in weights.items()
+        )
+        if own or _TELLING in found_weights:
             telling.add(file)
     chosen = {file for file, score in scores.items() if score >= enough}
     chosen = chosen & telling or chosen
     chosen = {file for file in chosen if not is_prose(file)} or chosen
 
     def order(file: str) -> tuple[bool, int, int, str]:
-        return is_test(file), -scores[file], -found[file].lines.total(), file
+        return is_test(file), -ranks[file], -found[file].lines.total(), file
 
     return tuple(sorted(chosen, key=order))
 
