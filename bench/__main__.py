@@ -13,7 +13,7 @@ from typing import Any
 from bench.compare import PARTS
 from bench.contenders import BY_LETTERS
 
-ALL = ("start_up", "gateway_cost", "compare", "embedded")
+ALL = ("start_up", "gateway_cost", "compare", "loops", "embedded")
 BY_NAME = ("report", "soak")
 
 
