@@ -211,7 +211,7 @@ def _with_model(moot: Moot, players: Players) -> None:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(atomic, "disk", Fast())
     monkeypatch.setattr(tasks, "_now", lambda: AT)
-    monkeypatch.setattr(model_effects, "bill", lambda _: Usage("scripted", 1, 2, None, 7))
+    monkeypatch.setattr(model_effects, "bill", lambda *_: Usage("scripted", 1, 2, None, 7))
 
     # One of each phase, and those whose artifacts are no Markdown.
     steps = load_steps()
