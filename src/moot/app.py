@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from moot.core.spending import Meter
     from moot.core.stored import Standing
     from moot.evidence.files import Reach
-    from moot.evidence.gather import Gathered, Intake
+    from moot.evidence.gather import Gathered, Intake, Weighed
     from moot.llm.embedded.weights import Entry, Pulled, Weights
     from moot.llm.names import ModelName, Speaker
     from moot.llm.prices import Pricing
@@ -306,7 +306,7 @@ class Moot:
 
         return Intake(self.workspace.root, reach)
 
-    async def weigh(self, gathered: Gathered, model: str = "") -> str:
+    async def weigh(self, gathered: Gathered, model: str = "") -> Weighed:
         """How much evidence it is, what one reading by a model costs, and what was left out."""
         from moot.llm import names
 
@@ -316,7 +316,7 @@ class Moot:
         except MootError:
             # That there is no model is for whoever asks it to say.
             pricing = None
-        return await gathered.summary(pricing)
+        return await gathered.weigh(pricing)
 
     async def warm_up(self) -> None:
         """Loads what the board's first word would wait for."""

@@ -381,23 +381,25 @@ def test_json_under_another_content_type_is_refused(unmoved: Server, path: str, 
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_a_body_beyond_a_mebibyte_is_refused_whether_or_not_it_says_its_length(
+def test_a_body_beyond_the_limit_is_refused_whether_or_not_it_says_its_length(
     unmoved: Server, path: str
 ) -> None:
-    body = json.dumps(asked(path, more="x" * (2 << 20))).encode()
+    most = 16 << 20 if path in (QUESTIONS, SESSION) else 1 << 20
+    body = json.dumps(asked(path, more="x" * (most + (1 << 20)))).encode()
     chunks = (body[at : at + 65_536] for at in range(0, len(body), 65_536))
     for content in (body, chunks):
         answered = sent(unmoved, path, content)
-        assert refusal(answered, 413) == "The body is larger than 1,048,576 bytes."
+        assert refusal(answered, 413) == f"The body is larger than {most:,} bytes."
         assert answered.headers["connection"] == "close", "so that nobody uses a connection that is given up"
 
 
-def test_a_body_of_exactly_a_mebibyte_passes(server: Server) -> None:
-    frame = asked(QUESTIONS, more="")
-    body = json.dumps({**frame, "more": "x" * ((1 << 20) - len(json.dumps(frame)))}).encode()
-    assert len(body) == 1 << 20
+@pytest.mark.parametrize(("path", "most"), [(QUESTIONS, 16 << 20), (CHALLENGE, 1 << 20)])
+def test_a_body_of_exactly_the_limit_passes(server: Server, path: str, most: int) -> None:
+    frame = asked(path, more="")
+    body = json.dumps({**frame, "more": "x" * (most - len(json.dumps(frame)))}).encode()
+    assert len(body) == most
     for content in (body, iter([body])):
-        answered = sent(server, QUESTIONS, content)
+        answered = sent(server, path, content)
         assert answered.status_code == 200, answered.text
 
 

@@ -201,7 +201,7 @@ def test_every_answer_tells_the_browser_to_be_strict(server: Server) -> None:
         "not found": ask(server.url, "GET", "/api/nothing"),
         "not allowed": ask(server.url, "PUT", SESSIONS),
         "not valid": ask(server.url, "POST", QUESTIONS, {}),
-        "too large": ask(server.url, "POST", QUESTIONS, "x" * (2 << 20)),
+        "too large": ask(server.url, "POST", "/api/board/challenge", "x" * (2 << 20)),
         "another name": ask(server.url, "GET", "/", Host="evil.example"),
         "another site": ask(server.url, "POST", QUESTIONS, {}, Origin="https://evil.example"),
         "deleted": ask(server.url, "DELETE", f"{SESSIONS}/{session_id}"),

@@ -36,6 +36,12 @@ export interface Asked {
   readonly asks: readonly AskOut[];
 }
 
+/** `given` says what came of the evidence that it was begun with, where there was any. */
+export interface BegunOut {
+  readonly session: StandingBody;
+  readonly given: GivenOut | null;
+}
+
 export interface Brief {
   readonly consensus: Consensus;
   readonly tensions: readonly Tension[];
@@ -140,10 +146,47 @@ export interface Consensus {
 
 export type Contribution = "integrator" | "challenger" | "sense-checker";
 
+/** With the `key` of an entry, what holds instead of it, or, without words, that it does not hold; without a key, something that is to hold from now on. */
+export interface CorrectionRequest {
+  readonly text?: string;
+  readonly key?: string | null;
+}
+
+/** An entry of what was decided so far. */
+export interface DecidedOut {
+  readonly number: string;
+  readonly key: string;
+  readonly kind: Kind;
+  readonly text: string;
+  readonly by: string;
+  readonly at: string;
+}
+
 /** `note` says how the score shows in behaviour. */
 export interface Dimension {
   readonly score: number;
   readonly note: string;
+}
+
+/** One item: a path in the workspace, the address of a page, text, or a file's bytes as base64; text and bytes have a name. */
+export interface EvidenceIn {
+  readonly path?: string | null;
+  readonly url?: string | null;
+  readonly name?: string;
+  readonly text?: string | null;
+  readonly base64?: string | null;
+}
+
+/** An item, without what it says. `lines` counts them; `sha256` is of the bytes that were read. */
+export interface EvidenceOut {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: string;
+  readonly sha256: string;
+  readonly mediaType: string;
+  readonly lines: number;
+  readonly tokens: number;
+  readonly isImage: boolean;
 }
 
 export interface ExchangeOut {
@@ -170,7 +213,22 @@ export interface FormatsOut {
   readonly formats: readonly FormatOut[];
 }
 
-/** The event of this number in the log, as the log has it. */
+/** With `dryRun`, nothing is kept: it is said what would be. */
+export interface GiveRequest {
+  readonly items: readonly EvidenceIn[];
+  readonly dryRun?: boolean;
+}
+
+/** What came of giving: items are taken whole, or left out with the reason. */
+export interface GivenOut {
+  readonly taken: readonly EvidenceOut[];
+  readonly leftOut: readonly LeftOutOut[];
+  readonly tokens: number;
+  readonly costUsd: number | null;
+  readonly summary: string;
+}
+
+/** The event of this number in the log, as the log has it, but for what evidence says. */
 export interface Happened {
   readonly type: "event";
   readonly number: number;
@@ -180,6 +238,32 @@ export interface Happened {
 /** Nothing is under way: the stream ends here. Without an id, because it is not part of the session. */
 export interface Idle {
   readonly type: "idle";
+}
+
+/** An item with what it says: its lines as they are cited, or, of an image, its bytes as base64. */
+export interface ItemOut {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: string;
+  readonly sha256: string;
+  readonly mediaType: string;
+  readonly lines: number;
+  readonly tokens: number;
+  readonly isImage: boolean;
+  readonly text: string;
+  readonly image: string | null;
+}
+
+export type Kind = "decided" | "rejected" | "open" | "said";
+
+/** All that was decided so far. */
+export interface LedgerOut {
+  readonly ledger: readonly DecidedOut[];
+}
+
+export interface LeftOutOut {
+  readonly name: string;
+  readonly why: string;
 }
 
 /** Who speaks or drafts has looked something up in the repository: "src/app.py, lines 1 to 80". What nobody speaks, such as a draft, has no persona. */
@@ -217,6 +301,7 @@ export interface ModelOut {
 export interface OpenRequest {
   readonly format: string;
   readonly opening: Readonly<Record<string, unknown>>;
+  readonly evidence?: readonly EvidenceIn[];
 }
 
 export interface PersonaComplete {
@@ -282,6 +367,7 @@ export interface QuestionsOut {
 
 export interface QuestionsRequest {
   readonly decision: string;
+  readonly evidence?: readonly EvidenceIn[];
 }
 
 export interface Recommendation {
@@ -331,6 +417,8 @@ export interface SessionBody {
   readonly briefError: string | null;
   readonly tickedConditions: readonly string[];
   readonly usage: TotalOut;
+  readonly evidence: readonly EvidenceOut[];
+  readonly ledger: readonly DecidedOut[];
   readonly live: boolean;
   readonly paused: boolean;
   readonly lastEventId: number;
@@ -380,6 +468,7 @@ export interface SessionRequest {
   readonly answers?: readonly Answered[];
   readonly panel?: string;
   readonly mode?: "independent" | "sequential";
+  readonly evidence?: readonly EvidenceIn[];
 }
 
 export interface SessionStart {
@@ -451,6 +540,8 @@ export interface StandingBody {
   readonly updatedAt: string;
   readonly paused: boolean;
   readonly asks: readonly AskOut[];
+  readonly evidence: readonly EvidenceOut[];
+  readonly ledger: readonly DecidedOut[];
   readonly state: Readonly<Record<string, unknown>>;
   readonly lastEventId: number;
 }
@@ -500,6 +591,11 @@ export interface UsageOut {
   readonly outputTokens: number;
   readonly costUsd: number | null;
   readonly durationMs: number;
+}
+
+/** What would be taken of it, and what it would cost, is said; nothing is kept. */
+export interface WeighRequest {
+  readonly items: readonly EvidenceIn[];
 }
 
 /** The state after the event of this number: whatever was told before is in it. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -66,12 +66,14 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
         self._analyses = Analyses(moot)
 
     async def begin(
-        self, hub: Hub, opening: AnalysisOpening, by: Client
+        self, hub: Hub, opening: AnalysisOpening, by: Client, given: Sequence[AnalysisEvent] = ()
     ) -> ActiveSession[AnalysisState, AnalysisEvent]:
         item = self._analyses.item(opening.item, opening.about)
         with self._analyses.claimed(item):
             await self._analyses.open(item, item.log(ANALYSIS), opening.about)
-        return await hub.live(await self._session(hub.store, item), by.address)
+        live = await hub.live(await self._session(hub.store, item), by.address)
+        await live.put_all(given)
+        return live
 
     async def find(self, store: Store) -> None:
         for item in self._analyses.items.all():

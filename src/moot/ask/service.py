@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -47,8 +48,11 @@ class AskService(Service[AskState, AskEvent]):
         super().__init__(moot, FORMAT, PROMPTS)
         self._moot = moot
 
-    async def begin(self, hub: Hub, opening: AskOpening, by: Client) -> ActiveSession[AskState, AskEvent]:
-        _, events = await _opening(self._moot, opening.persona, opening.question)
+    async def begin(
+        self, hub: Hub, opening: AskOpening, by: Client, given: Sequence[AskEvent] = ()
+    ) -> ActiveSession[AskState, AskEvent]:
+        _, (first, *asked) = await _opening(self._moot, opening.persona, opening.question)
+        events = [first, *given, *asked]
         return await hub.begin(FORMAT, events, by)
 
 

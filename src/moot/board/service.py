@@ -5,7 +5,7 @@ Everything goes through the one flow. A call that names no session is the same f
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -94,19 +94,22 @@ class Boards(SeenSessions):
         mode: Mode,
         client: str = "",
         key: tuple[str, str] | None = None,
+        given: Sequence[BoardEvent] = (),
     ) -> ActiveBoard:
-        """A new session. With a key, which is a name and what was asked for under it, that came before: the
-        session that it came with."""
+        """A new session, with what it is `given` to know. With a key, which is a name and what was asked for
+        under it, that came before: the session that it came with."""
         kept = Key(*key) if key else None
         if kept is not None and (before := await self.hub.store.keyed(self.owns_as, kept)):
             return await self.live(before.id, client)
         first = await present(self._moot, decision, self.advisors(panel), mode, panel)
         by = Client(client, self.owns_as, key)
-        return await self.hub.begin(FORMAT, [first, BoardConvened(answers)], by)
+        return await self.hub.begin(FORMAT, [first, *given, BoardConvened(answers)], by)
 
-    async def questions(self, decision: str, client: str = "") -> BoardState:
+    async def questions(
+        self, decision: str, client: str = "", given: Sequence[BoardEvent] = ()
+    ) -> BoardState:
         first = await present(self._moot, decision, self.advisors(), "independent")
-        opening: list[BoardEvent] = [first]
+        opening: list[BoardEvent] = [first, *given]
         live = await self.hub.detached(FORMAT, opening, client)
         try:
             async with live.listening(go_on=True):
@@ -263,10 +266,13 @@ class BoardService(Service[BoardState, BoardEvent]):
         super().__init__(moot, FORMAT, PROMPTS)
         self._moot = moot
 
-    async def begin(self, hub: Hub, opening: BoardOpening, by: Client) -> ActiveBoard:
+    async def begin(
+        self, hub: Hub, opening: BoardOpening, by: Client, given: Sequence[BoardEvent] = ()
+    ) -> ActiveBoard:
         speakers = advisors(self._moot, opening.panel)
         first: list[BoardEvent] = [
-            await present(self._moot, opening.decision, speakers, opening.mode, opening.panel)
+            await present(self._moot, opening.decision, speakers, opening.mode, opening.panel),
+            *given,
         ]
         if not opening.questions:
             first.append(BoardConvened())

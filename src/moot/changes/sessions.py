@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -56,11 +56,12 @@ class ChangeService(Service[SessionState, ChangeEvent]):
         self._changes = Changes(moot)
 
     async def begin(
-        self, hub: Hub, opening: ChangeOpening, by: Client
+        self, hub: Hub, opening: ChangeOpening, by: Client, given: Sequence[ChangeEvent] = ()
     ) -> ActiveSession[SessionState, ChangeEvent]:
         change_id, description = valid_id(opening.change, "change id"), opening.description.strip()
         folder = await self._folder(change_id, description)
         live = await hub.live(await self._session(hub.store, change_id), by.address)
+        await live.put_all(given)
         # Said once more, it was said before.
         if description and description != live.state.description:
             if DraftChosen.choice not in [choice.id for choice in choices(live.state)]:

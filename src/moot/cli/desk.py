@@ -54,7 +54,7 @@ async def gather(moot: Moot, flow: Flow[Any, Any], given: Sequence[str], text: s
 async def _say(moot: Moot, gathered: Gathered, first: int, model: str = "") -> None:
     if not gathered.items and not gathered.left_out:
         return
-    screen.say(f"Evidence: {await moot.weigh(gathered, model)}")
+    screen.say(f"Evidence: {(await moot.weigh(gathered, model)).summary}")
     for number, item in enumerate(gathered.items, start=first):
         screen.say(f"  E{number}  {item.origin}", "dim")
 

@@ -89,8 +89,7 @@ def read_correction(
     if found is None or not (strikes or found["colon"]):
         if not words:
             raise InvalidInput("decided so far", f"is empty: write {HINT}")
-        own = sum(each.key.startswith(_OWN) for each in corrections)
-        return Correction(f"{_OWN}{own + 1}", words, at)
+        return Correction(_next_own(corrections), words, at)
     number = int(found["number"])
     if not 1 <= number <= len(ledger):
         there = f"D1 to D{len(ledger)}" if ledger else "nothing yet"
@@ -101,6 +100,26 @@ def read_correction(
     if not strikes and not text:
         raise InvalidInput("decided so far", f"write what holds instead of D{number}, or 'drop D{number}'")
     return Correction(ledger[number - 1].key, text, at)
+
+
+def correction_of(
+    ledger: Sequence[Decided], corrections: Sequence[Correction], key: str | None, words: str, at: str
+) -> Correction:
+    """What holds instead of the entry with this key, or, without words, that it does not hold; without a
+    key, an entry of the person's own. Raises InvalidInput for a key that no entry has."""
+    words = words.strip()
+    check_fits("text", words, LONGEST_ENTRY)
+    if key is not None:
+        if key not in {entry.key for entry in ledger}:
+            raise InvalidInput("key", "is that of no entry: read what was decided so far again")
+        return Correction(key, words, at)
+    if not words:
+        raise InvalidInput("text", "is empty: say what is to hold from now on")
+    return Correction(_next_own(corrections), words, at)
+
+
+def _next_own(corrections: Sequence[Correction]) -> str:
+    return f"{_OWN}{sum(map(is_own, corrections)) + 1}"
 
 
 def lines(ledger: Sequence[Decided]) -> list[str]:

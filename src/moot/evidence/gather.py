@@ -76,23 +76,51 @@ class Gathered:
         images = sum(1 for item in self.items if item.image)
         return tokens_of(*(source.text for source in sources(self.items))) + _TOKENS_PER_IMAGE * images
 
-    async def summary(self, pricing: Pricing | None = None) -> str:
-        """`4 items, 21,300 tokens, about $0.07; notes.pdf left out: 12.3 MB, at most 10 MB are taken`"""
-        if not self.items and not self.left_out:
-            return "no items"
-        count = "1 item" if len(self.items) == 1 else f"{len(self.items) or 'no'} items"
-        parts = [count]
-        if self.items:
-            parts.append(f"{_rounded(self.tokens):,} tokens")
-            if pricing is not None:
-                await pricing.load()
-                cost = usd(pricing.nano_usd(Tokens(self.tokens)))
-                if cost:
-                    parts.append("under $0.01" if cost < 0.01 else f"about ${cost:,.2f}")
-        return "; ".join([", ".join(parts), *map(str, self.left_out)])
+    def within(self, bounds: Bounds, already: Sequence[Evidence]) -> Gathered:
+        """The same for a session that has been given more meanwhile."""
+        shelf = _Shelf(bounds, list(already))
+        for item in self.items:
+            try:
+                shelf.add(item)
+            except NotTaken as refused:
+                shelf.leave_out(item.name, refused.why)
+        return Gathered(tuple(shelf.items), (*self.left_out, *shelf.left_out))
+
+    async def weigh(self, pricing: Pricing | None = None) -> Weighed:
+        """By the price of a model, where it is known."""
+        if pricing is None or not self.items:
+            return Weighed(self)
+        await pricing.load()
+        return Weighed(self, usd(pricing.nano_usd(Tokens(self.tokens))))
 
 
 NOTHING = Gathered()
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What was gathered, and what one reading of it costs; None where no price is known."""
+
+    gathered: Gathered
+    cost_usd: float | None = None
+
+    @property
+    def summary(self) -> str:
+        """`4 items, 21,300 tokens, about $0.07; notes.pdf left out: 12.3 MB, at most 10 MB are taken`"""
+        items, left_out, cost = self.gathered.items, self.gathered.left_out, self.cost_usd
+        if not items and not left_out:
+            return "no items"
+        parts = ["1 item" if len(items) == 1 else f"{len(items) or 'no'} items"]
+        if items:
+            parts.append(f"{_rounded(self.gathered.tokens):,} tokens")
+        if cost:
+            parts.append("under $0.01" if cost < 0.01 else f"about ${cost:,.2f}")
+        return "; ".join([", ".join(parts), *map(str, left_out)])
+
+
+def tokens_in(item: Evidence) -> int:
+    """About as many as one item has."""
+    return _TOKENS_PER_IMAGE if item.image else tokens_of(item.text)
 
 
 def _rounded(tokens: int) -> int:

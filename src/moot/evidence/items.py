@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -28,6 +29,24 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def lines(self) -> list[str]:
         return self.text.split("\n")
+
+
+def without_contents(value: Any) -> Any:
+    """The same plain values, in which no item has its text or its image any more, but how many lines it has:
+    for whoever is told of a session again and again."""
+    match value:
+        case {"sha256": str(), "media_type": str(), "origin": str()}:
+            text = value.get("text", "")
+            lines = text.count("\n") + 1 if text else 0
+            return {name: one for name, one in value.items() if name not in ("text", "image")} | {
+                "lines": lines
+            }
+        case dict():
+            return {name: without_contents(one) for name, one in value.items()}
+        case list() | tuple():
+            return [without_contents(one) for one in value]
+        case _:
+            return value
 
 
 def number_of(place: int) -> str:

@@ -382,6 +382,10 @@ class ActiveSession(Generic[S, E]):
             await changed
         return self.state
 
+    async def put_all(self, events: Iterable[E]) -> None:
+        for event in events:
+            await self.runner.put(event)
+
     def put_later(self, event: E) -> None:
         """Puts an event on behalf of somebody who has left; if it is no longer possible, nothing happens."""
         self._run_in_background(self.runner.put(event))

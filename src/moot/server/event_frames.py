@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from moot.core.background import Background, EvidenceGiven
 from moot.core.described import Described
 from moot.core.flow import AskPerson, AskPersona, Event, Flow, ModelEffect, Replaced, Takes
+from moot.evidence.items import without_contents
 from moot.server.format import Format, Looked, Outbox, Payload, Progress, StreamError, TaskStart
 
 S = TypeVar("S")
@@ -76,7 +78,7 @@ class SpeechToken(Payload):
 
 
 class Happened(Payload, tag="event"):
-    """The event of this number in the log, as the log has it."""
+    """The event of this number in the log, as the log has it, but for what evidence says."""
 
     number: int
     event: dict[str, Any]
@@ -125,7 +127,7 @@ class EventOutbox(Outbox[S, E]):
         if isinstance(event, Replaced):
             self.tell_state(after)
             return
-        self.tell(Happened(self.log_seq, msgspec.to_builtins(event)))
+        self.tell(Happened(self.log_seq, _in_brief(event, isinstance(event, EvidenceGiven))))
         asked = asks(self._flow, after)
         if asked != asks(self._flow, before):
             self.tell(Asked(asked))
@@ -144,8 +146,15 @@ def _whose(effect: ModelEffect) -> tuple[str, str, str]:
 
 
 def view(state: Any) -> Any:
-    """A state as plain JSON values."""
-    return msgspec.to_builtins(state)
+    """A state as plain JSON values, without what evidence says: that can be megabytes, and is the same each
+    time."""
+    background = getattr(state, "background", None)
+    return _in_brief(state, isinstance(background, Background) and bool(background.evidence))
+
+
+def _in_brief(value: Any, has_evidence: bool) -> Any:
+    plain = msgspec.to_builtins(value)
+    return without_contents(plain) if has_evidence else plain
 
 
 def event_format(

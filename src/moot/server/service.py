@@ -5,7 +5,7 @@ Knows how models are asked. Refuses to know any format: each makes a service of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -77,8 +77,11 @@ class Service(Generic[S, E]):
         self._program = program
         self._prompts = prompts
 
-    async def begin(self, hub: Hub, opening: Any, by: Client) -> ActiveSession[S, E]:
-        """A new session, of what was validated as an `opening`."""
+    async def begin(
+        self, hub: Hub, opening: Any, by: Client, given: Sequence[Any] = ()
+    ) -> ActiveSession[S, E]:
+        """A new session, of what was validated as an `opening`. `given` are events of what it is to know from
+        its beginning."""
         raise NotImplementedError
 
     async def find(self, store: Store) -> None:  # noqa: ARG002

@@ -15,15 +15,22 @@ from moot.analysis.sessions import AnalysisService
 from moot.ask.service import AskService
 from moot.board.service import Boards, BoardService
 from moot.changes.sessions import ChangeService
-from moot.core.flow import AskPerson, PersonAnswered
+from moot.core.background import Background, EvidenceGiven, LedgerCorrected, takes_background
+from moot.core.flow import AskPerson, Flow, PersonAnswered
+from moot.core.ledger import correction_of
 from moot.errors import InvalidInput, NotAllowed, NotNow
+from moot.evidence.files import Reach
 from moot.server import Client, Drives, Hub, SeenSessions, Service
 from moot.server.event_frames import AskOut, asks, view
+from moot.sessions.giving import Given
 from moot.text.faults import explain
 from moot.workflow.sessions import WorkflowService
 
 if TYPE_CHECKING:
     from moot.app import Moot
+    from moot.core.ledger import Decided
+    from moot.evidence.gather import Intake, Offer
+    from moot.evidence.items import Evidence
     from moot.server.active_session import AnySession
     from moot.store.people import Person
     from moot.store.sessions import Place, Session
@@ -55,6 +62,8 @@ class Standing:
     paused: bool
     """Something is still to be done, and nobody is at work on it."""
     last_frame: int
+    evidence: tuple[Evidence, ...]
+    ledger: tuple[Decided, ...]
 
 
 class Sessions(SeenSessions):
@@ -94,7 +103,12 @@ class Sessions(SeenSessions):
         flow = self._services[session.format].format.flow
         asked = asks(flow, live.state)
         paused = not driven and bool(live.runner.pending())
-        return Standing(session, view(live.state), asked, driven, paused, live.seq)
+        given, decided = _background(live).evidence, flow.ledger(live.state)
+        return Standing(session, view(live.state), asked, driven, paused, live.seq, given, decided)
+
+    async def evidence(self, session_id: str) -> tuple[Evidence, ...]:
+        """What the session was given, with what it says."""
+        return _background(await self.hub.live(await self.session(session_id))).evidence
 
     async def live(self, session_id: str, client: str = "", *, looks: bool) -> AnySession:
         """To listen to. Who only looks begins nothing; where it would go on, it must be one that may."""
@@ -110,8 +124,11 @@ class Sessions(SeenSessions):
 
     # -- doing -------------------------------------------------------------------------------
 
-    async def begin(self, format_: str, opening: Mapping[str, Any], by: Client) -> AnySession:
-        """A new session; one of an item or a workflow that is under way is that one."""
+    async def begin(
+        self, format_: str, opening: Mapping[str, Any], by: Client, given: Given | None = None
+    ) -> AnySession:
+        """A new session; one of an item or a workflow that is under way is that one. `given` is evidence that
+        it has from the beginning."""
         service = self._services.get(format_)
         if service is None:
             raise InvalidInput("format", f"there is none called {format_[:80]!r}; there is {self._known}")
@@ -120,7 +137,9 @@ class Sessions(SeenSessions):
             said = service.opening.model_validate(dict(opening))
         except ValidationError as invalid:
             raise InvalidInput("opening", explain(invalid.errors())) from None
-        return await service.begin(self.hub, said, replace(by, owner=self.owns_as))
+        if given is not None and given.gathered.items:
+            _check_takes_background(service.format.flow)
+        return await service.begin(self.hub, said, replace(by, owner=self.owns_as), events_of(given))
 
     async def answer(
         self, session_id: str, step: str, key: str, answer: PersonAnswered, client: str = ""
@@ -154,6 +173,52 @@ class Sessions(SeenSessions):
         async with live.listening():
             await live.want()
 
+    # -- evidence, and what was decided so far -----------------------------------------------
+
+    async def weigh(self, offers: Sequence[Offer], session_id: str | None = None) -> Given:
+        """What would be taken, by a session or a new one, and what it would cost. Nothing is kept."""
+        if session_id is None:
+            return Given(await self._moot.weigh(await self._intake.gather(offers)))
+        live = await self._to_change(session_id)
+        there = _background(live).evidence
+        gathered = await self._intake.gather(offers, there)
+        return Given(await self._moot.weigh(gathered, live.format.model(live.state)), len(there))
+
+    async def give(self, session_id: str, offers: Sequence[Offer], client: str = "") -> Given:
+        """Gives evidence to a session, at whatever step it is. It is not moved on by that: whatever is said
+        next knows of it."""
+        live = await self._to_change(session_id, client)
+        _check_takes_background(live.format.flow)
+        intake = self._intake
+        gathered = await intake.gather(offers, _background(live).evidence)
+        await live.runner.catch_up()
+        there = _background(live).evidence
+        gathered = gathered.within(intake.bounds, there)
+        weighed = await self._moot.weigh(gathered, live.format.model(live.state))
+        if gathered.items:
+            await live.runner.put(EvidenceGiven(gathered.items))
+        return Given(weighed, len(there))
+
+    async def correct(
+        self, session_id: str, text: str, key: str | None = None, client: str = ""
+    ) -> tuple[Decided, ...]:
+        """What holds instead of an entry, or, without words, that it does not hold; without a key, something
+        that is to hold besides. All that is decided by then."""
+        live = await self._to_change(session_id, client)
+        flow = live.format.flow
+        _check_takes_background(flow)
+        at = next((ask.step for ask in asks(flow, live.state)), "")
+        corrections = _background(live).corrections
+        correction = correction_of(flow.ledger(live.state), corrections, key, text, at)
+        await live.runner.put(LedgerCorrected(correction))
+        return flow.ledger(live.state)
+
+    @property
+    def _intake(self) -> Intake:
+        """Who may use the workspace may name its files; everybody may upload, paste and name pages."""
+        may_name = self._person is None or self._person.admin
+        return self._moot.intake(Reach.WORKSPACE if may_name else Reach.NOWHERE)
+
     async def delete(self, session_id: str) -> None:
         """For good. What is in the workspace's files is for its owner to delete."""
         if self._services[(await self.session(session_id)).format].writes_files:
@@ -179,6 +244,20 @@ class Sessions(SeenSessions):
     @property
     def _known(self) -> str:
         return ", ".join(self._services)
+
+
+def events_of(given: Given | None) -> tuple[EvidenceGiven, ...]:
+    return (EvidenceGiven(given.gathered.items),) if given is not None and given.gathered.items else ()
+
+
+def _background(live: AnySession) -> Background:
+    found = getattr(live.state, "background", None)
+    return found if isinstance(found, Background) else Background()
+
+
+def _check_takes_background(flow: Flow[Any, Any]) -> None:
+    if not takes_background(flow):
+        raise NotNow(f"Sessions of {flow.name} take no evidence and no corrections yet")
 
 
 @asynccontextmanager

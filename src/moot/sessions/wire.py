@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from moot.server.event_frames import AskOut
+from moot.sessions.giving import DecidedOut, EvidenceOut, items_out, ledger_out
 
 if TYPE_CHECKING:
     from moot.sessions.service import Standing
@@ -67,6 +68,8 @@ class StandingHead(SessionHead):
         "somebody goes on."
     )
     asks: tuple[AskOut, ...]
+    evidence: tuple[EvidenceOut, ...] = Field(description="What it was given to read, in order.")
+    ledger: tuple[DecidedOut, ...] = Field(description="What was decided so far, with all corrections.")
 
 
 class SaidOut(_Part):
@@ -100,4 +103,6 @@ def standing_of(standing: Standing) -> dict[str, Any]:
         "live": standing.live,
         "paused": standing.paused,
         "asks": standing.asks,
+        "evidence": items_out(standing.evidence),
+        "ledger": ledger_out(standing.ledger),
     }

@@ -16,12 +16,13 @@ from moot.board.service import Boards, Said
 from moot.board.wire import ChallengeReplyError, ReplyFrame
 from moot.errors import FileDamaged, IllegalMove, InvalidInput, NotNow
 from moot.server import Drives, StreamError
-from moot.server.http import MAX_BODY
 from moot.sessions import open_sessions
+from moot.sessions.service import events_of
 from moot.text.small_model import BETTER_MODEL
 from moot.web import payloads, wire
 from moot.web.callers import client_of, note, sessions_of
 from moot.web.door import Door, add_signing_in
+from moot.web.giving import add_giving, gathered, most_of
 from moot.web.guards import LOOPBACK, Guards
 from moot.web.health import add_health
 from moot.web.openapi import EXPORT, DescribedApp, problems, stream_of
@@ -61,7 +62,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.add_middleware(Streams)
-    app.add_middleware(Guards, hosts=hosts, door=door, max_body=MAX_BODY)
+    app.add_middleware(Guards, hosts=hosts, door=door, most=most_of)
     app.add_middleware(Watched)
     app.add_middleware(Proxies, trusted=trusted_proxies, identity_header=identity_header)
     app.state.door = door
@@ -71,6 +72,7 @@ def create_app(
     _session_routes(app)
     _upkeep_routes(app)
     add_sessions(app)
+    add_giving(app)
     add_health(app)
     add_pages(app)
     return app
@@ -101,8 +103,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
     @app.post("/api/board/questions", responses=problems(403, 413, 429))
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
         await note(request, "asked for questions", None)
+        given = events_of(await gathered(request, asked.evidence))
         state = await while_there(
-            request.receive, _boards(request).questions(asked.decision, client_of(request))
+            request.receive, _boards(request).questions(asked.decision, client_of(request), given)
         )
         if state.questions_failure is not None:
             failure = state.questions_failure
@@ -127,7 +130,8 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         boards, client = _boards(request), client_of(request)
         answers = payloads.answers_of(asked.answers)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
-        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key)
+        given = events_of(await gathered(request, asked.evidence))
+        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key, given)
         await note(request, "convened", live.session.id if live.session else "")
         return EventStream(frames_of(boards.hub, live, 0, go_on=True))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,13 +48,15 @@ NOT_KNOWN = "Sign in first: on the page with your token, or with the header Auth
 
 
 class Guards:
-    def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], door: Door | None, max_body: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: tuple[str, ...], door: Door | None, most: Callable[[str], int]
+    ) -> None:
         """`hosts` are the names under which the server may be addressed. Where there is a door, only who is
-        known is answered."""
+        known is answered. `most` says how large a body may be that is sent to a path."""
         self._app = app
         self._hosts = frozenset(name.lower() for name in hosts)
         self._door = door
-        self._max_body = max_body
+        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -81,7 +83,7 @@ class Guards:
             except MootError as error:
                 await _answer(send, 503, str(error))
                 return
-        await self._app(scope, _Limited(receive, self._max_body), _with_headers(send))
+        await self._app(scope, _Limited(receive, self._most(scope["path"])), _with_headers(send))
 
     def _refused(
         self, scope: Scope, headers: Mapping[str, str], *, elsewhere: bool

@@ -28,7 +28,7 @@ PROBLEMS: Answers = {
         403: "The request comes from another site, or it is for whoever runs the server.",
         404: "There is no such session, or it is somebody else's.",
         409: "The session is not at a point where that is possible, or its key came with another request.",
-        413: "The body is larger than 1 MiB.",
+        413: "The body is larger than 1 MiB, or, where evidence is taken, than 16 MiB.",
         429: "A limit is reached, here or at the model's provider; Retry-After says how long, where known.",
         500: "Something failed on this side.",
         503: "The database is away, no model can be reached, or its key is refused.",

@@ -10,9 +10,11 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from moot.board.events import Answer
+from moot.board.flow import BOARD
 from moot.board.state import Advisor, BoardState
 from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Persona
+from moot.sessions.giving import items_out, ledger_out
 from moot.sessions.wire import Kept, head_of
 from moot.web import wire
 
@@ -113,6 +115,8 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         brief_error=state.brief_failure.message if state.brief_failure else None,
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         usage=TotalOut.of(state.bills),
+        evidence=items_out(state.background.evidence),
+        ledger=ledger_out(BOARD.ledger(state)),
         # What has not been told to its end is worth listening to, whoever is at work on it.
         live=live or (state.at_work and not state.stopped),
         paused=state.at_work and (state.stopped or not live),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from moot.sessions.giving import EvidenceOut, GivenOut, Items, Words
 from moot.sessions.wire import MAX_TEXT, SessionHead, StandingHead
 from moot.web.wire import Id, Payload, Received
 
@@ -16,6 +17,28 @@ class OpenRequest(Received):
 
     format: Id
     opening: dict[str, Any]
+    evidence: Items = ()
+
+
+class WeighRequest(Payload):
+    """What would be taken of it, and what it would cost, is said; nothing is kept."""
+
+    items: Items
+
+
+class GiveRequest(Payload):
+    """With `dryRun`, nothing is kept: it is said what would be."""
+
+    items: Items
+    dry_run: bool = False
+
+
+class CorrectionRequest(Received):
+    """With the `key` of an entry, what holds instead of it, or, without words, that it does not hold; without
+    a key, something that is to hold from now on."""
+
+    text: Words = ""
+    key: Annotated[str, StringConstraints(max_length=500)] | None = None
 
 
 class AnswerRequest(Received):
@@ -53,3 +76,17 @@ class StandingBody(StandingHead):
 
 class StandingOut(Payload):
     session: StandingBody
+
+
+class BegunOut(Payload):
+    """`given` says what came of the evidence that it was begun with, where there was any."""
+
+    session: StandingBody
+    given: GivenOut | None
+
+
+class ItemOut(EvidenceOut):
+    """An item with what it says: its lines as they are cited, or, of an image, its bytes as base64."""
+
+    text: str
+    image: str | None

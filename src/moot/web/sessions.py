@@ -10,10 +10,12 @@ from fastapi import FastAPI, Header, Query, Request, Response
 from moot.core.flow import PersonAnswered
 from moot.errors import StoreFailed
 from moot.server import Client, Hub, StreamError
+from moot.sessions.giving import given_out
 from moot.sessions.wire import Kept, SessionHead, head_of, standing_of
 from moot.text.characters import strip_controls
 from moot.web import payloads, session_wire, wire
 from moot.web.callers import client_of, note, sessions_of
+from moot.web.giving import gathered
 from moot.web.openapi import problems, stream_of
 from moot.web.streams import EventStream, Idle, event, numbered
 
@@ -103,15 +105,17 @@ def _doing(app: FastAPI) -> None:
         request: Request,
         asked: session_wire.OpenRequest,
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
-    ) -> session_wire.StandingOut:
+    ) -> session_wire.BegunOut:
         """A new session, which rests until `go-on`. Of an item or a workflow that is under way it is the one
-        that there is."""
+        that there is. Where nothing of the evidence can be taken, none is begun."""
         seen = sessions_of(request)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
-        live = await seen.begin(asked.format, asked.opening, Client(client_of(request), key=key))
+        given = await gathered(request, asked.evidence)
+        live = await seen.begin(asked.format, asked.opening, Client(client_of(request), key=key), given)
         assert live.session is not None
         await note(request, f"began a session of {asked.format}", live.session.id)
-        return _out(await seen.standing(live.session.id))
+        standing = await seen.standing(live.session.id)
+        return session_wire.BegunOut(session=_body(standing), given=given_out(given) if given else None)
 
     @app.post(
         "/api/sessions/{session_id}/answers",
@@ -169,7 +173,10 @@ def _doing(app: FastAPI) -> None:
 
 
 def _out(standing: Standing) -> session_wire.StandingOut:
-    body = session_wire.StandingBody.model_validate(
+    return session_wire.StandingOut(session=_body(standing))
+
+
+def _body(standing: Standing) -> session_wire.StandingBody:
+    return session_wire.StandingBody.model_validate(
         {**standing_of(standing), "state": standing.state, "last_event_id": standing.last_frame}
     )
-    return session_wire.StandingOut(session=body)

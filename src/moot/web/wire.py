@@ -26,6 +26,7 @@ from moot.board.events import (
 from moot.board.state import Step
 from moot.board.wire import MemberOut, TotalOut, UsageOut
 from moot.personas.library import Contribution, Dimension
+from moot.sessions.giving import DecidedOut, EvidenceOut, Items
 from moot.text.characters import strip_controls
 
 MAX_CONTENT = 10_000
@@ -104,6 +105,7 @@ class PageQuery(BaseModel):
 
 class QuestionsRequest(Received):
     decision: Decision
+    evidence: Items = ()
 
 
 class SessionRequest(Received):
@@ -111,6 +113,7 @@ class SessionRequest(Received):
     answers: Answers = []
     panel: Id = "board"
     mode: Mode = "independent"
+    evidence: Items = ()
 
 
 class ChallengeRequest(Received):
@@ -252,6 +255,8 @@ class SessionBody(Payload):
     brief_error: str | None
     ticked_conditions: list[str]
     usage: TotalOut
+    evidence: tuple[EvidenceOut, ...]
+    ledger: tuple[DecidedOut, ...]
     live: bool
     paused: bool
     """Something is still to be said, and nobody is at work on it: nothing is spent until somebody goes on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -61,10 +61,12 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
         self._workflows = Workflows(moot)
 
     async def begin(
-        self, hub: Hub, opening: WorkflowOpening, by: Client
+        self, hub: Hub, opening: WorkflowOpening, by: Client, given: Sequence[WorkflowEvent] = ()
     ) -> ActiveSession[WorkflowState, WorkflowEvent]:
         await self._workflows.open(opening.idea)
-        return await hub.live(await self._session(hub.store), by.address)
+        live = await hub.live(await self._session(hub.store), by.address)
+        await live.put_all(given)
+        return live
 
     async def find(self, store: Store) -> None:
         if self._moot.workspace.workflow_file.exists():

@@ -36,6 +36,8 @@ function stored(part: Partial<Session> = {}): Session {
     briefStale: false,
     briefError: null,
     tickedConditions: [],
+    evidence: [],
+    ledger: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
     live: true,
     paused: false,

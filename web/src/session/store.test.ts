@@ -37,6 +37,8 @@ function session(part: Partial<Session> = {}): Session {
     briefStale: false,
     briefError: null,
     tickedConditions: [],
+    evidence: [],
+    ledger: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
     live: true,
     paused: false,
