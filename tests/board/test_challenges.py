@@ -49,7 +49,7 @@ def frame(type_: str, challenge: int = 1, **more: Any) -> dict[str, Any]:
 
 MADE = frame("challenge_made", text="Why?")
 START = frame("challenge_reply_start")
-COMPLETE = frame("challenge_reply_complete", usage=USAGE)
+COMPLETE = frame("challenge_reply_complete", usage=USAGE, citations=[])
 
 
 def word(token: str, challenge: int = 1) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def read(*frames: dict[str, Any], number: int = 1) -> Frames:
 
 def next_of(reply: ChallengeReply, one: dict[str, Any]) -> Frames:
     heard = reply.read(read_frame(json.dumps(one).encode()))
-    return [] if heard is None else [msgspec.to_builtins(heard)]
+    return [] if heard is None else [json.loads(msgspec.json.encode(heard))]
 
 
 def test_only_the_frames_of_this_challenge_are_read() -> None:

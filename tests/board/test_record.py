@@ -240,7 +240,13 @@ def test_a_challenge_without_its_reply_is_in_json_only() -> None:
     waiting = BOARD.advance(SESSION, ChallengeMade("the-strategist", "Really so?"))
     assert markdown_of(waiting) == MARKDOWN
     assert board_json(waiting, session_id="s-1", when=WHEN)["responses"][0]["challenges"] == [
-        {"challengeText": "Really so?", "replyContent": "", "isReplyComplete": False, "usage": None}
+        {
+            "challengeText": "Really so?",
+            "replyContent": "",
+            "isReplyComplete": False,
+            "citations": [],
+            "usage": None,
+        }
     ]
 
 
@@ -326,6 +332,12 @@ def test_json_is_plain_and_complete() -> None:
         "tiny": False,
         "warning": None,
         "step": "review",
+        "evidence": [],
+        "decidedSoFar": [
+            {"kind": "open", "text": "Should we open\nin Lisbon?", "by": "person", "at": "the decision"},
+            {"kind": "said", "text": "Why now? Rent is low.", "by": "person", "at": "the questions"},
+            {"kind": "said", "text": "Are they?", "by": "person", "at": "challenge 1, to The Mentor"},
+        ],
         "personas": [
             {
                 "id": "the-strategist",
@@ -347,6 +359,7 @@ def test_json_is_plain_and_complete() -> None:
                 "personaName": "The Strategist",
                 "content": "Open it.",
                 "isComplete": True,
+                "citations": [],
                 "error": None,
                 "retryAfter": None,
                 "challenges": [],
@@ -357,6 +370,7 @@ def test_json_is_plain_and_complete() -> None:
                 "personaName": "The Mentor",
                 "content": "# Wait\n\nPeople are tired.",
                 "isComplete": True,
+                "citations": [],
                 "error": None,
                 "retryAfter": None,
                 "challenges": [
@@ -364,6 +378,7 @@ def test_json_is_plain_and_complete() -> None:
                         "challengeText": "Are they?",
                         "replyContent": "Ask them.",
                         "isReplyComplete": True,
+                        "citations": [],
                         "usage": bill,
                     }
                 ],
@@ -374,6 +389,7 @@ def test_json_is_plain_and_complete() -> None:
                 "personaName": "The Cynic",
                 "content": "",
                 "isComplete": False,
+                "citations": [],
                 "error": "connection refused",
                 "retryAfter": 7.5,
                 "challenges": [],
@@ -396,6 +412,7 @@ def test_json_is_plain_and_complete() -> None:
                 "conditions": ["Cash lasts"],
             },
         },
+        "briefCited": [],
         "briefStale": True,
         "tickedConditions": [],
         "briefError": None,

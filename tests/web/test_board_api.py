@@ -173,7 +173,7 @@ def test_7_a_brief_reflects_challenges(server: Server, stub: StubServer) -> None
     ]  # fmt: skip
     answered = server.post("/api/board/brief", {"decision": DECISION, "responses": responses})
     assert answered.status_code == 200, answered.text
-    assert answered.json() == {"brief": BRIEF}
+    assert answered.json() == {"brief": BRIEF, "cited": []}
     sent = stub.requests[0]
     follow_up = "#### Follow-up Discussion\n**User**: Sure?\n**The Strategist**: Less so now."
     assert f"### The Strategist\nGo.\n\n{follow_up}" in sent.said
@@ -242,11 +242,14 @@ def test_a_challenge_in_a_session_is_kept_and_makes_the_brief_stale(server: Serv
     path = f"/api/board/sessions/{session_id}"
     body = server.get(path).json()["session"]
     strategist = next(r for r in body["responses"] if r["personaId"] == "the-strategist")
-    assert strategist["challenges"] == [
+    (kept,) = strategist["challenges"]
+    assert kept.pop("usage")["outputTokens"] > 0
+    assert [kept] == [
         {
             "challengeText": "Why not?",
             "replyContent": "The Strategist says: Not yet, because of the lease.",
             "isReplyComplete": True,
+            "citations": [],
         }
     ]
     assert body["briefStale"]
@@ -256,7 +259,7 @@ def test_a_challenge_in_a_session_is_kept_and_makes_the_brief_stale(server: Serv
         "responses": [{"personaId": "the-coach", "content": "x"}],
         "sessionId": session_id,
     }
-    assert server.post("/api/board/brief", asked).json() == {"brief": BRIEF}
+    assert server.post("/api/board/brief", asked).json()["brief"] == BRIEF
     assert not server.get(path).json()["session"]["briefStale"]
     assert server.post("/api/board/brief", asked).status_code == 200
     assert len(stub.requests) == before + 1, "a fresh brief is not drafted again"

@@ -115,8 +115,9 @@ def test_every_event_is_as_described_and_every_description_is_of_an_event(
         event = {name: value for name, value in one.items() if name != "id"}
         whole.validate(event)
         schema = SCHEMAS[described[event["type"]].rsplit("/", 1)[-1]]
-        assert set(event) == set(schema["properties"]) == set(schema["required"]), event["type"]
-    assert {one["type"] for one in told} == set(described)
+        assert set(event) == set(schema["properties"]) >= set(schema["required"]), event["type"]
+    # Nobody looks anything up on this board: tests/board/test_frames.py does.
+    assert {one["type"] for one in told} == set(described) - {"looked"}
 
 
 @pytest.mark.parametrize(

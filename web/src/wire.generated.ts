@@ -49,9 +49,11 @@ export interface Brief {
   readonly recommendation: Recommendation;
 }
 
+/** `cited` are those of its texts that cite something. */
 export interface BriefComplete {
   readonly type: "brief_complete";
   readonly brief: Brief;
+  readonly cited?: readonly CitedText[];
 }
 
 export interface BriefError {
@@ -61,6 +63,7 @@ export interface BriefError {
 
 export interface BriefOut {
   readonly brief: Brief;
+  readonly cited?: readonly CitedText[];
 }
 
 export interface BriefRequest {
@@ -74,7 +77,7 @@ export interface BriefStart {
   readonly type: "brief_start";
 }
 
-export type ChallengeEvent = ChallengeReplyToken | ChallengeReplyComplete | StreamError;
+export type ChallengeEvent = ChallengeReplyToken | ChallengeReplyComplete | Looked | StreamError;
 
 /** `challenge` is its number in the session. It takes the place of one that still waits for its reply. */
 export interface ChallengeMade {
@@ -89,6 +92,7 @@ export interface ChallengeReplyComplete {
   readonly personaId: string;
   readonly challenge: number;
   readonly usage: UsageOut;
+  readonly citations?: readonly CitationOut[];
 }
 
 /** The challenge is as if it had not been made. `kind` is the name of what went wrong; it is empty where whoever made the challenge has left. */
@@ -125,12 +129,30 @@ export interface ChallengeRequest {
   readonly sessionId?: string | null;
 }
 
+export type Check = "verified" | "not in the lines" | "no such item";
+
 /** `suggestions` are texts that may be taken over as they are. */
 export interface ChoiceOut {
   readonly id: string;
   readonly label: string;
   readonly takes: Takes;
   readonly suggestions: readonly string[];
+}
+
+/** `start` and `end` say where its brackets are in the text, counted in characters. Without lines, all of the item is cited. */
+export interface CitationOut {
+  readonly item: string;
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly start: number;
+  readonly end: number;
+  readonly check: Check;
+}
+
+/** A text that cites something, and what. */
+export interface CitedText {
+  readonly text: string;
+  readonly citations: readonly CitationOut[];
 }
 
 /** A condition is known by its words, as the brief has them. */
@@ -193,6 +215,8 @@ export interface ExchangeOut {
   readonly challengeText: string;
   readonly replyContent: string;
   readonly isReplyComplete: boolean;
+  readonly citations: readonly CitationOut[];
+  readonly usage: UsageOut | null;
 }
 
 export interface Exchanged {
@@ -308,6 +332,7 @@ export interface PersonaComplete {
   readonly type: "persona_complete";
   readonly personaId: string;
   readonly usage: UsageOut;
+  readonly citations?: readonly CitationOut[];
 }
 
 /** `kind` is the name of what went wrong, such as KeyRefused; `Stopped` is what the person wanted. */
@@ -389,6 +414,7 @@ export interface ResponseOut {
   readonly personaName: string;
   readonly content: string;
   readonly isComplete: boolean;
+  readonly citations: readonly CitationOut[];
   readonly error: string | null;
   readonly errorKind: string | null;
   readonly challenges: readonly ExchangeOut[];
@@ -413,6 +439,8 @@ export interface SessionBody {
   readonly personas: readonly MemberOut[];
   readonly responses: readonly ResponseOut[];
   readonly brief: Brief | null;
+  readonly briefCited: readonly CitedText[];
+  readonly briefUsage: UsageOut | null;
   readonly briefStale: boolean;
   readonly briefError: string | null;
   readonly tickedConditions: readonly string[];
@@ -437,7 +465,7 @@ export interface SessionComplete {
   readonly type: "session_complete";
 }
 
-export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | ChallengeMade | ChallengeReplyStart | ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | StreamError | Idle;
+export type SessionEvent = SessionStart | PersonaStart | PersonaToken | PersonaComplete | PersonaError | BriefStart | BriefComplete | BriefError | SessionComplete | ChallengeMade | ChallengeReplyStart | ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | Looked | StreamError | Idle;
 
 export interface SessionHead {
   readonly id: string;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from moot.board import wire
 from moot.board.wire import ReplyFrame, SessionFrame
+from moot.server.format import Looked
 
 BROKEN_OFF = "the reply broke off, because another process had to begin it again; ask again"
 REPLACED = "another challenge was made before the reply was complete"
@@ -36,6 +37,8 @@ class ChallengeReply:
                 if not self._is_the_same:
                     return self.fail(BROKEN_OFF)
                 self.ended = True
+                return frame
+            case Looked(persona_id=self.persona, key=key) if key == str(self.number):
                 return frame
             case wire.ChallengeReplyError(challenge=self.number):
                 self.ended = True

@@ -185,7 +185,8 @@ def _fold_brief(
             )
         case BriefDrafted(brief, usage):
             basis = state.contributions
-            return replace(state.billed(usage), brief=brief, brief_basis=basis, brief_requested=False)
+            drafted = replace(state.billed(usage), brief=brief, brief_usage=usage, brief_basis=basis)
+            return replace(drafted, brief_requested=False)
         case BriefFailed():
             return replace(state, brief_failure=event, brief_requested=False)
         case ConditionTicked(condition, ticked):

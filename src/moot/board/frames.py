@@ -14,6 +14,7 @@ from moot.board.events import (
     AdvisorFailed,
     AdvisorSpoke,
     BoardEvent,
+    Brief,
     BriefDrafted,
     BriefFailed,
     ChallengeMade,
@@ -24,6 +25,7 @@ from moot.board.events import (
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, go_on, stop
 from moot.board.state import BoardState, Step
 from moot.board.wire import UsageOut
+from moot.core.citing import cited, cited_texts
 from moot.core.flow import AskPersona, ModelEffect, Usage
 from moot.server.format import Format, Outbox, Payload
 
@@ -50,20 +52,20 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
     def happened(self, event: BoardEvent, before: BoardState, after: BoardState) -> None:
         number = after.challenges_made
         match event:
-            case AdvisorSpoke(persona, _, usage):
-                self.end_view(persona, usage)
+            case AdvisorSpoke(persona, text, usage):
+                self.end_view(persona, text, usage, after)
             case AdvisorFailed(persona, kind, message):
                 self._tell_after((ADVISOR, persona), wire.PersonaError(persona, message, kind))
             case ChallengeMade(persona, text):
                 self._tell_after((CHALLENGE, persona), wire.ChallengeMade(persona, number, text))
-            case ChallengeReplied(persona, _, usage):
-                self.end_reply(persona, number, usage)
+            case ChallengeReplied(persona, text, usage):
+                self.end_reply(persona, number, text, usage, after)
             case ChallengeWithdrawn(persona, kind, message, retry_after):
                 why = message or "The challenge was withdrawn."
                 error = wire.ChallengeReplyError(persona, number, kind, why, retry_after)
                 self._tell_after((CHALLENGE, persona), error)
             case BriefDrafted(brief):
-                self.tell(wire.BriefComplete(brief))
+                self.tell(brief_complete(brief, after))
             case BriefFailed(_, message):
                 self.tell(wire.BriefError(message))
             case _:
@@ -86,15 +88,17 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
         self._start_view(member)
         self.tell(wire.PersonaToken(member.id, text))
 
-    def end_view(self, persona: str, usage: Usage) -> None:
-        self._tell_after((ADVISOR, persona), wire.PersonaComplete(persona, UsageOut.of(usage)))
+    def end_view(self, persona: str, text: str, usage: Usage, state: BoardState) -> None:
+        citations = cited(text, state.background.evidence)
+        self._tell_after((ADVISOR, persona), wire.PersonaComplete(persona, UsageOut.of(usage), citations))
 
     def say_reply(self, persona: str, number: int, text: str) -> None:
         self._start_reply(persona, number)
         self.tell(wire.ChallengeReplyToken(persona, number, text))
 
-    def end_reply(self, persona: str, number: int, usage: Usage) -> None:
-        complete = wire.ChallengeReplyComplete(persona, number, UsageOut.of(usage))
+    def end_reply(self, persona: str, number: int, text: str, usage: Usage, state: BoardState) -> None:
+        citations = cited(text, state.background.evidence)
+        complete = wire.ChallengeReplyComplete(persona, number, UsageOut.of(usage), citations)
         self._tell_after((CHALLENGE, persona), complete)
 
     def _start_view(self, member: Member) -> None:
@@ -108,6 +112,10 @@ class BoardOutbox(Outbox[BoardState, BoardEvent]):
         """No more words are joined to those before it."""
         self.close(speech)
         self.tell(frame)
+
+
+def brief_complete(brief: Brief, state: BoardState) -> Payload:
+    return wire.BriefComplete(brief, cited_texts(wire.texts_of(brief), state.background.evidence))
 
 
 def session_start(session_id: str, state: BoardState, tiny: bool) -> Payload:
@@ -127,14 +135,14 @@ def missing(state: BoardState, told: list[Any], start: Payload, _log_seq: int) -
         member, failure = advisor.member, advisor.failure
         if advisor.text is not None and advisor.usage is not None and member.id not in complete:
             outbox.say_view(member, advisor.text)
-            outbox.end_view(member.id, advisor.usage)
+            outbox.end_view(member.id, advisor.text, advisor.usage, state)
         elif failure is not None and member.id not in failed:
             outbox.tell(wire.PersonaError(member.id, failure.message, failure.kind))
     _tell_challenges(outbox, state, told)
     types = {frame["type"] for frame in told}
     if state.brief is not None and "brief_complete" not in types:
         outbox.tell(wire.BriefStart())
-        outbox.tell(wire.BriefComplete(state.brief))
+        outbox.tell(brief_complete(state.brief, state))
     if state.step is Step.REVIEW and "session_complete" not in types:
         outbox.tell(wire.SessionComplete())
     return outbox
@@ -155,7 +163,7 @@ def _tell_challenges(outbox: BoardOutbox, state: BoardState, told: list[Any]) ->
             outbox.tell(wire.ChallengeMade(persona, number, exchange.challenge))
         if reply is not None and usage is not None and number not in complete:
             outbox.say_reply(persona, number, reply)
-            outbox.end_reply(persona, number, usage)
+            outbox.end_reply(persona, number, reply, usage, state)
 
 
 FORMAT: Format[BoardState, BoardEvent] = Format(

@@ -87,6 +87,7 @@ class BoardState:
     answers: tuple[Answer, ...] = ()
     advisors: tuple[Advisor, ...] = ()
     brief: Brief | None = None
+    brief_usage: Usage | None = None
     brief_basis: int = 0
     brief_failure: BriefFailed | None = None
     brief_requested: bool = False

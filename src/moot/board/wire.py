@@ -6,15 +6,17 @@ classes, and so is what listeners get.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
 
 from moot.board.events import Brief, Member
+from moot.core.citing import CitationOut, CitedText
 from moot.core.described import Described
 from moot.core.flow import Usage
 from moot.llm.prices import total_usd
-from moot.server.format import Payload, StreamError
+from moot.server.format import Looked, Payload, StreamError
 
 
 class MemberOut(Described, frozen=True, rename="camel"):
@@ -59,6 +61,13 @@ class TotalOut(Described, frozen=True, rename="camel"):
         )
 
 
+def texts_of(brief: Brief) -> Sequence[str]:
+    """All in which something may be cited."""
+    tensions = (text for one in brief.tensions for text in (one.issue, one.implication))
+    advised = brief.recommendation
+    return (advised.summary, *brief.consensus.areas, *tensions, *brief.blind_spots, *advised.conditions)
+
+
 # -- the stream ----------------------------------------------------------------------------------
 
 
@@ -85,6 +94,7 @@ class PersonaToken(Payload):
 class PersonaComplete(Payload):
     persona_id: str
     usage: UsageOut
+    citations: tuple[CitationOut, ...] = ()
 
 
 class PersonaError(Payload):
@@ -100,7 +110,10 @@ class BriefStart(Payload):
 
 
 class BriefComplete(Payload):
+    """`cited` are those of its texts that cite something."""
+
     brief: Brief
+    cited: tuple[CitedText, ...] = ()
 
 
 class BriefError(Payload):
@@ -136,6 +149,7 @@ class ChallengeReplyComplete(Payload):
     persona_id: str
     challenge: int
     usage: UsageOut
+    citations: tuple[CitationOut, ...] = ()
 
 
 class ChallengeReplyError(Payload):
@@ -164,11 +178,12 @@ SessionFrame = (
     | ChallengeReplyToken
     | ChallengeReplyComplete
     | ChallengeReplyError
+    | Looked
     | StreamError
 )
 """All that is stored of a session's stream."""
 
-ReplyFrame = ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError
+ReplyFrame = ChallengeReplyToken | ChallengeReplyComplete | ChallengeReplyError | Looked
 
 _FRAMES: msgspec.json.Decoder[SessionFrame] = msgspec.json.Decoder(SessionFrame)
 

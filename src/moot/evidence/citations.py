@@ -42,6 +42,17 @@ class Citation(msgspec.Struct, frozen=True):
     def is_verified(self) -> bool:
         return self.check is Check.VERIFIED
 
+    @property
+    def shown(self) -> str:
+        """As it stands in brackets: `E2:14-20`."""
+        if self.lines is None:
+            return self.item
+        first, last = self.lines
+        return f"{self.item}:{first}" if first == last else f"{self.item}:{first}-{last}"
+
+    def with_check(self, check: Check) -> Citation:
+        return msgspec.structs.replace(self, check=check)
+
 
 def check(text: str, items: Sequence[Evidence]) -> tuple[Citation, ...]:
     """Every citation in the text, in order."""

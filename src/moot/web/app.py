@@ -184,7 +184,7 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             raise NotNow("The board is stopped: go on with it first")
         if state.brief is None:
             raise IllegalMove("A brief", str(state.step))
-        return wire.BriefOut(brief=state.brief)
+        return wire.BriefOut(brief=state.brief, cited=payloads.brief_cited(state))
 
 
 async def _reply(

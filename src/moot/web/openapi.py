@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from moot.board.wire import ChallengeReplyComplete, ChallengeReplyToken, SessionFrame
 from moot.server import StreamError
 from moot.server.event_frames import FormatFrame
+from moot.server.format import Looked
 from moot.web import wire
 from moot.web.streams import Idle
 
@@ -54,7 +55,7 @@ def problems(*codes: int) -> Answers:
 STREAMS = {
     "SessionEvent": SessionFrame | Idle,
     "FormatEvent": FormatFrame | Idle,
-    "ChallengeEvent": ChallengeReplyToken | ChallengeReplyComplete | StreamError,
+    "ChallengeEvent": ChallengeReplyToken | ChallengeReplyComplete | Looked | StreamError,
 }
 """What each `data:` line of a stream can be, told apart by its `type`."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +13,9 @@ from pydantic.alias_generators import to_camel
 from moot.board.events import Answer
 from moot.board.flow import BOARD
 from moot.board.state import Advisor, BoardState
-from moot.board.wire import MemberOut, TotalOut, UsageOut
+from moot.board.wire import MemberOut, TotalOut, UsageOut, texts_of
+from moot.core.citing import CitedText, cited, cited_texts
+from moot.evidence.items import Evidence
 from moot.personas.library import Persona
 from moot.sessions.giving import items_out, ledger_out
 from moot.sessions.wire import Kept, head_of
@@ -37,20 +40,31 @@ def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]
     )
 
 
-def response(advisor: Advisor) -> wire.ResponseOut:
+def response(advisor: Advisor, evidence: Sequence[Evidence]) -> wire.ResponseOut:
     return wire.ResponseOut(
         persona_id=advisor.member.id,
         persona_name=advisor.member.shown,
         content=advisor.text or "",
         is_complete=advisor.text is not None,
+        citations=cited(advisor.text or "", evidence),
         error=advisor.failure.message if advisor.failure else None,
         error_kind=advisor.failure.kind if advisor.failure else None,
         challenges=[
-            wire.ExchangeOut(challenge_text=e.challenge, reply_content=e.reply or "", is_reply_complete=True)
+            wire.ExchangeOut(
+                challenge_text=e.challenge,
+                reply_content=e.reply or "",
+                is_reply_complete=True,
+                citations=cited(e.reply or "", evidence),
+                usage=UsageOut.of(e.usage) if e.usage else None,
+            )
             for e in advisor.replied
         ],
         usage=UsageOut.of(advisor.usage) if advisor.usage else None,
     )
+
+
+def brief_cited(state: BoardState) -> tuple[CitedText, ...]:
+    return cited_texts(texts_of(state.brief), state.background.evidence) if state.brief else ()
 
 
 def persona(known: Persona) -> wire.PersonaOut:
@@ -110,8 +124,10 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         mode=state.mode,
         tiny=tiny,
         personas=[MemberOut.of(a.member) for a in state.advisors],
-        responses=[response(a) for a in state.advisors],
+        responses=[response(a, state.background.evidence) for a in state.advisors],
         brief=state.brief,
+        brief_cited=brief_cited(state),
+        brief_usage=UsageOut.of(state.brief_usage) if state.brief_usage else None,
         brief_error=state.brief_failure.message if state.brief_failure else None,
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         usage=TotalOut.of(state.bills),

@@ -25,6 +25,7 @@ from moot.board.events import (
 )
 from moot.board.state import Step
 from moot.board.wire import MemberOut, TotalOut, UsageOut
+from moot.core.citing import CitationOut, CitedText
 from moot.personas.library import Contribution, Dimension
 from moot.sessions.giving import DecidedOut, EvidenceOut, Items
 from moot.text.characters import strip_controls
@@ -218,12 +219,16 @@ class ModelOut(Payload):
 
 class BriefOut(Payload):
     brief: Brief
+    cited: tuple[CitedText, ...] = ()
+    """Those of its texts that cite something."""
 
 
 class ExchangeOut(Payload):
     challenge_text: str
     reply_content: str
     is_reply_complete: bool
+    citations: tuple[CitationOut, ...]
+    usage: UsageOut | None
 
 
 class ResponseOut(Payload):
@@ -231,6 +236,7 @@ class ResponseOut(Payload):
     persona_name: str
     content: str
     is_complete: bool
+    citations: tuple[CitationOut, ...]
     error: str | None
     error_kind: str | None
     challenges: list[ExchangeOut]
@@ -251,6 +257,9 @@ class SessionBody(Payload):
     personas: list[MemberOut]
     responses: list[ResponseOut]
     brief: Brief | None
+    brief_cited: tuple[CitedText, ...]
+    """Those of its texts that cite something."""
+    brief_usage: UsageOut | None
     brief_stale: bool
     brief_error: str | None
     ticked_conditions: list[str]
