@@ -92,10 +92,6 @@ def redraft(
     )
 
 
-def seen(workspace: str) -> tuple[Source, ...]:
-    return (Source("a look at the workspace", f"<workspace>\n{workspace}\n</workspace>", Weight.DEPENDED_ON),)
-
-
 def unfinished(written: str) -> tuple[Source, ...]:
     """A proposal that is there, and that could not be used."""
     if not written.strip():

@@ -6,6 +6,7 @@ and the same command goes on from there.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import posixpath
 import re
@@ -28,6 +29,8 @@ from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
 from moot.changes.review_block import Review, Severity, Verdict
 from moot.changes.standing import Standing
 from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Said, Validation
+from moot.changes.surroundings import surroundings
+from moot.core.model_effects import ask_with_eyes, bill
 from moot.errors import (
     AlreadyThere,
     FileDamaged,
@@ -40,10 +43,9 @@ from moot.errors import (
 from moot.files import markdown
 from moot.files.frontmatter import LINE_BREAK
 from moot.files.lock import claimed
-from moot.files.paths import Root, valid_id
+from moot.files.paths import valid_id
 from moot.llm.metering import charging
 from moot.llm.names import Speaker
-from moot.repo import listing, scan, search
 from moot.repo.reading import MAX_CHARACTERS
 
 if TYPE_CHECKING:
@@ -59,9 +61,8 @@ TAKEN_UP = "an earlier run ended before its review was counted; that is done now
 NOTHING = Binding()
 NOT_OURS = "a review that was not made by moot; it does not count"
 DESCRIPTION_LIMIT = 20_000
-_EXCERPT_LINES = 60
-_LARGEST_EXCERPT = 1 << 20
-_TREE_LIMIT = 6_000
+LOOKS, LOOK_TOKENS = 12, 40_000
+"""A draft rests on the code: what it names has to be there."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _BEHIND_A_PATH = re.compile(r"[?#]")
 
@@ -307,13 +308,13 @@ class Changes:
             self._note_words(folder, history.DESCRIBED, description)
             _bind(folder, binding, tell)
             tell("looks at the workspace")
+            shared = await self._shared(folder, description)
             sources = (
                 *history.sources(folder),
                 *also,
-                *prompts.seen(self._describe_workspace(description)),
                 *prompts.unfinished(review_block.outside(written or "")),
             )
-            request = prompts.draft(change_id, description, _shared(folder), sources)
+            request = prompts.draft(change_id, description, shared, sources)
             draft = await self._draft(folder, "proposal", request, tell)
             if written is not None or folder.specs() or folder.tasks() is not None:
                 tell(f"keeps the earlier text in {folder.keep_earlier(drafted_files(folder))}")
@@ -345,9 +346,10 @@ class Changes:
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
             self._note_words(folder, history.REVISED, wishes)
             _bind(folder, binding, tell)
-            seen = prompts.seen(self._describe_workspace(texts.proposal))
-            sources = (*history.sources(folder), *also, *seen)
-            request = prompts.redraft(texts, issues, wishes, _shared(folder), sources)
+            wanted = "\n".join((title_of(texts), wishes, *(issue.description for issue in issues)))
+            shared = await self._shared(folder, f"{wanted}\n{texts.proposal}")
+            sources = (*history.sources(folder), *also)
+            request = prompts.redraft(texts, issues, wishes, shared, sources)
             edits = history.edits_since(folder)
             draft = await self._draft(folder, "reproposal", request, tell)
             kept = folder.keep_earlier(drafted_files(folder))
@@ -360,11 +362,26 @@ class Changes:
     async def _draft(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
+        request = replace(request, looks=LOOKS, tools_tokens=LOOK_TOKENS)
         with recording_failure(folder, step, str(model.name)):
-            drafted = await model.draft(request, Proposal)
-        reply = drafted.reply
-        folder.record_call(Call.of(step, reply.model, reply.usage, reply.cost_usd, reply.duration_ms))
+            drafted, seen = await ask_with_eyes(
+                request,
+                model,
+                self.moot.look,
+                lambda what: tell(f"reads {what}"),
+                lambda asked: model.draft(asked, Proposal),
+            )
+        used = bill(drafted.reply, seen)
+        if used.left_out:
+            tell(f"was not given, because it would not have fitted: {'; '.join(used.left_out)}")
+        folder.record_call(Call.of_usage(step, used))
         return drafted.value
+
+    async def _shared(self, folder: ChangeFolder, about: str) -> prompts.Shared:
+        """What all requests of a draft begin with: what binds the change, and the workspace around it."""
+        bound = binding_of.sources(folder.design() or "")
+        around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about)
+        return (*((bound,) if bound else ()), around)
 
     def _write(
         self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str, *, keep: bool = False
@@ -408,27 +425,6 @@ class Changes:
         except NotFound:
             return self.folders.create(change_id)
 
-    def _describe_workspace(self, about: str) -> str:
-        """What a drafter has to know of the workspace: its shape, and the places that this is about."""
-        root = self.moot.workspace.root
-        seen = listing.look(root)
-        # Names may be told; what is in a file that may hold secrets goes to no model.
-        readable = replace(seen, files=tuple(filter(search.may_be_read, seen.files)))
-        parts = [f"Files:\n{listing.tree(seen)[:_TREE_LIMIT]}"]
-        if seen.manifests:
-            parts.append(f"Manifests: {', '.join(seen.manifests)}")
-        if seen.readme:
-            parts.append(f"The README begins:\n{seen.readme}")
-        for name in listing.named_files(readable, about)[:5]:
-            parts.append(f'<file name="{name}">\n{_read_beginning(root, name)}\n</file>')
-        title, _, rest = about.strip().partition("\n")
-        found = scan.quick_scan(root, title, rest)
-        if found.likely:
-            parts.append(f"Likely concerned, by its words: {', '.join(found.likely)}")
-        if found.citations:
-            parts.append("Mentions:\n" + "\n".join(f"{m.file}:{m.line}: {m.text}" for m in found.citations))
-        return "\n\n".join(parts)
-
     # -- putting away ------------------------------------------------------------------------
 
     def archive(self, change_id: str) -> Path:
@@ -445,14 +441,6 @@ class Changes:
 
 def drafted_files(folder: ChangeFolder) -> tuple[str, ...]:
     return ("proposal.md", *folder.specs(), "tasks.md")
-
-
-def _read_beginning(root: Path, name: str) -> str:
-    try:
-        text = Root(root).read_text(name, _LARGEST_EXCERPT)
-    except (MootError, OSError) as error:
-        return f"({error})"
-    return "\n".join(text.splitlines()[:_EXCERPT_LINES])
 
 
 def title_of(texts: prompts.ChangeTexts) -> str:
@@ -477,9 +465,3 @@ def _check_length(text: str, field: str) -> str:
 def _bind(folder: ChangeFolder, new: Binding, tell: Tell) -> None:
     if news := folder.bind(new):
         tell(news)
-
-
-def _shared(folder: ChangeFolder) -> tuple[tuple[Source, ...], ...]:
-    """What all requests of a change begin with."""
-    bound = binding_of.sources(folder.design() or "")
-    return (bound,) if bound else ()

@@ -20,6 +20,7 @@ from moot.changes import review_block
 from moot.changes.phases import Phase
 from moot.changes.points import Covered
 from moot.changes.review_block import Verdict
+from moot.core.flow import Usage
 from moot.errors import InvalidInput
 from moot.files import timestamps
 from moot.files.frontmatter import LINE_BREAK
@@ -95,7 +96,8 @@ _Stated = Annotated[Verdict, BeforeValidator(_verdict)]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt with a model or a reviewer, whatever came of it. Without a timestamp it was made now."""
+    """One attempt with a model or a reviewer, whatever came of it. Without a timestamp it was made now.
+    `looked_at` is what was read for it in the workspace, `left_out` what would not have fitted."""
 
     step: _Word
     model: _Word = ""
@@ -105,12 +107,28 @@ class Call:
     duration_ms: _Count = 0
     outcome: _Word = ""
     timestamp: _Word = ""
+    looked_at: tuple[_Word, ...] = ()
+    left_out: tuple[_Word, ...] = ()
 
     @classmethod
     def of(
         cls, step: str, model: str, used: Tokens, cost_usd: float | None, took: int, outcome: str = "ok"
     ) -> Call:
         return cls(step, model, used.input_tokens, used.output_tokens, cost_usd, took, outcome)
+
+    @classmethod
+    def of_usage(cls, step: str, usage: Usage) -> Call:
+        return cls(
+            step,
+            usage.model,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cost_usd,
+            usage.duration_ms,
+            "ok",
+            looked_at=usage.looked_at,
+            left_out=usage.left_out,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +324,11 @@ def begin(data: Data, change_id: str, at: str) -> None:
 
 def note_call(data: Data, call: Call) -> None:
     telemetry = _ensure(data, "telemetry")
-    _add(telemetry, "calls", _stamp(call, "timestamp"))
+    entry = _stamp(call, "timestamp")
+    for name in ("looked_at", "left_out"):
+        if listed := list(entry.pop(name)):
+            entry[name] = listed
+    _add(telemetry, "calls", entry)
     _ensure(telemetry, "totals").update(asdict(read(data, "").totals))
 
 
