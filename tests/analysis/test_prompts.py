@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from moot.analysis.events import StepRef
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
 from moot.core.flow import PersonAnswered, PersonaSpoke, TaskDone
-from moot.llm.messages import ModelSaid, UserSaid
+from moot.llm.context import fit, shared_texts
+from moot.llm.messages import ModelSaid, Request, UserSaid
 from moot.personas.library import Persona, load_library
 from moot.prompts.small_model import sentences
 from moot.roundtable import prompts
@@ -19,12 +21,15 @@ from moot.roundtable.events import ContributionReturned
 from tests.analysis.test_flow import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
 
 LIBRARY = load_library()
-PROMPTS = AnalysisPrompts(load_steps)
+FILES: dict[str, str] = {}
+PROMPTS = AnalysisPrompts(load_steps, lambda _: FILES)
 PERSONAS = [LIBRARY.persona(persona) for persona in (MAYA, ALEX, JORDAN)]
 
 
-def said(request: Any) -> str:
-    return "\n".join([request.system, *(message.text for message in request.messages)])
+def said(request: Request) -> str:
+    """All of it, as it is sent where it fits."""
+    sent = fit(request, 1_000_000, "local").request
+    return "\n".join([*shared_texts(sent), sent.system, *(message.text for message in sent.messages)])
 
 
 def at_table(*words: str) -> Play:
@@ -80,7 +85,7 @@ def test_the_opening_has_the_guide_of_the_depth_and_what_was_found() -> None:
         request = PROMPTS.open(Play(scan=depth).state, PERSONAS[0], small=False)
         step = load_steps().steps[0]
         assert step.modes[depth] in request.system
-        assert "3 files" in request.system
+        assert "3 files" in said(request)
         assert f"({depth})" in request.system
 
 
@@ -191,3 +196,26 @@ def test_a_small_models_framing_asks_one_of_the_questions_given() -> None:
 )
 def test_sentences_are_each_there_once(text: str, found: tuple[str, ...]) -> None:
     assert sentences(text) == found
+
+
+# -- what is known -------------------------------------------------------------------------------
+
+
+ARCHITECTURE = ("03-01", "03-02", "03-03", "03-04")
+
+
+def test_the_architecture_review_gets_the_architecture_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much was written: nothing is cut at a number of characters."""
+    steps = [step for step in load_steps().steps if step.id in ARCHITECTURE]
+    refs = [StepRef(step.id, step.title, step.phase, ALEX, "brief", step.outputs) for step in steps]
+    play = Play(*refs)
+    for number, _ in enumerate(refs[:-1], start=1):
+        play.step(f"Answer {number}. {'More of it. ' * 400}The end of answer {number}.")
+        play.picks("continue")
+    text = f"# Offline mode\n\n### ADR-1: One queue\n\n{'A sentence. ' * 5_000}\n\nADR-1 holds on the phone."
+    monkeypatch.setitem(FILES, "architecture-overview.md", text)
+    request = PROMPTS.open(play.state, PERSONAS[1], small=False)
+    assert steps[-1].title in request.system
+    assert text in said(request)
+    assert "ADR-1 (architecture-overview.md): One queue" in said(request)
+    assert all(f"The end of answer {number}." in said(request) for number in (1, 2, 3))

@@ -129,8 +129,9 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
             return StepOpened(state.record.ref.id, text, spoken)
         case DraftReply(), Drafted(Reading(reply, answers), spoken):
             return AnswerRead(state.record.ref.id, reply, answers, spoken)
-        case DraftReply(), Drafted(Notes(summary, contents, missing, follow_up), spoken):
-            return StepAssessed(state.record.ref.id, summary, contents, missing, follow_up, spoken)
+        case DraftReply(), Drafted(Notes(summary, contents, missing, follow_up, decided, rejected), spoken):
+            step = state.record.ref.id
+            return StepAssessed(step, summary, contents, missing, follow_up, spoken, decided, rejected)
         case DraftReply(), Drafted(FeedbackReply(reply, contents, changes), spoken):
             return FeedbackTaken(reply, contents if changes else {}, spoken)
         case _:

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import Event, Usage
+from moot.llm.messages import Source
 from moot.personas.display import shown_as
 from moot.roundtable.events import RoundtableEvent
 from moot.text.depth import Depth
@@ -63,15 +65,20 @@ class StepsRead(Event, frozen=True):
     voices: tuple[Voice, ...] = ()
 
 
-class WorkspaceScanned(Event, frozen=True):
-    """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for."""
+class WorkspaceScanned(Event, frozen=True, omit_defaults=True):
+    """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for.
+    `bodies` are the functions that the item is about, whole."""
 
     found: str
     depth: Depth
+    bodies: tuple[Source, ...] = ()
 
 
-class ImpactLooked(Event, frozen=True):
+class ImpactLooked(Event, frozen=True, omit_defaults=True):
+    """`bodies` as in `WorkspaceScanned`: by now the person has said more of what it is about."""
+
     found: str
+    bodies: tuple[Source, ...] = ()
 
 
 class StepEvent(Event, frozen=True):
@@ -105,15 +112,18 @@ class AnswerRead(StepEvent, frozen=True):
     spoken: Usage
 
 
-class StepAssessed(StepEvent, frozen=True):
+class StepAssessed(StepEvent, frozen=True, omit_defaults=True):
     """What the answers amount to. `follow_up` is asked if something is missing; `contents` is what the
-    artifacts get, by file."""
+    artifacts get, by file; `decided` and `rejected` are what was settled, each in one sentence. What a
+    factory makes is always written, as logs of earlier versions have it."""
 
     summary: str
     contents: dict[str, Any]
-    missing: tuple[str, ...] = ()
-    follow_up: str = ""
-    spoken: Usage | None = None
+    missing: tuple[str, ...] = msgspec.field(default_factory=lambda: ())
+    follow_up: str = msgspec.field(default_factory=lambda: "")
+    spoken: Usage | None = msgspec.field(default_factory=lambda: None)
+    decided: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
 
 
 class StepCompleted(StepEvent, frozen=True):
@@ -192,7 +202,7 @@ class SkippedTakenUp(Event, frozen=True):
     """At the end, the person wants to do the skipped steps after all."""
 
 
-AnalysisEvent = (
+OwnEvent = (
     AnalysisOpened
     | StepsRead
     | WorkspaceScanned
@@ -215,3 +225,4 @@ AnalysisEvent = (
     | SkippedTakenUp
     | RoundtableEvent
 )
+AnalysisEvent = OwnEvent | EvidenceGiven | LedgerCorrected

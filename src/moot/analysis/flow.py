@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moot.analysis import menu
+from moot.analysis import ledger, menu
 from moot.analysis.effects import pending, record
 from moot.analysis.events import (
     KEPT_AS,
@@ -26,6 +26,7 @@ from moot.analysis.events import (
     ImpactLooked,
     MenuChosen,
     ModelFailed,
+    OwnEvent,
     QuestionPut,
     SkippedTakenUp,
     StepAssessed,
@@ -49,6 +50,7 @@ from moot.analysis.state import (
     Step,
     StepRecord,
 )
+from moot.core.background import keep_background
 from moot.core.flow import Flow, Table, check_step, next_step
 from moot.core.input import check_fits
 from moot.errors import IllegalMove, InvalidInput
@@ -102,7 +104,7 @@ _NOTHING_FOUND = "Nothing was found."
 # -- advance -------------------------------------------------------------------------------------
 
 
-def advance(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
+def advance_own(state: AnalysisState, event: OwnEvent) -> AnalysisState:
     target = next_step(TRANSITIONS, state.step, event)
     # Whatever has failed is tried again or given up before anything else happens.
     if isinstance(event, TriedAgain | Withdrawn) is not (state.failure is not None):
@@ -113,18 +115,22 @@ def advance(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
     return replace(after, step=step, happened=state.happened + 1)
 
 
-def _fold_in(state: AnalysisState, event: AnalysisEvent) -> AnalysisState:
+advance = keep_background(advance_own)
+
+
+def _fold_in(state: AnalysisState, event: OwnEvent) -> AnalysisState:
     """With another step only where the table leaves that to the state."""
     match event:
         case AnalysisOpened():
             return _open(event)
         case StepsRead():
             return _take_steps(state, event)
-        case WorkspaceScanned(found, depth):
+        case WorkspaceScanned(found, depth, bodies):
             active = state.active_depth or depth
-            return _go_on(replace(state, scan=found or _NOTHING_FOUND, active_depth=active))
-        case ImpactLooked(found):
-            return _go_on(replace(state, impact=found or _NOTHING_FOUND))
+            state = replace(state, scan=found or _NOTHING_FOUND, active_depth=active, bodies=bodies)
+            return _go_on(state)
+        case ImpactLooked(found, bodies):
+            return _go_on(replace(state, impact=found or _NOTHING_FOUND, bodies=bodies or state.bodies))
         case StepEvent():
             return _in_step(state, event)
         case MenuChosen(key):
@@ -193,6 +199,9 @@ def _fail_or_recover(state: AnalysisState, event: ModelFailed | TriedAgain | Wit
         case TriedAgain():
             return replace(state, failure=None)
         case Withdrawn():
+            if words := state.pending_feedback:
+                record = state.record
+                state = state.with_record(replace(record, unheard=(*record.unheard, words)))
             return replace(state, failure=None, pending_feedback="", board_question="", board_session="")
 
 
@@ -212,11 +221,18 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
             return _listen(replace(state, step=step, current=current, question=""), text, wish)
         case AnswerRead(_, reply, answers, spoken):
             return _answer(state.pay(spoken), reply, is_answer=answers)
-        case StepAssessed(_, summary, contents, _, follow_up, spoken):
+        case StepAssessed(_, summary, contents, missing, follow_up, spoken, decided, rejected):
             asked = len(record.exchanges) - 1
             goes_on = bool(follow_up.strip()) and asked < FOLLOW_UPS[record.depth]
             step, question = (Step.ANSWERING, follow_up) if goes_on else (Step.WRITING, "")
-            current = replace(record, summary=summary, contents=contents)
+            current = replace(
+                record,
+                summary=summary,
+                contents=contents,
+                missing=missing,
+                decided=decided,
+                rejected=rejected,
+            )
             return replace(state, step=step, current=current, question=question).pay(spoken)
         case _:
             return replace(state, completed=(*state.completed, event.step), done=(*state.done, record))
@@ -271,9 +287,8 @@ def _take_feedback(
             return _listen(replace(state, pending_feedback=text), text, wish)
         case FeedbackTaken(reply, contents, spoken):
             feedback = (*state.record.feedback, (state.pending_feedback, reply, contents))
-            current = replace(state.record, feedback=feedback)
-            done = (*state.done[:-1], current)
-            return replace(state, pending_feedback="", current=current, done=done).pay(spoken)
+            state = state.with_record(replace(state.record, feedback=feedback))
+            return replace(state, pending_feedback="").pay(spoken)
         case FeedbackWritten():
             return state
 
@@ -287,6 +302,7 @@ def _at_board(state: AnalysisState, event: QuestionPut | BoardCalled | BoardAnsw
         case BoardCalled(session):
             return replace(state, board_session=session)
         case BoardAnswered(question):
+            state = state.with_record(replace(state.record, briefs=(*state.record.briefs, event)))
             answered = state.answered_questions | {question}
             return replace(state, answered_questions=answered, board_question="", board_session="")
 
@@ -299,10 +315,10 @@ def _at_roundtable(state: AnalysisState, event: RoundtableEvent) -> AnalysisStat
     if table.synthesis is None:
         return state
     questions = tuple(left.question for left in table.synthesis.open_questions)
-    held = Elaboration(state.record.ref.id, table.synthesis.one_line, questions)
+    held = Elaboration(state.record.ref.id, table.synthesis.one_line, questions, table)
     return replace(state, elaborations=(*state.elaborations, held))
 
 
 ANALYSIS: Flow[AnalysisState, AnalysisEvent] = Flow(
-    "analysis", AnalysisState(), AnalysisEvent, advance, pending, record
+    "analysis", AnalysisState(), AnalysisEvent, advance, pending, record, ledger.ledger
 )

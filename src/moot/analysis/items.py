@@ -18,7 +18,7 @@ from moot.analysis.item_meta import Data, Elaboration, ItemMeta, Status
 from moot.changes.state_file import InvalidField
 from moot.core.flow import Event, Flow
 from moot.core.logs import FileLog
-from moot.errors import AlreadyThere, InvalidInput, NotFound, UnsafePath
+from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, UnsafePath
 from moot.files import atomic, timestamps
 from moot.files.documents import JsonDocument
 from moot.files.folder import TextFolder
@@ -31,6 +31,7 @@ LOG = "session.jsonl"
 
 # Neither a path nor hidden, and the same on every system.
 _ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TEXTS = (".md", ".json", ".csv", ".txt")
 
 E = TypeVar("E", bound=Event)
 
@@ -50,6 +51,20 @@ class ItemFolder:
     def write_artifact(self, name: str, change: Callable[[str | None], str]) -> str:
         """Rewrites the artifact as `change` of its text (None: there is none yet) and returns the new one."""
         return self._files.update(_check_artifact(name), change)
+
+    def artifacts(self) -> dict[str, str]:
+        """What is written of it, by name, as it is now: by its steps, by the Board, by the person. What
+        cannot be read says why."""
+        found = {}
+        for name in self._files.names("."):
+            if name.endswith(_TEXTS) and _ARTIFACT.fullmatch(name) and name.lower() != META:
+                try:
+                    text = self._files.read(name)
+                except FileDamaged as error:
+                    text = f"(This file cannot be read: {error.problem})"
+                if text is not None:
+                    found[name] = text
+        return found
 
     # -- the session -----------------------------------------------------------------------------
 

@@ -1,42 +1,63 @@
-"""What the personas of an analysis, and whoever takes their notes, are told."""
+"""What the personas of an analysis, and whoever takes their notes, are told.
+
+Knows how a step is put to a model; everything that is known goes along (material.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import BaseModel, create_model
 
+from moot.analysis import shapes
 from moot.analysis.asking import is_only_questions
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
+from moot.analysis.material import Files, at_hand, shared
 from moot.analysis.replies import FeedbackReply, Notes, Reading
+from moot.analysis.shapes import SMALL_LIMIT, ReadingGiven
 from moot.analysis.state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.analysis.steps import Step, Steps
 from moot.core.model_effects import Prompts
 from moot.errors import DefinitionInvalid, NotFound
-from moot.llm.messages import Request, UserSaid
+from moot.llm.messages import Request, Source, UserSaid
 from moot.personas.library import Persona
-from moot.prompts.small_model import one_of, sentences, sequence_of
+from moot.prompts.small_model import one_of, sentences
 from moot.prompts.template import fill, system_prompt
 from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
+from moot.roundtable.prompts import Hosted
 
-OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 700, 512, 4096
-_KNOWN_LIMIT = 12_000
-_SMALL_LIMIT = 400
+OPEN_TOKENS, READ_TOKENS, NOTES_TOKENS = 1536, 512, 8192
+LOOKS, LOOK_TOKENS = 6, 24_000
+"""How often whoever leads a step may look into the workspace for one reply, and how much that may take."""
+ROUNDTABLE_LOOKS = 3
+_LENGTHS = {"brief": "180", "standard": "420", "deep": "700"}
 _CANNOT_EXPLAIN = "I am too small a model to explain that. Say what you know, or: not known yet."
+
+T = TypeVar("T")
 
 
 class AnalysisPrompts:
-    """Reads the step files, which are not in the log: somebody may have improved them a moment ago."""
+    """Reads the step files and the artifacts of an item (by its slug), which are not in the log: somebody may
+    have improved them a moment ago."""
 
-    def __init__(self, steps: Callable[[], Steps]) -> None:
+    def __init__(self, steps: Callable[[], Steps], files: Callable[[str], Files]) -> None:
         self._steps = steps
+        self._files = files
 
     def prompts(self) -> Prompts:
         """Those of the roundtable included."""
         return Prompts(
-            speeches={OPEN: self.open, **ROUNDTABLE.speeches},
-            drafts={READ: self.read, ASSESS: self.assess, FEEDBACK: self.feedback, **ROUNDTABLE.drafts},
+            speeches={
+                OPEN: self.open,
+                **{name: self._hosting(speech) for name, speech in ROUNDTABLE.speeches.items()},
+            },
+            drafts={
+                READ: self.read,
+                ASSESS: self.assess,
+                FEEDBACK: self.feedback,
+                **{name: self._hosting(draft) for name, draft in ROUNDTABLE.drafts.items()},
+            },
             replies={READ: Reading, ASSESS: Notes, FEEDBACK: FeedbackReply, **ROUNDTABLE.replies},
         )
 
@@ -65,15 +86,12 @@ class AnalysisPrompts:
                 "step": step.title,
                 "depth": record.depth,
                 "guide": step.modes[record.depth],
-                "known": _known(state),
+                "length": _LENGTHS[record.depth],
             },
         )
-        return Request(
-            system=f"{system_prompt(persona)}\n\n{instructions}",
-            messages=(UserSaid(f"Let us begin with {step.title}."),),
-            max_tokens=OPEN_TOKENS,
-            temperature=0.6,
-        )
+        system = f"{system_prompt(persona)}\n\n{instructions}"
+        said = UserSaid(f"Let us begin with {step.title}.", at_hand(state))
+        return self._request(state, system, said, OPEN_TOKENS, temperature=0.6)
 
     def read(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         """Whether what the person has just said asks something, answers, or both."""
@@ -86,9 +104,8 @@ class AnalysisPrompts:
             answers: Any = (Literal[False] if asks else Literal[True], ...)
             shape = create_model("SmallReading", reply=reply, answers=answers)
             return _small_request(state, words), shape
-        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record, with_last=False)}"
-        material += f"\n\n<their-words>\n{words}\n</their-words>"
-        return _request(fill(READ, _facts(state)), material, READ_TOKENS), ReadingGiven
+        said = UserSaid(f"<their-words>\n{words}\n</their-words>", at_hand(state, with_last=False))
+        return self._request(state, fill(READ, _facts(state)), said, READ_TOKENS), ReadingGiven
 
     def assess(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = state.record
@@ -96,7 +113,7 @@ class AnalysisPrompts:
         if small:
             answer = record.exchanges[-1][1]
             summary: Any = (one_of(sentences(answer)), ...)
-            shape = _shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
+            shape = shapes.shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
             return _small_request(state, answer), shape
         left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
         facts = _facts(state) | {
@@ -105,27 +122,53 @@ class AnalysisPrompts:
             "artifacts": step.artifacts,
             "rounds": "" if left > 0 else "Nothing more will be asked: leave it empty.",
         }
-        material = f"<known>\n{_known(state)}\n</known>\n\n{_conversation(record)}"
-        shape = _shape("StepNotes", record.ref.outputs, **_notes())
-        return _request(fill(ASSESS, facts), material, NOTES_TOKENS), shape
+        shape = shapes.shape("StepNotes", record.ref.outputs, **shapes.notes())
+        said = UserSaid("Take the notes.", at_hand(state))
+        return self._request(state, fill(ASSESS, facts), said, NOTES_TOKENS), shape
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         record = state.record
         said, outputs = state.pending_feedback, record.ref.outputs
-        reply: Any = (_text(600), ...)
+        reply: Any = (shapes.text(900), ...)
         changes: Any = (bool, ...)
         if small:
             asks = is_only_questions(said)
             reply = (one_of((_CANNOT_EXPLAIN if asks else "I have written that down.",)), ...)
             changes = (Literal[False] if asks else Literal[True], ...)
-            shape = _shape("Feedback", outputs, words=said, reply=reply, changes=changes)
+            shape = shapes.shape("Feedback", outputs, words=said, reply=reply, changes=changes)
             return _small_request(state, said), shape
-        written = "\n\n".join(
-            f'<file name="{name}">\n{text}\n</file>' for name, text in record.contents.items()
+        shape = shapes.shape("Feedback", outputs, optional=True, reply=reply, changes=changes)
+        asked = UserSaid(f"<feedback>\n{said}\n</feedback>", at_hand(state))
+        return self._request(state, fill(FEEDBACK, _facts(state)), asked, NOTES_TOKENS), shape
+
+    def _request(
+        self, state: AnalysisState, system: str, said: UserSaid, tokens: int, *, temperature: float = 0.3
+    ) -> Request:
+        return Request(
+            system,
+            (said,),
+            tokens,
+            temperature,
+            shared=self._shared(state),
+            looks=LOOKS,
+            tools_tokens=LOOK_TOKENS,
         )
-        material = f"{written}\n\n<feedback>\n{said}\n</feedback>"
-        shape = _shape("Feedback", outputs, optional=True, reply=reply, changes=changes)
-        return _request(fill(FEEDBACK, _facts(state)), material, NOTES_TOKENS), shape
+
+    def _shared(self, state: AnalysisState) -> tuple[tuple[Source, ...], ...]:
+        return shared(state, self._files(state.slug))
+
+    def _hosting(self, prompt: Callable[..., T]) -> Callable[..., T]:
+        """A roundtable is told all that a step is told, as it is known now."""
+
+        def hosted(state: AnalysisState, *given: Any, small: bool) -> T:
+            if small:
+                return prompt(state, *given, small=True)
+            table = Hosted(
+                state.roundtable, self._shared(state), at_hand(state), ROUNDTABLE_LOOKS, LOOK_TOKENS
+            )
+            return prompt(table, *given, small=False)
+
+        return hosted
 
 
 def _facts(state: AnalysisState) -> dict[str, str]:
@@ -134,125 +177,7 @@ def _facts(state: AnalysisState) -> dict[str, str]:
     return {"name": voice.name, "role": voice.role, "item": state.title, "step": ref.title}
 
 
-def _conversation(record: StepRecord, *, with_last: bool = True) -> str:
-    """What was asked and answered, and what the person asked back. Not `with_last`: their last words are left
-    out, because nobody knows yet what they are."""
-    lines = []
-    for number, (question, answer) in enumerate(record.exchanges):
-        back = [one for one in record.asked_back if one.question == number]
-        lines.append(f"Asked: {question}")
-        for one in back:
-            if one.text != answer:
-                lines.append(f"The person asked back: {one.text}\nThey were told: {one.reply}")
-        if with_last or number < len(record.exchanges) - 1:
-            lines.append(f"Answered: {answer}")
-        lines += [f"They were told: {one.reply}" for one in back if one.text == answer]
-    return "<conversation>\n" + "\n\n".join(lines) + "\n</conversation>"
-
-
-def _request(system: str, material: str, max_tokens: int) -> Request:
-    return Request(system, (UserSaid(material),), max_tokens, temperature=0.3)
-
-
 def _small_request(state: AnalysisState, said: str) -> Request:
     """A very small model makes more of a sentence than of instructions, which would also take it minutes."""
     about = f"You take notes. {state.title}. {state.record.ref.title}."
-    return _request(about, said[:_SMALL_LIMIT], 400)
-
-
-def _known(state: AnalysisState) -> str:
-    """What the workspace and the earlier steps have shown, the latest in full."""
-    parts = [f"The item: {state.title}"]
-    if state.description:
-        parts.append(state.description)
-    at = state.record.ref.phase
-    if state.scan and at.startswith(("00", "01")):
-        parts.append(f"Found in the workspace:\n{state.scan}")
-    if state.impact and at >= "02":
-        parts.append(f"Found in the workspace:\n{state.impact}")
-    parts += [f"{record.ref.title}: {record.summary}" for record in state.done if record.summary]
-    parts += [f"A roundtable found: {e.summary}" for e in state.elaborations]
-    return "\n\n".join(parts)[:_KNOWN_LIMIT]
-
-
-# -- shapes --------------------------------------------------------------------------------------
-
-
-class _Shape(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class Story(_Shape):
-    as_a: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    i_want: Annotated[str, StringConstraints(min_length=1, max_length=400)]
-    so_that: Annotated[str, StringConstraints(min_length=1, max_length=400)]
-    acceptance: Annotated[list[str], Field(max_length=12)]
-
-
-class ReadingGiven(BaseModel):
-    reply: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_200)]
-    answers: bool
-
-
-Priority = Literal["must", "should", "could", "won't"]
-
-
-class Row(_Shape):
-    requirement: Annotated[str, StringConstraints(min_length=1, max_length=400)]
-    priority: Priority
-    reason: Annotated[str, StringConstraints(max_length=400)]
-    source: Annotated[str, StringConstraints(max_length=200)]
-
-
-def _text(limit: int) -> Any:
-    return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=limit)]
-
-
-def _notes() -> dict[str, Any]:
-    line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
-    return {
-        "summary": (_text(800), ...),
-        "missing": (Annotated[list[line], Field(max_length=8)], ...),
-        "follow_up": (Annotated[str, StringConstraints(max_length=800)], ...),
-    }
-
-
-def _shape(
-    name: str, outputs: tuple[str, ...], *, words: str = "", optional: bool = False, **fields: Any
-) -> type[BaseModel]:
-    """With a part for each file of the step, in the form that the file has. Given the person's `words`, every
-    text is made of them."""
-    parts: dict[str, Any] = {}
-    for number, file in enumerate(outputs):
-        kind = _content(file, words)
-        parts[f"file_{number}"] = (
-            (kind | None, Field(default=None, alias=file)) if optional else (kind, Field(alias=file))
-        )
-    contents = create_model(f"{name}Contents", __base__=_Shape, **parts)
-    return create_model(name, __base__=_Shape, **fields, contents=(contents, ...))
-
-
-def _content(file: str, words: str) -> Any:
-    if file.endswith(".json"):
-        return sequence_of(_small_story(words)) if words else _some(Story, 20)
-    if file.endswith(".csv"):
-        return sequence_of(_small_row(words)) if words else _some(Row, 40)
-    return one_of((words[:_SMALL_LIMIT],)) if words else _text(12_000)
-
-
-def _some(entry: Any, most: int) -> Any:
-    return Annotated[list[entry], Field(min_length=1, max_length=most)]
-
-
-def _small_story(words: str) -> Any:
-    sentence: Any = (one_of(sentences(words)), ...)
-    somebody: Any = (one_of(("person who uses it",)), ...)
-    nothing: Any = (Annotated[list[str], Field(max_length=0)], ...)
-    return create_model("SmallStory", as_a=somebody, i_want=sentence, so_that=sentence, acceptance=nothing)
-
-
-def _small_row(words: str) -> Any:
-    given: Any = (one_of(("Said in the conversation.",)), ...)
-    requirement: Any = (one_of(sentences(words)), ...)
-    priority: Any = (Priority, ...)
-    return create_model("SmallRow", requirement=requirement, priority=priority, reason=given, source=given)
+    return Request(about, (UserSaid(said[:SMALL_LIMIT]),), 400, temperature=0.3)

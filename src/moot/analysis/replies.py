@@ -21,6 +21,8 @@ class Notes(msgspec.Struct, frozen=True):
     contents: dict[str, Any]
     missing: tuple[str, ...] = ()
     follow_up: str = ""
+    decided: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
 
 
 class FeedbackReply(msgspec.Struct, frozen=True):

@@ -177,7 +177,8 @@ class Analyses:
 
 
 def analysis_prompts(moot: Moot) -> Prompts:
-    return AnalysisPrompts(lambda: current_steps(moot)).prompts()
+    items = ItemFolders(moot.workspace)
+    return AnalysisPrompts(lambda: current_steps(moot), lambda slug: items.open(slug).artifacts()).prompts()
 
 
 def greeting(state: AnalysisState, meta: ItemMeta) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.analysis.events import ModelFailed, StepRef, Voice
+from moot.analysis.events import BoardAnswered, ModelFailed, StepRef, Voice
+from moot.core.background import Background
 from moot.core.flow import Usage
+from moot.llm.messages import Source
 from moot.roundtable.state import RoundtableState
 from moot.text.depth import Depth
 
@@ -48,6 +50,8 @@ class Elaboration:
     step: str
     summary: str
     open_questions: tuple[str, ...]
+    table: RoundtableState | None = None
+    """All that was said there, and its minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,15 @@ class StepRecord:
     asked_back: tuple[AskedBack, ...] = ()
     summary: str = ""
     contents: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
     feedback: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
     """What the person said at the menu, what was replied, and what the artifacts got."""
+    unheard: tuple[str, ...] = ()
+    """What they said at the menu and no model replied to."""
+    briefs: tuple[BoardAnswered, ...] = ()
+    """What the Board has answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,8 @@ class AnalysisState:
     active_depth: Depth | None = None
     scan: str = ""
     impact: str = ""
+    bodies: tuple[Source, ...] = ()
+    """Functions that the item is about, as they were when the workspace was looked at last."""
     current: StepRecord | None = None
     steps_read: bool = False
     """Whether the step files were looked at since the last step."""
@@ -108,7 +121,15 @@ class AnalysisState:
     warnings: tuple[str, ...] = ()
     bills: tuple[Usage, ...] = ()
     happened: int = 0
-    """How many events there were: a key for what is asked next."""
+    """How many events there were that moved it on: a key for what is asked next."""
+    background: Background = field(default_factory=Background)
+
+    @property
+    def is_open(self) -> bool:
+        return self.step is not Step.UNOPENED
+
+    def with_background(self, background: Background) -> AnalysisState:
+        return replace(self, background=background)
 
     @property
     def turns(self) -> int:
@@ -203,6 +224,17 @@ class AnalysisState:
         at = self.current.ref.id if self.current else ""
         questions = [q for e in self.elaborations if e.step == at for q in e.open_questions]
         return tuple(q for q in dict.fromkeys(questions) if q not in self.answered_questions)
+
+    @property
+    def records(self) -> tuple[StepRecord, ...]:
+        """The steps of this log, oldest first, the one at hand included."""
+        known = {record.ref.id for record in self.done}
+        at_hand = (self.current,) if self.current is not None and self.current.ref.id not in known else ()
+        return (*self.done, *at_hand)
+
+    def with_record(self, record: StepRecord) -> AnalysisState:
+        """The step at hand, which is completed, as it is now."""
+        return replace(self, current=record, done=(*self.done[:-1], record))
 
     def pay(self, spoken: Usage | None) -> AnalysisState:
         return replace(self, bills=(*self.bills, spoken)) if spoken else self

@@ -39,15 +39,18 @@ from moot.analysis.events import (
 )
 from moot.analysis.item_meta import Elaboration
 from moot.analysis.items import ItemFolder
+from moot.analysis.material import for_board
 from moot.analysis.state import AnalysisState
 from moot.analysis.steps import Condition, Step, conditions_met
 from moot.board import record as records
 from moot.board.service import create_board, is_tiny, run_board
+from moot.core.background import EvidenceGiven
 from moot.core.flow import Outcome, Task, TaskDone, TaskFailed
 from moot.errors import MootError
 from moot.personas.library import Panel, Persona
 from moot.repo import listing
 from moot.repo import scan as scanning
+from moot.repo.first_look import first_look
 from moot.roundtable import insights, lines
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import RULES, ArtifactsUpdated, ElaborationRecorded, RoundtableOpened
@@ -58,9 +61,6 @@ if TYPE_CHECKING:
     from moot.analysis.steps import Steps
     from moot.app import Moot
     from moot.board.state import BoardState
-
-_CONTEXT_LIMIT = 5_000
-_MATERIAL_LIMIT = 20_000
 
 
 class Work:
@@ -129,13 +129,17 @@ class Work:
     # -- looking at the workspace ------------------------------------------------------------
 
     def _scan(self, state: AnalysisState) -> WorkspaceScanned:
-        found = scanning.quick_scan(self._moot.workspace.root, state.title, state.description)
-        return WorkspaceScanned(scanning.as_markdown(found), found.proposed_depth)
+        root = self._moot.workspace.root
+        found = scanning.quick_scan(root, state.title, state.description)
+        bodies = first_look(root, f"{state.title}\n{state.description}")
+        return WorkspaceScanned(scanning.as_markdown(found), found.proposed_depth, bodies)
 
     def _look_for_impact(self, state: AnalysisState) -> ImpactLooked:
         root = self._moot.workspace.root
         scan = scanning.quick_scan(root, state.title, state.description)
-        return ImpactLooked(scanning.as_markdown(scanning.impact(root, scan, scan.keywords)))
+        said = "\n".join(answer for record in state.done for _, answer in record.exchanges)
+        bodies = first_look(root, f"{state.title}\n{state.description}\n{said}")
+        return ImpactLooked(scanning.as_markdown(scanning.impact(root, scan, scan.keywords)), bodies)
 
     # -- writing down ------------------------------------------------------------------------
 
@@ -166,7 +170,6 @@ class Work:
         panel = self._moot.library.panel(PANEL)
         members = self._moot.library.members(panel)
         lead, warning = _choose_lead(panel, members, record.ref.phase)
-        texts = [self._item.read_artifact(name) or "" for name in record.ref.outputs]
         turns, problem = lines.turn_limit(self._item.meta().elaboration_config.get("max_turns"))
         return RoundtableOpened(
             step_id=record.ref.id,
@@ -176,7 +179,7 @@ class Work:
             lead=lead,
             max_turns=turns,
             at=_now(),
-            material="\n\n".join([record.summary, *texts])[:_MATERIAL_LIMIT],
+            material=record.summary,
             warnings=tuple(filter(None, (warning, problem))),
             rules=RULES,
         )
@@ -234,9 +237,13 @@ class Work:
         return TaskFailed("ReplyEmpty", "the board gave no brief")
 
     async def _call_board(self, state: AnalysisState) -> BoardCalled:
-        context = f"This question came up in the analysis of {state.title}, in {state.record.ref.title}.\n"
+        context = (
+            "This question came up in an analysis: the item, all that was said about it, what was decided "
+        )
+        context += f"and the files are among the evidence. The step was {state.record.ref.title}.\n"
+        known = EvidenceGiven(for_board(state, await asyncio.to_thread(self._item.artifacts)))
         context += state.record.summary
-        session = await create_board(self._moot, state.board_question, context[:_CONTEXT_LIMIT], "board")
+        session = await create_board(self._moot, state.board_question, context, "board", (known,))
         return BoardCalled(session)
 
     def _keep_brief(self, state: AnalysisState, board: BoardState) -> BoardAnswered:

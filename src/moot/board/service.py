@@ -355,10 +355,13 @@ async def hold_board(
     return session_id, await run_board(moot, session_id, tell)
 
 
-async def create_board(moot: Moot, decision: str, context: str, panel: str) -> str:
-    """A session in which nobody has been asked yet. Whoever notes its id can go on with it after a crash."""
+async def create_board(
+    moot: Moot, decision: str, context: str, panel: str, given: Sequence[BoardEvent] = ()
+) -> str:
+    """A session in which nobody has been asked yet, with what it is `given` to know. Whoever notes its id can
+    go on with it after a crash."""
     async with open_boards(moot, grace=0, work="own") as boards:
-        live = await boards.convene(decision, known(context), panel, "independent")
+        live = await boards.convene(decision, known(context), panel, "independent", given=given)
         assert live.session is not None
         return live.session.id
 

@@ -1,0 +1,119 @@
+"""What an analysis has decided, rejected and left open: step by step, from what was answered, noted and said.
+
+Pure: derived from the state. Whose a decision is, is looked up in what the person said, not believed.
+Refuses to know what the person makes of an entry afterwards: corrections are kept by the session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from moot.analysis.state import AnalysisState, Elaboration, StepRecord
+from moot.core import ledger as common
+from moot.core.conversation import PERSON
+from moot.core.ledger import Decided, Kind
+from moot.llm.messages import Source
+from moot.roundtable.state import USER, RoundtableState
+
+SAID = "said:"
+"""What the keys begin with of what the person said in so many words."""
+BOARD, ROUNDTABLE = "the Board", "the roundtable"
+_WORD = re.compile(r"[^\W_]{4,}")
+_THEIRS = 0.6
+"""How much of a decision's words the person has to have used for it to be theirs."""
+_STEM = 5
+
+
+def ledger(state: AnalysisState) -> tuple[Decided, ...]:
+    """As the person has corrected it."""
+    return common.correct(_entries(state), state.background.corrections)
+
+
+def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
+    """For a request that carries all that was said: without what the person said in so many words."""
+    entries = _entries(state)
+    mended = {each.key for each in state.background.corrections}
+    known = [each for each in entries if each.key.startswith(SAID) or each.key in mended]
+    return common.source(ledger(state), known)
+
+
+def _entries(state: AnalysisState) -> tuple[Decided, ...]:
+    found: list[Decided] = []
+    for record in state.records:
+        found += _step(state, record)
+        tables = [held for held in state.elaborations if held.step == record.ref.id]
+        for number, held in enumerate(tables, start=1):
+            found += _roundtable(state, record, held, number)
+        for brief in record.briefs:
+            text = f"{brief.question} The Board recommends: {brief.recommendation}"
+            found.append(Decided(f"board:{brief.session}", Kind.SAID, text, BOARD, _at(record)))
+    return (*found, *_skipped(state))
+
+
+def _at(record: StepRecord) -> str:
+    return f"{record.ref.id} ({record.ref.title})"
+
+
+def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
+    step, at = record.ref.id, _at(record)
+    for number, (_, answer) in enumerate(record.exchanges, start=1):
+        yield Decided(f"{SAID}{step}:{number}", Kind.SAID, answer, PERSON, at)
+    voice = state.voice(record.ref.persona).name
+    theirs = _words(" ".join(answer for _, answer in record.exchanges))
+    for kind, texts in ((Kind.DECIDED, record.decided), (Kind.REJECTED, record.rejected)):
+        for number, text in enumerate(texts, start=1):
+            by = PERSON if _is_theirs(text, theirs) else f"{voice}'s notes"
+            yield Decided(f"{kind}:{step}:{number}", kind, text, by, at)
+    if record.summary and not (record.decided or record.rejected):
+        yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, f"{voice}'s notes", at)
+    for number, text in enumerate(record.missing, start=1):
+        yield Decided(f"open:{step}:{number}", Kind.OPEN, text, f"{voice}'s notes", at)
+    for number, (words, _, _) in enumerate(record.feedback, start=1):
+        yield Decided(f"{SAID}feedback:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
+    for number, words in enumerate(record.unheard, start=1):
+        yield Decided(f"{SAID}unheard:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
+
+
+def _is_theirs(text: str, theirs: set[str]) -> bool:
+    words = _words(text)
+    return bool(words) and len(words & theirs) >= _THEIRS * len(words)
+
+
+def _words(text: str) -> set[str]:
+    """Enough of each to know it by in another form."""
+    return {word[:_STEM] for word in _WORD.findall(text.casefold())}
+
+
+def _roundtable(
+    state: AnalysisState, record: StepRecord, held: Elaboration, number: int
+) -> Iterator[Decided]:
+    key, at = f"{record.ref.id}:roundtable:{number}", f"{_at(record)}, roundtable"
+    table = held.table
+    if table is None:
+        return
+    for place, words in enumerate(said_by_person(table), start=1):
+        yield Decided(f"{SAID}{key}:{place}", Kind.SAID, words, PERSON, at)
+    synthesis = table.synthesis
+    assert synthesis is not None
+    for place, each in enumerate(synthesis.decisions, start=1):
+        why = f" ({each.rationale.rstrip('.')})" if each.rationale else ""
+        by = PERSON if each.stated_by in (USER, "User") else each.stated_by or ROUNDTABLE
+        yield Decided(f"decided:{key}:{place}", Kind.DECIDED, f"{each.decision}{why}", by, at)
+    for place, asked in enumerate(synthesis.open_questions, start=1):
+        if asked.question not in state.answered_questions:
+            about = f" ({asked.context.rstrip('.')})" if asked.context else ""
+            yield Decided(f"open:{key}:{place}", Kind.OPEN, f"{asked.question}{about}", ROUNDTABLE, at)
+
+
+def said_by_person(table: RoundtableState) -> tuple[str, ...]:
+    """Whatever it was taken for: what was said while leaving was said as well."""
+    return tuple(dict.fromkeys(said.text for said in table.transcript if said.speaker == USER))
+
+
+def _skipped(state: AnalysisState) -> Iterator[Decided]:
+    for phase in state.phases:
+        titles = [f"{ref.id} {ref.title}" for ref in state.skipped_steps if ref.phase == phase]
+        if titles:
+            text = f"Not analysed, because the person skipped the rest of {phase}: {'; '.join(titles)}"
+            yield Decided(f"skipped:{phase}", Kind.REJECTED, text, PERSON, phase)

@@ -1,0 +1,225 @@
+"""What everybody in an analysis is given: the item, evidence, what was found in the workspace, every earlier
+step, the artifacts as they are on disk now, and what was decided so far. As whole sources.
+
+Knows the state of an analysis and the texts of its files. What does not fit into a model's window,
+llm/context.py leaves out, and says so: here nothing is cut. Refuses to know what a step asks of a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+
+from moot.analysis import ledger
+from moot.analysis.state import AnalysisState, Elaboration, StepRecord
+from moot.core import ledger as common
+from moot.evidence import items as evidence
+from moot.evidence.items import Evidence
+from moot.llm.messages import Source, Weight
+from moot.prompts.template import fill
+from moot.roundtable.state import TURNS, USER, RoundtableState
+
+Files = Mapping[str, str]
+"""The artifacts by name, as they are on disk."""
+
+_DEFINED = re.compile(r"^[^\w\n]*(?P<id>[A-Z]{1,6}-\d{1,4})(?![\w-])(?P<about>[^\n]*)", re.MULTILINE)
+_STORY = re.compile(r'"id": "(?P<id>[A-Z]{1,6}-\d{1,4})"[^}]*?"i_want": (?P<about>"(?:[^"\\]|\\.)*")')
+"""As moot writes user stories."""
+
+
+def shared(state: AnalysisState, files: Files) -> tuple[tuple[Source, ...], ...]:
+    """What every request begins with, what changes least first."""
+    return (
+        (*_matter(state), *evidence.sources(state.background.evidence)),
+        tuple(_workspace(state)),
+        tuple(_past(state)),
+        tuple(_written(state, files)),
+    )
+
+
+def at_hand(state: AnalysisState, *, with_last: bool = True) -> tuple[Source, ...]:
+    """The step that is worked on, and what was decided so far."""
+    return (
+        Source("the steps of the analysis", _plan(state), Weight.NEEDED),
+        *ledger.source_beside_conversation(state),
+        *_own(state, with_last=with_last),
+    )
+
+
+def for_board(state: AnalysisState, files: Files) -> tuple[Evidence, ...]:
+    """The same for the Board, which has a session of its own: what the person has given first, so that it has
+    the same numbers there."""
+    said = [source.text for source in (*_past(state), *_own(state, with_last=True))]
+    decided = [source.text for source in common.source(ledger.ledger(state))]
+    texts = {
+        "the item": f"{state.title}\n\n{state.description}".strip(),
+        "what was found in the workspace": "\n\n".join(filter(None, (state.scan, state.impact))),
+        **files,
+        "what was said in the analysis": "\n\n".join(said),
+        "what was decided in the analysis": "\n\n".join(decided),
+    }
+    own = (
+        _as_evidence(name, f"analysis of {state.slug}: {name}", text) for name, text in texts.items() if text
+    )
+    return *state.background.evidence, *own
+
+
+def _as_evidence(name: str, origin: str, text: str) -> Evidence:
+    kept = text.encode("utf-8", "replace")
+    return Evidence(name, origin, hashlib.sha256(kept).hexdigest(), "text/plain", kept.decode())
+
+
+# -- the item and the workspace ------------------------------------------------------------------
+
+
+def _matter(state: AnalysisState) -> Iterator[Source]:
+    yield Source("the rules of the analysis", fill("analysis/analyst", {}), Weight.NEEDED)
+    about = f"\n\n{state.description}" if state.description else ""
+    yield Source("the item", f"<item>\n{state.title}{about}\n</item>", Weight.NEEDED)
+
+
+def _workspace(state: AnalysisState) -> Iterator[Source]:
+    if state.scan:
+        text = f"<workspace>\n{state.scan}\n</workspace>"
+        yield Source("what was found in the workspace", text, Weight.HELPFUL)
+    if state.impact:
+        text = f"<impact>\n{state.impact}\n</impact>"
+        yield Source("what the item touches in the workspace", text, Weight.DEPENDED_ON)
+    yield from state.bodies
+
+
+# -- the steps -----------------------------------------------------------------------------------
+
+
+def _plan(state: AnalysisState) -> str:
+    """So that nobody asks what a later step asks, and everybody can name an earlier one."""
+    left_out = {ref.id: why for ref, why in state.left_out}
+    at = state.current.ref.id if state.current else ""
+    lines = []
+    for ref in state.steps:
+        if ref.id == at:
+            how = "this is the step at hand"
+        elif ref.id in state.completed:
+            how = "completed"
+        else:
+            how = left_out.get(ref.id, "still to come")
+        files = f" → {', '.join(ref.outputs)}" if ref.outputs else ""
+        lines.append(f"{ref.id} {ref.title}, led by the {state.voice(ref.persona).role}{files}: {how}")
+    return "<steps>\n" + "\n".join(lines) + "\n</steps>"
+
+
+def _past(state: AnalysisState) -> Iterator[Source]:
+    """Every earlier step, oldest first, with what was said at its roundtables."""
+    at = state.current.ref if state.current else None
+    earlier = [record for record in state.done if at is None or record.ref.id != at.id]
+    for record in earlier:
+        near = at is not None and (record.ref.id in at.depends_on or record is earlier[-1])
+        yield from _step(state, record, Weight.DEPENDED_ON if near else Weight.HELPFUL)
+
+
+def _own(state: AnalysisState, *, with_last: bool) -> Iterator[Source]:
+    if state.current is not None:
+        yield from _step(state, state.current, Weight.NEEDED, with_last=with_last)
+
+
+def _step(
+    state: AnalysisState, record: StepRecord, weight: Weight, *, with_last: bool = True
+) -> Iterator[Source]:
+    """What was said at a step, in its order. Not `with_last`: the person's last words are left out, because
+    nobody knows yet what they are."""
+    name = f"{record.ref.id} ({record.ref.title})"
+    parts = list(_exchanges(record, with_last=with_last))
+    if record.opening and all(question != record.opening for question, _ in record.exchanges):
+        parts.insert(0, f"Asked: {record.opening}")
+    if record.summary:
+        parts.append(f"What it came to: {record.summary}")
+    for words, reply, _ in record.feedback:
+        parts.append(f"Afterwards the person said: {words}\nThey were told: {reply}")
+    parts += [f"Afterwards the person said: {words}\n(Nobody has replied.)" for words in record.unheard]
+    for brief in record.briefs:
+        answer = f"It recommends: {brief.recommendation} (whole in {brief.file})"
+        parts.append(f"The Board was asked: {brief.question}\n{answer}")
+    if parts:
+        about = f'step="{name}" led-by="{state.voice(record.ref.persona).name}"'
+        text = f"<conversation {about}>\n" + "\n\n".join(parts) + "\n</conversation>"
+        yield Source(f"what was said at step {name}", text, weight)
+    for held in state.elaborations:
+        if held.step == record.ref.id:
+            yield from _roundtable(held, name, max(weight, Weight.DEPENDED_ON))
+
+
+def _exchanges(record: StepRecord, *, with_last: bool) -> Iterator[str]:
+    """What was asked and answered, and what the person asked back."""
+    for number, (question, answer) in enumerate(record.exchanges):
+        back = [one for one in record.asked_back if one.question == number]
+        yield f"Asked: {question}"
+        for one in back:
+            if one.text != answer:
+                yield f"The person asked back: {one.text}\nThey were told: {one.reply}"
+        if with_last or number < len(record.exchanges) - 1:
+            yield f"Answered: {answer}"
+        yield from (f"They were told: {one.reply}" for one in back if one.text == answer)
+    open_question = [one for one in record.asked_back if one.question == len(record.exchanges)]
+    yield from (f"The person asked back: {one.text}\nThey were told: {one.reply}" for one in open_question)
+
+
+def _roundtable(held: Elaboration, step: str, weight: Weight) -> Iterator[Source]:
+    table = held.table
+    if table is None or len(table.discussion) < 2:
+        text = f'<roundtable step="{step}">\n{held.summary}\n</roundtable>'
+        yield Source(f"what a roundtable at step {step} came to", text, weight)
+        return
+    said = f'<roundtable step="{step}">\n{discussion(table)}\n</roundtable>'
+    yield Source(f"what was said at a roundtable at step {step}", said, weight)
+    if table.exit_type is not None:
+        minutes = f'<minutes step="{step}">\n{table.minutes()}\n</minutes>'
+        yield Source(f"the minutes of a roundtable at step {step}", minutes, Weight.DEPENDED_ON)
+
+
+def discussion(table: RoundtableState) -> str:
+    """Who said what, without the lines that keep order."""
+    names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
+    said = dict.fromkeys(
+        f"{names[one.speaker]}: {one.text}"
+        for one in table.transcript
+        if one.speaker in names and (one.kind in TURNS or one.speaker == USER)
+    )
+    return "\n\n".join(said)
+
+
+# -- the artifacts -------------------------------------------------------------------------------
+
+
+def _written(state: AnalysisState, files: Files) -> Iterator[Source]:
+    """As they are on disk: what the person has changed there holds. The one at hand comes last."""
+    at = state.current.ref if state.current else None
+    needed = {name for ref in state.steps if at and ref.id in at.depends_on for name in ref.outputs}
+    own = set(at.outputs) if at else set()
+    for name in sorted(files, key=lambda name: (name in own, name in needed, _place(state, name), name)):
+        text = f'<file name="{name}">\n{files[name]}\n</file>'
+        weight = Weight.DEPENDED_ON if name in own | needed else Weight.HELPFUL
+        yield Source(f"the artifact {name}", text, weight)
+    if ids := _ids(files):
+        yield Source("the ids that the artifacts define", f"<ids>\n{ids}\n</ids>", Weight.DEPENDED_ON)
+
+
+def _place(state: AnalysisState, name: str) -> int:
+    """Of the last step that writes it: what was written later is nearer to what is worked on."""
+    places = [number for number, ref in enumerate(state.steps) if name in ref.outputs]
+    return max((number for number in places if state.steps[number].id in state.completed), default=-1)
+
+
+def _ids(files: Files) -> str:
+    """Each with the line that defines it, so that nobody has to look for it in all of the files."""
+    found: dict[str, str] = {}
+    for name, text in files.items():
+        for one in (_STORY if name.endswith(".json") else _DEFINED).finditer(text):
+            about = one["about"].strip(' *:|"`')
+            found.setdefault(one["id"], f"{one['id']} ({name}): {about}")
+    return "\n".join(found[one] for one in sorted(found, key=_order))
+
+
+def _order(one: str) -> tuple[str, int]:
+    kind, _, number = one.rpartition("-")
+    return kind, int(number)
