@@ -12,10 +12,10 @@ from typing import Any
 
 from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
-from moot.changes import state_file
+from moot.changes import history, state_file
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_block import Review
-from moot.changes.review_shapes import IssueGiven, VerdictGiven
+from moot.changes.review_shapes import IssueGiven, PointGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
 from moot.files import atomic, timestamps
 from moot.files.layout import Workspace
@@ -77,7 +77,7 @@ def drafted(**fields: Any) -> str:
 
 @dataclass
 class FakeReviewer:
-    """Stands in for Codex: appends one review through the tools, and counts how often it was asked."""
+    """Stands in for Codex: appends one review through the tools; the plan covers the whole design."""
 
     verdict: VerdictGiven = "APPROVED"
     issues: tuple[IssueGiven, ...] = ()
@@ -91,7 +91,9 @@ class FakeReviewer:
         folder = ChangeFolders(Workspace.at(job.root)).open(job.change_id)
         tools = ReviewTools(folder, job.root, timestamps.now, silent, job.run)
         tools.give()
-        tools.append_review(self.verdict, list(self.issues), self.summary)
+        found = history.points_of(folder)
+        covered = [PointGiven(point=one.id, state="covered", where="proposal.md") for one in found]
+        tools.append_review(self.verdict, list(self.issues), self.summary, covered)
         return Outcome("gpt", "Done.", 7, Tokens(10, 5), 0.25, "11111111-2222-3333-4444-555555555555")
 
     def found(self, name: str, env: object, pass_env: object = ()) -> FakeReviewer | None:

@@ -127,6 +127,8 @@ class Brain:
         verdict = self.verdicts[before] if before < len(self.verdicts) else "APPROVED"
         issues = [] if verdict == "APPROVED" else [HIGH]
         review = {"verdict": verdict, "issues": issues, "summary": f"Read it all, as number {before + 1}."}
+        points = dict.fromkeys(re.findall(r"^- ([PD]\d+): ", request.said, re.MULTILINE))
+        review["coverage"] = [{"point": one, "state": "covered", "where": "tasks.md"} for one in points]
         reads = (("read_file", {"path": f"specs/{name}"}) for name in specs)
         return Behaviour(tool_calls=(*reads, ("append_review", review)))
 

@@ -18,7 +18,7 @@ from moot.cli.menu_lines import read_line, shown
 from moot.core.flow import AskPerson, Choice, DraftFailed, PersonAnswered, Takes, TaskDone
 from moot.errors import IllegalMove, InvalidInput
 from moot.workflow import menu
-from moot.workflow.documents import change_id, design_document, planner_brief, slug, title_of
+from moot.workflow.documents import change_id, design_document, slug, title_of
 from moot.workflow.effects import BuildBatch, QueueRest
 from moot.workflow.events import (
     AttemptFailed,
@@ -47,6 +47,7 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.flow import TRANSITIONS, WORKFLOW, OwnEvent, WorkflowEvent
+from moot.workflow.handover import background, binding, brief
 from moot.workflow.menu import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -159,7 +160,8 @@ def test_each_batch_begins_with_a_fresh_look_at_the_workspace() -> None:
     play = in_batches()
     looked = play.talk.scout_output
     assert looked != at(Step.TRIAGE).talk.scout_output
-    assert looked in planner_brief(play.put(Continued()).state)
+    given = background(play.put(Continued()).state)
+    assert any(looked in source.text for source in given)
 
 
 def test_the_scope_of_what_is_left_can_be_adjusted() -> None:
@@ -759,21 +761,20 @@ def test_the_design_document_tells_what_was_decided() -> None:
 
 def test_the_description_of_a_batch_reaches_the_planner() -> None:
     play = in_batches()
-    first = planner_brief(WORKFLOW.fold(play.events[:5]))
+    first = brief(WORKFLOW.fold(play.events[:5]))
     assert first.startswith("Batch 1 of 2: Test baseline\n\nKnow what fails today.")
-    assert "later ones do it:\n- Cross-task validation" in first
-    second = planner_brief(play.put(Continued()).state)
+    assert "later ones do it:\n- Cross-task validation: Wire it into execute." in first
+    second = brief(play.put(Continued()).state)
     assert second.startswith("Batch 2 of 2: Cross-task validation\n\nWire it into execute.")
     assert "build on it:\n- Test baseline" in second
     assert "After the batch before this one:\nAs planned." in second
 
 
-def test_a_long_design_is_cut_in_the_planners_brief_and_named() -> None:
-    long = {"sections": [{"title": "Long", "content": "word " * 1_600}] * 2}
-    play = at(Step.DESIGN, **{"brainstorm/design": {**long, "sections": long["sections"] * 2}}).choose("skip")
-    brief = planner_brief(play.state)
-    assert len(brief) < 20_000
-    assert brief.endswith("(Cut here; the whole design is in moot/designs/2026-11-15-strip.md.)")
+def test_a_long_design_binds_whole_beside_a_short_brief() -> None:
+    long = {"sections": [{"title": "Long", "content": "word " * 1_600 + "end"}] * 4}
+    play = at(Step.DESIGN, **{"brainstorm/design": long}).choose("skip")
+    assert len(brief(play.state)) < 1_000
+    assert binding(play.state).design.count("word end") == 4
 
 
 def test_a_change_has_the_same_id_whenever_it_is_asked_for() -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import AskPerson, DraftReply, PersonAnswered
 from moot.errors import IllegalMove, InvalidInput
-from moot.workflow.documents import planner_brief
 from moot.workflow.events import BatchReviewed, Reopened, Verdict
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.handover import binding
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.snapshot import restored, snapshot, state_of
 from moot.workflow.state import Phase, Stage, WorkflowState
@@ -341,10 +341,10 @@ def test_a_workflow_that_was_being_configured_is_reviewed_before_it_is_built() -
 
 def test_a_design_that_was_approved_elsewhere_reaches_the_planner() -> None:
     state = state_of(CONFIGURED)
-    assert "Sign in with them." in planner_brief(state)
+    assert "Sign in with them." in binding(state).design
     assert state_of(snapshot(state)) == state
     by_path = state_of({key: value for key, value in CONFIGURED.items() if key != "designContent"})
-    assert "As written." in planner_brief(by_path, "As written.")
+    assert binding(by_path, "As written.").design == "As written."
 
 
 def test_the_batches_are_in_the_file_as_soon_as_they_are_confirmed() -> None:

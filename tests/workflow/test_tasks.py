@@ -407,22 +407,3 @@ def test_a_useless_reply_of_megabytes_is_not_told_whole(root: Path) -> None:
     assert isinstance(outcome, TaskFailed)
     assert len(outcome.message) < 10_000
     assert sum(map(len, told)) < 10_000
-
-
-def test_a_design_that_was_written_elsewhere_is_what_the_planner_reads(root: Path) -> None:
-    (root / "docs").mkdir()
-    (root / "docs" / "design.md").write_text("Sign in with a badge.", encoding="utf-8")
-    asked: list[str] = []
-
-    async def whole() -> None:
-        async with at_work(root, [drafted()]) as moot:
-            work = work_of(moot)
-
-            async def propose(_id: str, brief: str, _tell: Any) -> None:
-                asked.append(brief)
-
-            work._changes.propose = propose  # type: ignore[method-assign, assignment]
-            await work.carry_out(PlanBatch("1"), replace(PLANNING, design_path="docs/design.md"))
-
-    asyncio.run(whole())
-    assert "Sign in with a badge." in asked[0]

@@ -168,7 +168,7 @@ def request(
 ) -> Request:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
     sources = (
-        *_conversation(talk, without=comment),
+        *conversation(talk, without=comment),
         *_part(talk),
         *so_far,
         *known.decided,
@@ -179,7 +179,7 @@ def request(
         messages=(UserSaid(asked, sources),),
         max_tokens=tokens,
         temperature=TEMPERATURE,
-        shared=(_matter(talk), known.evidence, _workspace(talk)),
+        shared=(_matter(talk), known.evidence, scouted(talk)),
         looks=LOOKS,
         tools_tokens=LOOK_TOKENS,
     )
@@ -201,7 +201,7 @@ def _matter(talk: BrainstormState) -> tuple[Source, ...]:
     return rules, Source("the idea", _tag("idea", talk.description), Weight.NEEDED)
 
 
-def _workspace(talk: BrainstormState) -> tuple[Source, ...]:
+def scouted(talk: BrainstormState) -> tuple[Source, ...]:
     """The same until the scout looks again."""
     seen = talk.scout_output or "The scout found nothing to read: the workspace is empty."
     return (Source("the scout's report", _tag("workspace", seen), Weight.DEPENDED_ON),)
@@ -215,15 +215,15 @@ def _part(talk: BrainstormState) -> Iterator[Source]:
 
 def material(talk: BrainstormState, known: Known) -> tuple[Source, ...]:
     """What the Board or a roundtable is given: everything but the idea and the question."""
-    said = _conversation(talk, without=talk.request.text if talk.request else "")
-    return *_workspace(talk), *known.evidence, *said, *_part(talk), *so_far(talk), *known.decided
+    said = conversation(talk, without=talk.request.text if talk.request else "")
+    return *scouted(talk), *known.evidence, *said, *_part(talk), *so_far(talk), *known.decided
 
 
 def _tag(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 
-def _conversation(talk: BrainstormState, without: str) -> Iterator[Source]:
+def conversation(talk: BrainstormState, without: str = "") -> Iterator[Source]:
     """All of it, entry by entry, so that the oldest goes first where not all fits."""
     log = talk.conversation_log
     if without and log and log[-1].speaker == PERSON and log[-1].content == without:

@@ -159,6 +159,11 @@ class ChangeFolder:
         self.record_checksums((DESIGN,))
         return f"{DESIGN} has what binds the change"
 
+    def design_is_edited(self) -> bool:
+        """Whether somebody has written in design.md since moot did."""
+        design = self.design()
+        return design is not None and not self._is_as_written(design)
+
     def _is_as_written(self, design: str) -> bool:
         """Whether moot has written it, and nobody since."""
         known = self.state().checksums.get(DESIGN)

@@ -27,6 +27,7 @@ from moot.changes.tasks import Task
 from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
 from moot.files.frozen import MARKS
 from moot.files.lock import claimed_in_time
+from moot.llm.messages import Source
 from moot.llm.metering import charging
 from moot.llm.names import ModelName
 from moot.processes import environment
@@ -70,13 +71,16 @@ class Implementing:
         test: str = "",
         commit: bool = False,
         retry: Retry | None = None,
+        also: tuple[Source, ...] = (),
     ) -> None:
+        """`also` is what the agent is to know besides what is in the change's files."""
         self._changes = changes
         self._moot = changes.moot
         self._agent = agent
         self._test = test or self._settings.implement.test
         self._commit = commit
         self._retry = retry
+        self._also = also
 
     @property
     def _settings(self) -> Settings:
@@ -100,9 +104,8 @@ class Implementing:
             return BuildResult(folder.state().phase, left=_open(folder))
         coder = await self._choose_coder(tell)
         if coder is None:
-            text = prompts.handover(
-                folder.id, self._place(folder), _tasks(folder), self._test, _known(folder)
-            )
+            known = self._known(folder)
+            text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test, known)
             return BuildResult(folder.state().phase, left=_open(folder), handover=text)
         if self._commit:
             await self._check_can_commit(folder)
@@ -174,9 +177,8 @@ class Implementing:
         failed_with = history.failure_of(folder, task)
         if self._retry and self._retry.task == number:
             failed_with = self._retry.failed_with
-        text = prompts.task(
-            folder.id, self._place(folder), _tasks(folder), number, self._test, failed_with, _known(folder)
-        )
+        place, known = self._place(folder), self._known(folder)
+        text = prompts.task(folder.id, place, _tasks(folder), number, self._test, failed_with, known)
         before = self._marks(folder)
         try:
             with recording_failure(folder, "implement", coder.name), self._protect(folder, tell):
@@ -272,6 +274,9 @@ class Implementing:
         marks = listing.marks(self._moot.workspace.root)
         return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
+    def _known(self, folder: ChangeFolder) -> Known:
+        return Known(history.points_of(folder), told=(*history.told(folder), *self._also))
+
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
 
@@ -282,7 +287,3 @@ def _tasks(folder: ChangeFolder) -> tuple[Task, ...]:
 
 def _open(folder: ChangeFolder) -> tuple[str, ...]:
     return tuple(task.text for task in _tasks(folder) if not task.done)
-
-
-def _known(folder: ChangeFolder) -> Known:
-    return Known(history.points_of(folder), told=history.told(folder))

@@ -46,7 +46,7 @@ from moot.workflow.menu import (
     RollBackWanted,
     TaskSkipped,
 )
-from moot.workflow.state import REASSESS_STEP, Phase, Stage, WorkflowState
+from moot.workflow.state import REASSESS_STEP, Phase, Stage, Trees, WorkflowState
 
 TRANSITIONS: Table = {
     (Stage.DOCUMENTING, DesignWritten): Stage.PLANNING,
@@ -212,7 +212,7 @@ def _check_failed(state: WorkflowState, event: TaskSkipped | CommentBegun) -> No
 
 
 def _end_attempt(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
-    state = replace(state, known_tree=event.tree or state.known_tree)
+    state = replace(_note_trees(state, event.tree), known_tree=event.tree or state.known_tree)
     match event:
         case BatchBuilt(True):
             complete = _with_batch(state, status="complete")
@@ -228,6 +228,16 @@ def _end_attempt(state: WorkflowState, event: BatchBuilt) -> WorkflowState:
                 before_task=state.before_task if same else event.before_task,
                 failed_with="",
             )
+
+
+def _note_trees(state: WorkflowState, after: str) -> WorkflowState:
+    """From before the first attempt to after the last."""
+    others = tuple(each for each in state.trees if each.batch != state.current_batch)
+    begun = [each.before for each in state.trees if each.batch == state.current_batch]
+    before = begun[0] if begun else state.known_tree
+    if not before or not after:
+        return state
+    return replace(state, trees=(*others, Trees(state.current_batch, before, after)))
 
 
 def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:

@@ -1,4 +1,4 @@
-"""What a workflow hands over: the design document, the planner's brief, and the name of a change.
+"""What a workflow writes down: the design document, and the names of changes, stashes and branches.
 
 Markdown made of what was said and confirmed, in a fixed order. Knows no file and no date.
 """
@@ -17,8 +17,7 @@ from moot.core import ledger
 from moot.workflow.ledger import entries
 from moot.workflow.state import WorkflowState
 
-BRIEF_LIMIT = 18_000
-"""Characters of a planner's brief; a longer design is cut, and the document is named."""
+DECIDED_HEADING = "## Decided so far"
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -62,9 +61,12 @@ def _decision(state: WorkflowState) -> str:
 # -- the design document -------------------------------------------------------------------------
 
 
-def design_document(state: WorkflowState) -> str:
+def design_document(state: WorkflowState, *, with_ledger: bool = True) -> str:
     talk = state.brainstorm
-    parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}", *_decisions(state)]
+    whole = f"\n\nIt is one part of a larger idea: {talk.description}" if talk.splits else ""
+    parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}{whole}", *_decisions(state)]
+    if with_ledger and (decided := ledger.lines(entries(state))):
+        parts.append(f"{DECIDED_HEADING}\n\n" + "\n".join(f"- {line}" for line in decided))
     if talk.design_sections and not talk.design_stale:
         parts.append(words.sections(talk.design_sections))
     if len(state.batches) > 1:
@@ -86,35 +88,4 @@ def _decisions(state: WorkflowState) -> list[str]:
     if talk.chosen is not None:
         weighed = f"\n\nTradeoffs: {talk.chosen.tradeoffs}" if talk.chosen.tradeoffs else ""
         parts.append(f"## Approach: {talk.chosen.title}\n\n{talk.chosen.summary}{weighed}")
-    if decided := ledger.lines(entries(state)):
-        parts.append("## Decided so far\n\n" + "\n".join(f"- {line}" for line in decided))
     return parts
-
-
-# -- the planner's brief -------------------------------------------------------------------------
-
-
-def planner_brief(state: WorkflowState, written: str = "") -> str:
-    """What the proposal of the current batch is drafted from. `written` is a design that the state knows only
-    the path of."""
-    number, count = state.current_batch + 1, len(state.batches)
-    parts = [f"{state.batch.title}\n\n{state.batch.description}"]
-    if count > 1:
-        parts[0] = f"Batch {number} of {count}: {parts[0]}"
-        done = [f"- {batch.title}: {batch.description}" for batch in state.batches[: number - 1]]
-        later = [f"- {batch.title}" for batch in state.remaining]
-        if done:
-            parts.append("Built already, so build on it:\n" + "\n".join(done))
-        if later:
-            parts.append("Not part of this batch, because later ones do it:\n" + "\n".join(later))
-    if state.assessment and number > 1:
-        parts.append(f"After the batch before this one:\n{state.assessment}")
-    share = "a part" if count > 1 else "the whole"
-    design = written.strip() or design_document(state)
-    parts.append(f"The design, of which this is {share}:\n\n{design}")
-    if state.brainstorm.scout_output:
-        parts.append(f"Seen in the workspace:\n{state.brainstorm.scout_output}")
-    brief = "\n\n".join(parts)
-    if len(brief) <= BRIEF_LIMIT:
-        return brief
-    return f"{brief[:BRIEF_LIMIT]}\n\n(Cut here; the whole design is in {state.design_path}.)"

@@ -157,7 +157,7 @@ class TaskRolledBack(Event, frozen=True):
 
 class WorkspaceScouted(Event, frozen=True):
     """A fresh look, after a batch has been built. `design` is the design document as it is now, where
-    somebody has changed it; `built` is what the batch has changed, and how its tests ended."""
+    somebody has changed it; `built` is what came of the batches so far."""
 
     output: str
     read: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from moot.core import ledger
 from moot.core.conversation import PERSON
 from moot.core.ledger import Decided, Kind
 from moot.llm.messages import Source
-from moot.workflow.state import WorkflowState
+from moot.workflow.state import REASSESS_STEP, WorkflowState
 
 MOOT, REVIEWER = "moot", "the reviewer"
 BUILD_STEP = "build"
@@ -23,11 +23,30 @@ BUILD_STEP = "build"
 
 def entries(state: WorkflowState) -> tuple[Decided, ...]:
     """With the person's corrections."""
-    return ledger.correct(_uncorrected(state), state.corrections)
+    return ledger.correct(uncorrected(state), state.corrections)
 
 
-def _uncorrected(state: WorkflowState) -> tuple[Decided, ...]:
+def uncorrected(state: WorkflowState) -> tuple[Decided, ...]:
     return (*of_brainstorm.entries(state.brainstorm), *_batches(state)) if state.is_open else ()
+
+
+_NO_POINTS = ("level", "splits", "batches", "section:", "assumed:", "built:", "review:")
+"""Keys of entries that say how the work goes on, or that are in the design word for word."""
+_AFTER_THE_DESIGN = ("review", "verdict", "open-tasks", BUILD_STEP, REASSESS_STEP)
+
+
+def binding(state: WorkflowState) -> tuple[Decided, ...]:
+    """What a change has to keep to, besides the design."""
+    return tuple(
+        each
+        for each in entries(state)
+        if not each.key.startswith(_NO_POINTS) and each.by not in (MOOT, REVIEWER)
+    )
+
+
+def was_in_design(entry: Decided) -> bool:
+    """Whether it was decided when the design document was written, which then has it."""
+    return not entry.key.startswith("own:") and entry.at not in _AFTER_THE_DESIGN
 
 
 def _batches(state: WorkflowState) -> Iterator[Decided]:
@@ -77,11 +96,11 @@ def source(state: WorkflowState) -> tuple[Source, ...]:
 
 def source_beside_conversation(state: WorkflowState) -> tuple[Source, ...]:
     """Without what the person said, for somebody who is given the whole conversation."""
-    said = [each for each in _uncorrected(state) if each.key.startswith(of_brainstorm.SAID)]
+    said = [each for each in uncorrected(state) if each.key.startswith(of_brainstorm.SAID)]
     return ledger.source(entries(state), (*said, *_corrected(state)))
 
 
 def _corrected(state: WorkflowState) -> list[Decided]:
     """As it still stands elsewhere, in the conversation or in the design."""
     keys = {each.key for each in state.corrections}
-    return [each for each in _uncorrected(state) if each.key in keys]
+    return [each for each in uncorrected(state) if each.key in keys]

@@ -66,6 +66,14 @@ class Stage(StrEnum):
     TAKING_NEXT = "taking-the-next"
 
 
+class Trees(msgspec.Struct, frozen=True):
+    """What git calls the workspace before and after a batch, which is named by its place."""
+
+    batch: int
+    before: str
+    after: str
+
+
 class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The order of the fields is that of the file."""
 
@@ -137,7 +145,9 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     design_on_disk: str = ""
     """The design document, as a batch found it, where somebody has changed it since it was written."""
     built: str = ""
-    """What the last batch has changed in the workspace, and how its tests ended."""
+    """What came of the batches so far: tasks, verdicts, files, and what went wrong."""
+    trees: tuple[Trees, ...] = field(default=(), name="batchTrees")
+    """Of the batches that were built, or begun."""
     failure: Failure | None = None
     stopped: bool = False
     happened: int = 0

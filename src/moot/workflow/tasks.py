@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from moot.brainstorm.consultation import Matter, ask_board, open_roundtable
 from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
 from moot.brainstorm.events import ScoutReported
-from moot.changes import approval, review_block, tasks
+from moot.changes import approval, binding, review_block, tasks
+from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import BuildResult, Implementing, Retry
@@ -36,13 +37,15 @@ from moot.errors import (
     WorkspaceDamaged,
 )
 from moot.files import timestamps
+from moot.llm.messages import Source
 from moot.llm.prices import total_usd
 from moot.repo import git, uncommitted
 from moot.repo.report import scout
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded
 from moot.text.shortening import shortened
-from moot.workflow import documents, effects, prompts
+from moot.workflow import documents, effects, handover, prompts
+from moot.workflow.built import built
 from moot.workflow.designs import Designs
 from moot.workflow.events import (
     BatchBuilt,
@@ -158,12 +161,17 @@ class WorkflowWork:
         found = scout(self._moot.workspace.root, state.brainstorm.subject)
         if isinstance(task, ScoutWorkspace):
             return ScoutReported(found.text, tuple(found.read))
-        return WorkspaceScouted(found.text, tuple(found.read), design=self._changed_design(state))
+        made = "\n\n".join(source.text for source in self._built(state))
+        design = self._design(state)
+        changed = "" if _sha256(design) == state.design_hash else design
+        return WorkspaceScouted(found.text, tuple(found.read), design=changed, built=made)
 
-    def _changed_design(self, state: WorkflowState) -> str:
-        """What somebody has made of the design document; empty where it is as moot wrote it, or gone."""
-        text = self._designs.read(state.design_path) if state.design_path else ""
-        return "" if _sha256(text) == state.design_hash else text
+    def _design(self, state: WorkflowState) -> str:
+        """What the design document says by now; empty where it is gone."""
+        return self._designs.read(state.design_path) if state.design_path else ""
+
+    def _built(self, state: WorkflowState) -> tuple[Source, ...]:
+        return built(state, self._changes.folders, self._moot.workspace.root)
 
     # -- writing down ------------------------------------------------------------------------
 
@@ -202,12 +210,14 @@ class WorkflowWork:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
-            # Another tool's workflow may have its design only in the document.
-            known = bool(state.brainstorm.design_sections) or not state.design_path
-            written = "" if known else await asyncio.to_thread(self._designs.read, state.design_path)
-            brief = documents.planner_brief(state, written)
-            await self._changes.propose(folder.id, brief, self._tell)
+            bound, background = await asyncio.to_thread(self._handed_over, state)
+            await self._changes.propose(folder.id, handover.brief(state), self._tell, bound, background)
         return BatchPlanned(folder.id, _cost(folder, 0))
+
+    def _handed_over(self, state: WorkflowState) -> tuple[Binding, tuple[Source, ...]]:
+        """What binds the current batch, and what whoever plans it is told besides."""
+        bound = handover.binding(state, self._design(state))
+        return bound, handover.background(state, self._built(state))
 
     def _folder_for(self, state: WorkflowState) -> ChangeFolder:
         """This batch's own. A change that somebody else has begun under the same name is left alone."""
@@ -225,6 +235,9 @@ class WorkflowWork:
     async def _review(self, state: WorkflowState, key: str) -> BatchReviewed:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, f"workflow/review {key}")
+        bound, _ = await asyncio.to_thread(self._handed_over, state)
+        # What the person has changed since it was planned: reviewed with it, or nobody would notice.
+        await asyncio.to_thread(self._changes.bind, folder.id, bound, self._tell)
         if not self._is_reviewed(folder):
             engine = str(state.config.get("engine") or "auto")
             await Challenging(self._changes).challenge(folder.id, engine, self._tell)
@@ -246,20 +259,22 @@ class WorkflowWork:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, f"workflow/revise {key}")
         if folder.state().last_action != "reproposal":
-            await self._changes.repropose(folder.id, state.wishes, self._tell)
+            bound, background = await asyncio.to_thread(self._handed_over, state)
+            await self._changes.repropose(folder.id, state.wishes, self._tell, bound, background)
         return BatchRevised(_cost(folder, first))
 
     async def _build(self, state: WorkflowState, key: str) -> BatchBuilt:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, f"workflow/execute {key}")
-        message, built = "", BuildResult(Phase.COMPLETE)
+        message, result = "", BuildResult(Phase.COMPLETE)
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
-            implementing = Implementing(self._changes, retry=retry)
-            built = await implementing.implement(folder.id, self._tell)
-            message = shortened(built.problem.rstrip(" .:\n"))
-            if built.handover:
-                self._tell(built.handover)
+            news = await asyncio.to_thread(self._news, state, folder)
+            implementing = Implementing(self._changes, retry=retry, also=news)
+            result = await implementing.implement(folder.id, self._tell)
+            message = shortened(result.problem.rstrip(" .:\n"))
+            if result.handover:
+                self._tell(result.handover)
                 message = _NO_AGENT
         boxes = tasks.tasks(folder.tasks() or "")
         workspace = self._moot.workspace
@@ -270,11 +285,16 @@ class WorkflowWork:
             message=message,
             tasks_done=sum(box.done for box in boxes),
             tasks=len(boxes),
-            failed_task=built.failed_task,
-            before_task=built.before_task,
+            failed_task=result.failed_task,
+            before_task=result.before_task,
             tree=tree or "",
             cost_usd=_cost(folder, first),
         )
+
+    def _news(self, state: WorkflowState, folder: ChangeFolder) -> tuple[Source, ...]:
+        """What has come since the plan was reviewed: to bind it now would take the approval away."""
+        bound, edited = binding.read(folder.design() or ""), folder.design_is_edited()
+        return handover.news(state, self._design(state), bound, edited=edited)
 
     def _roll_back(self, state: WorkflowState) -> TaskRolledBack:
         """The change's own files say what has been done and paid: they stay."""
