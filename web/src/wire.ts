@@ -7,6 +7,7 @@ export type {
   BriefRequest,
   ChallengeEvent,
   ChallengeRequest,
+  CitationOut as Citation,
   ConditionRequest,
   ExchangeOut as ChallengeExchange,
   MemberOut as Member,

@@ -27,6 +27,7 @@ function stored(part: Partial<Session> = {}): Session {
       personaName: `The ${id}`,
       content: "",
       isComplete: false,
+      citations: [],
       error: null,
       errorKind: null,
       challenges: [],
@@ -36,6 +37,8 @@ function stored(part: Partial<Session> = {}): Session {
     briefStale: false,
     briefError: null,
     tickedConditions: [],
+    briefCited: [],
+    briefUsage: null,
     evidence: [],
     ledger: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
@@ -176,7 +179,7 @@ describe("a challenge", () => {
   it("appends a blank exchange, grows it, and makes the brief stale when complete", () => {
     expect(asked.challenging).toBe("one");
     expect(asked.advisors.one?.challenges).toEqual([
-      { challengeText: "Why?", replyContent: "", isReplyComplete: false },
+      { challengeText: "Why?", replyContent: "", isReplyComplete: false, citations: [], usage: null },
     ]);
     const growing = run(
       [
@@ -188,7 +191,7 @@ describe("a challenge", () => {
     expect(growing.briefStale).toBe(false);
     const over = reduce(growing, { type: "challenge_complete", personaId: "one", usage: USAGE });
     expect(over.advisors.one?.challenges).toEqual([
-      { challengeText: "Why?", replyContent: "Because", isReplyComplete: true },
+      { challengeText: "Why?", replyContent: "Because", isReplyComplete: true, citations: [], usage: USAGE },
     ]);
     expect(over).toMatchObject({ challenging: null, briefStale: true, brief: BRIEF });
   });
@@ -267,8 +270,8 @@ describe("a session picked up again", () => {
       responses: half.responses.map((one) => ({
         ...one,
         challenges: [
-          { challengeText: "q", replyContent: "a", isReplyComplete: true },
-          { challengeText: "q", replyContent: "", isReplyComplete: false },
+          { challengeText: "q", replyContent: "a", isReplyComplete: true, citations: [], usage: null },
+          { challengeText: "q", replyContent: "", isReplyComplete: false, citations: [], usage: null },
         ],
       })),
     });

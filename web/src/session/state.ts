@@ -4,6 +4,7 @@ import type {
   Answer,
   Brief,
   ChallengeExchange,
+  Citation,
   Member,
   PersonaResponse,
   Session,
@@ -65,7 +66,7 @@ export type Action =
   | { type: "tokens"; tokens: ReadonlyMap<string, string> }
   | { type: "challenge_start"; personaId: string; text: string }
   | { type: "challenge_token"; personaId: string; token: string }
-  | { type: "challenge_complete"; personaId: string; usage: Usage }
+  | { type: "challenge_complete"; personaId: string; usage: Usage; citations?: readonly Citation[] }
   | { type: "challenge_abort" }
   | { type: "challenge_failed"; personaId: string; message: string }
   | { type: "retry"; personaId: string }
@@ -279,7 +280,13 @@ export function reduce(state: SessionState, action: Action): SessionState {
       const clean = withoutIncomplete(state);
       const advisor = clean.advisors[action.personaId];
       if (!advisor) return clean;
-      const blank = { challengeText: action.text, replyContent: "", isReplyComplete: false };
+      const blank = {
+        challengeText: action.text,
+        replyContent: "",
+        isReplyComplete: false,
+        citations: [],
+        usage: null,
+      };
       return change({ ...clean, challenging: action.personaId, challengeError: null }, action.personaId, {
         challenges: [...advisor.challenges, blank],
       });
@@ -293,7 +300,8 @@ export function reduce(state: SessionState, action: Action): SessionState {
 
     case "challenge_complete": {
       if (state.challenging !== action.personaId) return state;
-      const next = lastExchange(state, action.personaId, { isReplyComplete: true });
+      const { usage, citations = [] } = action;
+      const next = lastExchange(state, action.personaId, { isReplyComplete: true, usage, citations });
       return {
         ...next,
         challenging: null,

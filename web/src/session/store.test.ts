@@ -28,6 +28,7 @@ function session(part: Partial<Session> = {}): Session {
       personaName: `The ${id}`,
       content: "",
       isComplete: false,
+      citations: [],
       error: null,
       errorKind: null,
       challenges: [],
@@ -37,6 +38,8 @@ function session(part: Partial<Session> = {}): Session {
     briefStale: false,
     briefError: null,
     tickedConditions: [],
+    briefCited: [],
+    briefUsage: null,
     evidence: [],
     ledger: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
@@ -213,7 +216,13 @@ describe("SessionStore", () => {
     const before = store.snapshot;
     await store.refresh();
     expect(store.snapshot).toBe(before);
-    const exchange = { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true };
+    const exchange = {
+      challengeText: "Why?",
+      replyContent: "Because.",
+      isReplyComplete: true,
+      citations: [],
+      usage: null,
+    };
     stored = {
       ...finished,
       briefStale: true,
@@ -256,7 +265,13 @@ describe("SessionStore", () => {
     for (const release of held) release();
     await looking;
     expect(store.snapshot.session?.advisors.one?.challenges).toEqual([
-      { challengeText: "Why?", replyContent: "Because.", isReplyComplete: true },
+      {
+        challengeText: "Why?",
+        replyContent: "Because.",
+        isReplyComplete: true,
+        citations: [],
+        usage: { model: "m", inputTokens: 1, outputTokens: 2, costUsd: null, durationMs: 3 },
+      },
     ]);
   });
 

@@ -268,7 +268,12 @@ export class SessionStore {
             this.#replyTokens.flush();
             this.#challenge = null;
             keepChallengeDraft(this.id, personaId, "");
-            this.#dispatch({ type: "challenge_complete", personaId, usage: event.usage });
+            this.#dispatch({
+              type: "challenge_complete",
+              personaId,
+              usage: event.usage,
+              citations: event.citations ?? [],
+            });
             return;
           } else if (event.type === "error") throw new ApiError(event.message, 200);
         }
