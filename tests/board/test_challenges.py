@@ -30,7 +30,16 @@ from moot.core.flow import AskPersona, Usage
 from moot.server import Payload
 
 BILL = Usage("m", 1, 2, None, 3)
-USAGE = {"model": "m", "inputTokens": 1, "outputTokens": 2, "costUsd": None, "durationMs": 3}
+USAGE = {
+    "model": "m",
+    "inputTokens": 1,
+    "outputTokens": 2,
+    "costUsd": None,
+    "durationMs": 3,
+    "cachedTokens": 0,
+    "lookedAt": [],
+    "leftOut": [],
+}
 ADA, BEN = (Member(id_, id_.title(), "role", "integrator") for id_ in ("ada", "ben"))
 OPENING: list[BoardEvent] = [
     DecisionPresented("Move?", (ADA, BEN), "independent", "m"),

@@ -143,3 +143,23 @@ def test_json_has_every_citation_with_its_place_and_its_check() -> None:
         {"id": "E1", "name": "plan.md", "origin": "docs/plan.md", "sha256": "ab12",
          "mediaType": "text/markdown", "lines": 4},
     ]  # fmt: skip
+
+
+def test_the_bill_says_what_came_from_the_cache_and_each_reply_what_it_rests_on() -> None:
+    cached = session("Yes.")
+    assert "**Tokens**: 3 read, 3 written\n" in markdown(cached)
+    bill = Usage("m", 20_000, 10, 0.01, 1, cached_tokens=18_000, looked_at=("a.py",), left_out=("b.py",))
+    cached = BOARD.fold(
+        [
+            DecisionPresented("Stay?", (Member("a", "A", "r", "challenger"),), "independent", "m"),
+            BoardConvened(),
+            AdvisorSpoke("a", "Yes.", bill),
+        ]
+    )
+    assert "**Tokens**: 20,000 read (18,000 of them from the provider's cache), 10 written\n" in markdown(
+        cached
+    )
+    record = board_json(cached, session_id="s", when=WHEN)
+    said = record["responses"][0]["usage"]
+    assert (said["cachedTokens"], said["lookedAt"], said["leftOut"]) == (18_000, ["a.py"], ["b.py"])
+    assert record["usage"]["cachedTokens"] == 18_000

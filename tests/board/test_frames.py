@@ -81,6 +81,7 @@ def test_frames_of_earlier_versions_are_read() -> None:
     read = wire.read_frame(json.dumps(old).encode())
     assert isinstance(read, wire.PersonaComplete)
     assert read.citations == ()
+    assert (read.usage.cached_tokens, read.usage.looked_at, read.usage.left_out) == (0, (), ())
 
 
 def test_whoever_challenged_hears_what_is_looked_up_for_their_reply_alone() -> None:

@@ -318,6 +318,9 @@ def test_json_is_plain_and_complete() -> None:
         "outputTokens": 200,
         "costUsd": 0.02,
         "durationMs": 1500,
+        "cachedTokens": 0,
+        "lookedAt": [],
+        "leftOut": [],
         "cutShort": False,
     }
     assert json.loads(json.dumps(record)) == record
@@ -416,7 +419,7 @@ def test_json_is_plain_and_complete() -> None:
         "briefStale": True,
         "tickedConditions": [],
         "briefError": None,
-        "usage": {"inputTokens": 4000, "outputTokens": 800, "costUsd": 0.06},
+        "usage": {"inputTokens": 4000, "outputTokens": 800, "costUsd": 0.06, "cachedTokens": 0},
     }
 
 

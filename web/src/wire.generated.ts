@@ -611,14 +611,19 @@ export interface TotalOut {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number | null;
+  readonly cachedTokens: number;
 }
 
+/** What a reply has cost, and what it rests on. Of the input, `cached_tokens` were read from the provider's cache. `looked_at` names what the model has read by itself, and `left_out` what it was not told, because there was no room for it. */
 export interface UsageOut {
   readonly model: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number | null;
   readonly durationMs: number;
+  readonly cachedTokens: number;
+  readonly lookedAt: readonly string[];
+  readonly leftOut: readonly string[];
 }
 
 /** What would be taken of it, and what it would cost, is said; nothing is kept. */

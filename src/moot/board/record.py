@@ -182,7 +182,8 @@ def _lines(one: Citation, item: Evidence) -> Lines:
 def _about(state: BoardState, session_id: str, when: datetime) -> Iterator[Point]:
     total = TotalOut.of(state.bills)
     yield Point(state.model, lead="Model")
-    yield Point(f"{total.input_tokens:,} read, {total.output_tokens:,} written", lead="Tokens")
+    cached = f" ({total.cached_tokens:,} of them from the provider's cache)" if total.cached_tokens else ""
+    yield Point(f"{total.input_tokens:,} read{cached}, {total.output_tokens:,} written", lead="Tokens")
     yield Point(_cost_in_words(total.cost_usd, state.bills), lead="Cost")
     yield Point(f"{when.day} {when:%B %Y, %H:%M %Z}", lead="Date")
     yield Point(session_id, lead="Session")

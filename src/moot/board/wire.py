@@ -33,16 +33,31 @@ class MemberOut(Described, frozen=True, rename="camel"):
 
 
 class UsageOut(Described, frozen=True, rename="camel"):
+    """What a reply has cost, and what it rests on. Of the input, `cached_tokens` were read from the
+    provider's cache. `looked_at` names what the model has read by itself, and `left_out` what it was not
+    told, because there was no room for it."""
+
     model: str
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
     duration_ms: int
+    cached_tokens: int = 0
+    looked_at: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, usage: Usage) -> Self:
-        read, written = usage.input_tokens, usage.output_tokens
-        return cls(usage.model, read, written, usage.cost_usd, usage.duration_ms)
+        return cls(
+            usage.model,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cost_usd,
+            usage.duration_ms,
+            usage.cached_tokens,
+            usage.looked_at,
+            usage.left_out,
+        )
 
 
 class TotalOut(Described, frozen=True, rename="camel"):
@@ -51,6 +66,7 @@ class TotalOut(Described, frozen=True, rename="camel"):
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
+    cached_tokens: int = 0
 
     @classmethod
     def of(cls, bills: tuple[Usage, ...]) -> Self:
@@ -58,6 +74,7 @@ class TotalOut(Described, frozen=True, rename="camel"):
             sum(bill.input_tokens for bill in bills),
             sum(bill.output_tokens for bill in bills),
             total_usd(bill.cost_usd for bill in bills),
+            sum(bill.cached_tokens for bill in bills),
         )
 
 

@@ -41,7 +41,7 @@ function stored(part: Partial<Session> = {}): Session {
     briefUsage: null,
     evidence: [],
     ledger: [],
-    usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    usage: { inputTokens: 0, outputTokens: 0, costUsd: 0, cachedTokens: 0 },
     live: true,
     paused: false,
     lastEventId: 0,
@@ -51,7 +51,16 @@ function stored(part: Partial<Session> = {}): Session {
   };
 }
 
-const USAGE = { model: "m", inputTokens: 10, outputTokens: 5, costUsd: 0.5, durationMs: 1 };
+const USAGE = {
+  model: "m",
+  inputTokens: 10,
+  outputTokens: 5,
+  costUsd: 0.5,
+  durationMs: 1,
+  cachedTokens: 4,
+  lookedAt: [],
+  leftOut: [],
+};
 const run = (actions: Action[], from: SessionState = fromSession(stored())): SessionState =>
   actions.reduce(reduce, from);
 const start = (personaId: string): SessionEvent => ({
@@ -94,7 +103,7 @@ describe("a session's events", () => {
     expect(state.advisors.one).toMatchObject({ phase: "done", content: "AC" });
     expect(state.advisors.two).toMatchObject({ phase: "speaking", content: "B" });
     expect(state.advisors.three?.phase).toBe("waiting");
-    expect(state.usage).toEqual({ inputTokens: 10, outputTokens: 5, costUsd: 0.5 });
+    expect(state.usage).toEqual({ inputTokens: 10, outputTokens: 5, costUsd: 0.5, cachedTokens: 4 });
   });
 
   it("leave untouched advisors the same objects", () => {

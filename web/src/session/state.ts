@@ -168,6 +168,7 @@ function spend(total: UsageTotal, usage: Usage): UsageTotal {
     inputTokens: total.inputTokens + usage.inputTokens,
     outputTokens: total.outputTokens + usage.outputTokens,
     costUsd: usage.costUsd === null ? total.costUsd : (total.costUsd ?? 0) + usage.costUsd,
+    cachedTokens: total.cachedTokens + (usage.cachedTokens ?? 0),
   };
 }
 
