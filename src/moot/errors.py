@@ -19,6 +19,7 @@
     │   ├── ReviewNotTaken         a review that does not count: no run of moot's, or its second one
     │   ├── DecisionNotPossible    what the person decides about a change does not fit what was found
     │   ├── ModelTooSmall          a model that is known to be too small to review
+    │   ├── PatchInvalid           a diff that cannot be read (names the line)
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
     │   ├── AnswersExhausted       --answers (or a missing terminal) left a question open
     │   ├── NotInstalled           an optional part of moot (says how to install it)
@@ -209,6 +210,13 @@ class DecisionNotPossible(UserMistake):
 class ModelTooSmall(UserMistake):
     def __init__(self, model: str, problem: str = "it is too small to judge anything") -> None:
         super().__init__(f"{model} reviews nothing: {problem}")
+
+
+class PatchInvalid(UserMistake):
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"The patch, line {line}: {problem}")
+        self.line = line
+        self.problem = problem
 
 
 class UncommittedWork(UserMistake):
