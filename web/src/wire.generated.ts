@@ -42,6 +42,21 @@ export interface BegunOut {
   readonly given: GivenOut | null;
 }
 
+/** What was really asked on a session's account, retries and what broke off included. */
+export interface BillOut {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly keptTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number | null;
+  readonly cachedUsd: number | null;
+  readonly savedUsd: number | null;
+  readonly unpriced: number;
+  readonly estimated: boolean;
+  readonly summary: string;
+}
+
 export interface Brief {
   readonly consensus: Consensus;
   readonly tensions: readonly Tension[];
@@ -174,6 +189,12 @@ export interface CorrectionRequest {
   readonly key?: string | null;
 }
 
+/** `estimate` is of what comes next, from where the session stands; null where no model is to be had. */
+export interface CostOut {
+  readonly estimate: EstimateOut | null;
+  readonly bill: BillOut;
+}
+
 /** An entry of what was decided so far. */
 export interface DecidedOut {
   readonly number: string;
@@ -188,6 +209,17 @@ export interface DecidedOut {
 export interface Dimension {
   readonly score: number;
   readonly note: string;
+}
+
+/** What a session is going to ask, until only the person is asked, by the usual length of replies. */
+export interface EstimateOut {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number | null;
+  readonly atLeast: boolean;
+  readonly summary: string;
 }
 
 /** One item: a path in the workspace, the address of a page, text, or a file's bytes as base64; text and bytes have a name. */

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from moot.app import Part
 from moot.ask.flow import ASK, AnswerFailed, AnswerGiven, AskEvent, AskOpened, AskState, QuestionAsked
 from moot.ask.prompts import answer
+from moot.core.estimate import Asking
 from moot.core.model_effects import Prompts
 from moot.llm.names import ModelName, Speaker
 from moot.server import ActiveSession, Client, Hub, Service
@@ -51,9 +52,15 @@ class AskService(Service[AskState, AskEvent]):
     async def begin(
         self, hub: Hub, opening: AskOpening, by: Client, given: Sequence[AskEvent] = ()
     ) -> ActiveSession[AskState, AskEvent]:
+        return await hub.begin(FORMAT, await self._first(opening, given), by)
+
+    async def preview(self, opening: AskOpening, given: Sequence[AskEvent] = ()) -> tuple[AskState, Asking]:
+        state = ASK.fold(await self._first(opening, given))
+        return state, Asking(state.model, PROMPTS, "")
+
+    async def _first(self, opening: AskOpening, given: Sequence[AskEvent]) -> list[AskEvent]:
         _, (first, *asked) = await _opening(self._moot, opening.persona, opening.question)
-        events = [first, *given, *asked]
-        return await hub.begin(FORMAT, events, by)
+        return [first, *given, *asked]
 
 
 async def _opening(moot: Moot, persona: str, question: str | None) -> tuple[ModelName, list[AskEvent]]:

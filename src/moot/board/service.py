@@ -30,18 +30,22 @@ from moot.board.events import (
     ChallengeReplied,
     ChallengeWithdrawn,
     ConditionTicked,
+    Consensus,
     DecisionPresented,
+    DraftedQuestion,
     Member,
     Mode,
     Questions,
     QuestionsDrafted,
     QuestionsFailed,
+    Recommendation,
 )
 from moot.board.flow import ADVISOR, BOARD, BRIEF, CHALLENGE, QUESTIONS, ask_again, go_on, stop
 from moot.board.frames import FORMAT
 from moot.board.state import BoardState, Step
+from moot.core.estimate import Asking
 from moot.core.flow import Usage
-from moot.core.model_effects import Prompts
+from moot.core.model_effects import Prompts, Usual
 from moot.errors import DefinitionInvalid, IllegalMove, InvalidInput, MootError, NotFound, SessionStopped
 from moot.llm.names import Speaker, parse
 from moot.personas.library import Persona, opposing_seat, speaking_order
@@ -65,6 +69,13 @@ PROMPTS = Prompts(
     speeches={ADVISOR: prompts.view, CHALLENGE: prompts.reply},
     drafts={QUESTIONS: prompts.questions, BRIEF: prompts.brief},
     replies={QUESTIONS: Questions, BRIEF: Brief},
+    usual=Usual(
+        {
+            QUESTIONS: Questions((DraftedQuestion("Since when?"),)),
+            BRIEF: Brief(Consensus((), "moderate"), (), (), Recommendation("Wait.", "moderate", ())),
+        },
+        lambda state: BoardConvened(state.answered) if state.step is Step.ANSWERS else None,
+    ),
 )
 _UNBILLED = Usage("", 0, 0, None, 0)
 
@@ -269,14 +280,19 @@ class BoardService(Service[BoardState, BoardEvent]):
     async def begin(
         self, hub: Hub, opening: BoardOpening, by: Client, given: Sequence[BoardEvent] = ()
     ) -> ActiveBoard:
+        return await hub.begin(FORMAT, await self._first(opening, given), by)
+
+    async def preview(
+        self, opening: BoardOpening, given: Sequence[BoardEvent] = ()
+    ) -> tuple[BoardState, Asking]:
+        state = BOARD.fold(await self._first(opening, given))
+        return state, Asking(state.model, PROMPTS, "")
+
+    async def _first(self, opening: BoardOpening, given: Sequence[BoardEvent]) -> list[BoardEvent]:
         speakers = advisors(self._moot, opening.panel)
-        first: list[BoardEvent] = [
-            await present(self._moot, opening.decision, speakers, opening.mode, opening.panel),
-            *given,
-        ]
-        if not opening.questions:
-            first.append(BoardConvened())
-        return await hub.begin(FORMAT, first, by)
+        presented = await present(self._moot, opening.decision, speakers, opening.mode, opening.panel)
+        convened = () if opening.questions else (BoardConvened(),)
+        return [presented, *given, *convened]
 
 
 def is_tiny(moot: Moot, model: str) -> bool:

@@ -14,6 +14,7 @@ from moot.changes.log import ChangeLog
 from moot.changes.looking import Looking
 from moot.changes.service import Changes, check_description
 from moot.changes.work import ChangeWork
+from moot.core.estimate import Asking
 from moot.core.model_effects import Prompts
 from moot.errors import AlreadyThere, NotFound
 from moot.files.lock import claimed
@@ -113,6 +114,10 @@ class ChangeService(Service[SessionState, ChangeEvent]):
             return (await self._moot.store()).server
 
         return ChangeWork(self._moot, self._change_id(session), driver, tell).carry_out
+
+    async def asking(self, session: Session, state: SessionState) -> Asking:  # noqa: ARG002
+        choice = await self._moot.gateway.choice(Speaker("proposer"))
+        return Asking(str(choice.name), self._prompts, await self.account(session))
 
     @contextmanager
     def claim(self, session: Session) -> Iterator[None]:

@@ -7,17 +7,21 @@ says which requests it makes, and asks `estimate`.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from moot.core.flow import (
+    AskPerson,
     AskPersona,
     Drafted,
     DraftReply,
+    Effect,
     Event,
     Flow,
     ModelEffect,
@@ -26,11 +30,15 @@ from moot.core.flow import (
     Usage,
 )
 from moot.core.model_effects import Prompts
+from moot.errors import WindowTooSmall
 from moot.llm.context import shared_texts
 from moot.llm.messages import ModelSaid, Request, Tokens, UserSaid
 from moot.llm.metering import tokens_of
-from moot.llm.prices import Pricing, usd
-from moot.personas.library import Persona
+from moot.llm.model import Model
+from moot.llm.names import parse
+from moot.llm.prices import Pricing, in_dollars, usd
+from moot.llm.registry import Gateway
+from moot.personas.library import Library, Persona
 
 S = TypeVar("S")
 E = TypeVar("E", bound=Event)
@@ -43,37 +51,36 @@ USUAL_SHARE = 0.5
 """Of what a reply may have, the share that it usually has."""
 CACHED_FROM = 1024
 """Tokens: what is shorter, providers do not keep."""
-MOST_REQUESTS = 200
-"""A flow that asks for more without the person is not played any further."""
+MOST_STEPS = 100
+"""A flow that goes on longer without the person is not played any further."""
 _UNBILLED = Usage("", 0, 0, None, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """`cost_usd` is None where the price is not known. `input_tokens` counts all input, `cached_tokens` those
-    of them that the provider's cache has by then."""
+    of them that the provider's cache has by then. `at_least`: what comes after is not known."""
 
     requests: int
     input_tokens: int
     cached_tokens: int
     output_tokens: int
     cost_usd: float | None
+    at_least: bool = False
 
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
     def __str__(self) -> str:
-        """`about 31,000 tokens, $0.09`"""
-        return f"about {_rounded(self.tokens):,} tokens, {in_dollars(self.cost_usd)}"
+        """`about 31,000 tokens, $0.09`, or `at least about 31,000 tokens, $0.09`"""
+        if not self.requests:
+            return "not known yet" if self.at_least else "no model is asked"
+        told = f"about {_rounded(self.tokens):,} tokens, {in_dollars(self.cost_usd)}"
+        return f"at least {told}" if self.at_least else told
 
 
-def in_dollars(cost_usd: float | None) -> str:
-    if cost_usd is None:
-        return "price unknown"
-    if cost_usd == 0:
-        return "free of charge"
-    return "under $0.01" if cost_usd < 0.01 else f"${cost_usd:,.2f}"
+UNKNOWN = Estimate(0, 0, 0, 0, None, at_least=True)
 
 
 def _rounded(tokens: int) -> int:
@@ -87,7 +94,7 @@ def usual_reply(request: Request) -> int:
     return int(request.max_tokens * USUAL_SHARE)
 
 
-async def estimate(requests: Iterable[Asked], pricing: Pricing) -> Estimate:
+async def estimate(requests: Iterable[Asked], pricing: Pricing, *, at_least: bool = False) -> Estimate:
     """Of these requests, in the order in which they are made. Loading prices takes a moment, once."""
     await pricing.load()
     kept: set[_Beginning] = set()
@@ -99,7 +106,8 @@ async def estimate(requests: Iterable[Asked], pricing: Pricing) -> Estimate:
         nano = None if nano is None or cost is None else nano + cost
         total += used
         count += 1
-    return Estimate(count, total.input_tokens, total.cache_read_tokens, total.output_tokens, usd(nano))
+    read, written = total.cache_read_tokens, total.output_tokens
+    return Estimate(count, total.input_tokens, read, written, usd(nano), at_least)
 
 
 def _used(asked: Asked, kept: set[_Beginning]) -> Tokens:
@@ -134,7 +142,44 @@ def _said(request: Request) -> Iterable[str]:
             yield from (call.arguments for call in message.tool_calls)
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whom a session asks, with which prompts, and on whose account."""
+
+    model: str
+    prompts: Prompts
+    account: str
+
+
+async def estimate_next(
+    flow: Flow[S, E], state: S, asking: Asking, library: Library, gateway: Gateway
+) -> Estimate:
+    """Of all that a session asks from where it stands, as far as that is known, as it would be sent."""
+    model = gateway.named(parse(asking.model))
+    foreseen = await asyncio.to_thread(
+        foresee, flow, state, asking.prompts, library.persona, small=model.small
+    )
+    sent = [await _as_sent(asked, model) for asked in foreseen.requests]
+    return await estimate(sent, model.pricing, at_least=foreseen.at_least)
+
+
+async def _as_sent(asked: Asked, model: Model) -> Asked:
+    """What does not fit at all is said when it is asked, and not here."""
+    request, shape = asked if isinstance(asked, tuple) else (asked, None)
+    with contextlib.suppress(WindowTooSmall):
+        request = await model.as_sent(request)
+    return request if shape is None else (request, shape)
+
+
 # -- a flow that is played on --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """`at_least`: more is going to be asked than these, and nobody knows yet what."""
+
+    requests: tuple[Asked, ...] = ()
+    at_least: bool = False
 
 
 def foresee(
@@ -142,28 +187,44 @@ def foresee(
     state: S,
     prompts: Prompts,
     persona: Callable[[str], Persona],
-    drafts: Mapping[str, Any],
     *,
     small: bool = False,
-) -> list[Asked]:
+) -> Foreseen:
     """The requests of a flow until only the person is asked, as if each persona spoke at its usual length and
-    each typed reply were the one in `drafts`. A draft that is not there ends it, after its request."""
+    all else went its usual way. A draft that has no usual one ends it, after its request."""
     foreseen: list[Asked] = []
-    while len(foreseen) < MOST_REQUESTS:
-        effects = [one for one in flow.pending(state) if isinstance(one, AskPersona | DraftReply)]
+    for _ in range(MOST_STEPS):
+        pending = flow.pending(state)
+        effects = [one for one in pending if isinstance(one, AskPersona | DraftReply)]
+        if not effects:
+            event = prompts.usual.goes_on(state)
+            if event is None:
+                return Foreseen(tuple(foreseen), _looks(foreseen) or not _may_rest(pending))
+            state = flow.advance(state, cast("E", event))
+            continue
         asked = [_asked(effect, state, prompts, persona, small=small) for effect in effects]
         foreseen += asked
-        if not effects or any(isinstance(one, DraftReply) and one.prompt not in drafts for one in effects):
+        if any(isinstance(one, DraftReply) and one.prompt not in prompts.usual.drafts for one in effects):
             break
         for effect, request in zip(effects, asked, strict=True):
             said: Outcome
             if isinstance(effect, DraftReply):
-                said = Drafted(drafts[effect.prompt], _UNBILLED)
+                said = Drafted(prompts.usual.drafts[effect.prompt], _UNBILLED)
             else:
                 assert isinstance(request, Request)
                 said = PersonaSpoke(_filler(request), _UNBILLED)
             state = flow.advance(state, flow.record(state, effect, said))
-    return foreseen
+    return Foreseen(tuple(foreseen), at_least=True)
+
+
+def _may_rest(pending: Iterable[Effect]) -> bool:
+    """Whether nobody has to do anything."""
+    return all(isinstance(one, AskPerson) and (one.optional or one.interrupting) for one in pending)
+
+
+def _looks(asked: Iterable[Asked]) -> bool:
+    """Whether somebody may look things up, and be told more than these say."""
+    return any((one[0] if isinstance(one, tuple) else one).looks for one in asked)
 
 
 def _asked(

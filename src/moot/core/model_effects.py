@@ -19,6 +19,7 @@ from moot.core.flow import (
     Drafted,
     DraftFailed,
     DraftReply,
+    Event,
     ModelEffect,
     Outcome,
     PersonaFailed,
@@ -72,6 +73,15 @@ class DraftPrompt(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Usual:
+    """How a session usually goes on, where it is to be known beforehand what will be asked: drafts by the
+    names of their prompts, and what happens when no model has anything to do."""
+
+    drafts: Mapping[str, Any] = field(default_factory=dict)
+    goes_on: Callable[[Any], Event | None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
 class Prompts:
     """What a format says to models, by the names that its flow uses."""
 
@@ -79,6 +89,7 @@ class Prompts:
     drafts: Mapping[str, DraftPrompt] = field(default_factory=dict)
     replies: Mapping[str, type[Any]] = field(default_factory=dict)
     """The struct that a draft's validated value becomes."""
+    usual: Usual = field(default_factory=Usual)
 
 
 Sight = Callable[[], Awaitable[Path | None]]

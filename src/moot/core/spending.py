@@ -25,6 +25,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from moot.config import Limits
+from moot.core.bill import SessionBill, Used, bill_of
 from moot.errors import LimitReached, MootError
 from moot.llm.messages import Tokens
 from moot.llm.metering import UNSENT, charged_to, open_bill
@@ -85,6 +86,11 @@ class Meter:
         if self._heart is None or self._heart.done():
             self._heart = asyncio.create_task(self._beat())
         return attempt
+
+    async def bill(self, account: str) -> SessionBill:
+        """What everything has cost that was asked on an account, and has ended."""
+        used = [_used(row) for row in await (await self._open()).used(account)]
+        return await bill_of(used, self._pricing)
 
     async def close(self) -> None:
         """Nothing that has ended is left unwritten, as far as the database is there."""
@@ -298,6 +304,17 @@ class _Attempt:
             "reserved_tokens": reserved_tokens,
             "reserved_nano_usd": reserved_nano_usd,
         }
+
+
+def _used(row: Any) -> Used:
+    counted = Tokens(
+        int(row.input_tokens or 0),
+        int(row.output_tokens or 0),
+        int(row.cache_read_tokens or 0),
+        int(row.cache_write_tokens or 0),
+        bool(row.estimated),
+    )
+    return Used(row.model, row.requests, counted, int(row.nano_usd or 0), int(row.unpriced or 0))
 
 
 async def _to_the_end(doing: Coroutine[Any, Any, T]) -> T:

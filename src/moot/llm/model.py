@@ -106,7 +106,7 @@ class Model:
         self.name = name
         self.small = small
         self._provider = provider
-        self._pricing = pricing
+        self.pricing = pricing
         self._window = window
         self._meter = meter
         self._patience = patience or Patience()
@@ -163,6 +163,10 @@ class Model:
         needed = needed_tokens(request)
         room = await self._window.tokens(needed) - needed
         return request.tools_tokens + min(0, room)
+
+    async def as_sent(self, request: Request) -> Request:
+        """As much of it as fits; raises WindowTooSmall where what is needed does not."""
+        return (await self._fit(request)).request
 
     async def _fit(self, request: Request) -> Fitted:
         return fit(request, await self._window.tokens(needed_tokens(request)), str(self.name))
@@ -241,7 +245,7 @@ class Model:
             return tally.so_far() or least
 
         await self._provider.prepare()
-        attempt = await self._meter.begin(str(self.name), self._pricing, least, most_of(call, least), used)
+        attempt = await self._meter.begin(str(self.name), self.pricing, least, most_of(call, least), used)
         outcome, usage, cancelled = "ok", Tokens(), False
         try:
             turn = await self._provider.exchange(replace(call, tally=tally), hear)

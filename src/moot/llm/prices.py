@@ -88,6 +88,14 @@ def usd(nano: int | None) -> float | None:
     return None if nano is None else nano / NANO
 
 
+def in_dollars(cost_usd: float | None) -> str:
+    if cost_usd is None:
+        return "price unknown"
+    if cost_usd == 0:
+        return "free of charge"
+    return "under $0.01" if cost_usd < 0.01 else f"${cost_usd:,.2f}"
+
+
 def total_usd(costs: Iterable[float | None]) -> float | None:
     """Of those that are known; None where none is."""
     known = [cost for cost in costs if cost is not None]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from moot.core.estimate import Asking
 from moot.core.flow import Event
 from moot.core.model_effects import Prompts, speaking
 from moot.core.runner import Log, Speak, StoredLog, Work, no_work
@@ -94,6 +95,15 @@ class Service(Generic[S, E]):
     async def account(self, session: Session) -> str:
         """On whose account models are asked."""
         return session.id
+
+    async def asking(self, session: Session, state: S) -> Asking:
+        """Whom its sessions ask."""
+        return Asking(self.format.model(state), self._prompts, await self.account(session))
+
+    async def preview(self, opening: Any, given: Sequence[Any] = ()) -> tuple[S, Asking] | None:  # noqa: ARG002
+        """How a session would stand that was begun so, of which nothing is kept. None where that cannot be
+        known before it is begun."""
+        return None
 
     def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:
         """What asks the model of that name in a session, and whether it is tiny. Raises where it is not to be

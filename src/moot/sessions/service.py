@@ -9,16 +9,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from moot.analysis.sessions import AnalysisService
 from moot.ask.service import AskService
 from moot.board.service import Boards, BoardService
 from moot.changes.sessions import ChangeService
 from moot.core.background import Background, EvidenceGiven, LedgerCorrected, takes_background
+from moot.core.estimate import UNKNOWN, Asking, Estimate, estimate_next
 from moot.core.flow import AskPerson, Flow, PersonAnswered
 from moot.core.ledger import correction_of
-from moot.errors import InvalidInput, NotAllowed, NotNow
+from moot.errors import InvalidInput, MootError, NotAllowed, NotNow
 from moot.evidence.files import Reach
 from moot.server import Client, Drives, Hub, SeenSessions, Service
 from moot.server.event_frames import AskOut, asks, view
@@ -28,6 +29,7 @@ from moot.workflow.sessions import WorkflowService
 
 if TYPE_CHECKING:
     from moot.app import Moot
+    from moot.core.bill import SessionBill
     from moot.core.ledger import Decided
     from moot.evidence.gather import Intake, Offer
     from moot.evidence.items import Evidence
@@ -64,6 +66,14 @@ class Standing:
     last_frame: int
     evidence: tuple[Evidence, ...]
     ledger: tuple[Decided, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a session has cost, and what comes next; None where no model is to be had."""
+
+    bill: SessionBill
+    estimate: Estimate | None
 
 
 class Sessions(SeenSessions):
@@ -129,6 +139,12 @@ class Sessions(SeenSessions):
     ) -> AnySession:
         """A new session; one of an item or a workflow that is under way is that one. `given` is evidence that
         it has from the beginning."""
+        service, said = self._opening(format_, opening, given)
+        return await service.begin(self.hub, said, replace(by, owner=self.owns_as), events_of(given))
+
+    def _opening(
+        self, format_: str, opening: Mapping[str, Any], given: Given | None
+    ) -> tuple[AnyService, BaseModel]:
         service = self._services.get(format_)
         if service is None:
             raise InvalidInput("format", f"there is none called {format_[:80]!r}; there is {self._known}")
@@ -139,7 +155,7 @@ class Sessions(SeenSessions):
             raise InvalidInput("opening", explain(invalid.errors())) from None
         if given is not None and given.gathered.items:
             _check_takes_background(service.format.flow)
-        return await service.begin(self.hub, said, replace(by, owner=self.owns_as), events_of(given))
+        return service, said
 
     async def answer(
         self, session_id: str, step: str, key: str, answer: PersonAnswered, client: str = ""
@@ -172,6 +188,35 @@ class Sessions(SeenSessions):
                 await live.runner.put(event)
         async with live.listening():
             await live.want()
+
+    # -- what it costs -----------------------------------------------------------------------
+
+    async def estimate(
+        self, format_: str, opening: Mapping[str, Any], given: Given | None = None
+    ) -> Estimate:
+        """What a session would cost that was begun so. Nothing is kept, and no model is asked."""
+        service, said = self._opening(format_, opening, given)
+        previewed = await service.preview(said, events_of(given))
+        if previewed is None:
+            return UNKNOWN
+        state, asking = previewed
+        return await self._estimate(service, state, asking)
+
+    async def cost(self, session_id: str) -> Cost:
+        session = await self.session(session_id)
+        service = self._services[session.format]
+        live = await self.hub.live(session)
+        asking = await service.asking(session, live.state)
+        bill = await self._moot.meter.bill(asking.account)
+        try:
+            told = await self._estimate(service, live.state, asking)
+        except MootError:
+            # Whoever asks the model says why there is none.
+            told = None
+        return Cost(bill, told)
+
+    async def _estimate(self, service: AnyService, state: Any, asking: Asking) -> Estimate:
+        return await estimate_next(service.format.flow, state, asking, self._moot.library, self._moot.gateway)
 
     # -- evidence, and what was decided so far -----------------------------------------------
 

@@ -5,6 +5,7 @@ camelCase outside, snake_case inside. Refuses to know how it travels.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +17,9 @@ from moot.server.event_frames import AskOut
 from moot.sessions.giving import DecidedOut, EvidenceOut, items_out, ledger_out
 
 if TYPE_CHECKING:
-    from moot.sessions.service import Standing
+    from moot.core.bill import SessionBill
+    from moot.core.estimate import Estimate
+    from moot.sessions.service import Cost, Standing
 
 MAX_TEXT = 20_000
 """Characters of an answer."""
@@ -72,6 +75,41 @@ class StandingHead(SessionHead):
     ledger: tuple[DecidedOut, ...] = Field(description="What was decided so far, with all corrections.")
 
 
+class EstimateOut(_Part):
+    """What a session is going to ask, until only the person is asked, by the usual length of replies."""
+
+    requests: int
+    input_tokens: int
+    cached_tokens: int = Field(description="Those of the input that the provider's cache has by then.")
+    output_tokens: int
+    cost_usd: float | None = Field(description="Null where the price is not known.")
+    at_least: bool = Field(description="Whether more is going to be asked, and nobody knows yet what.")
+    summary: str = Field(description="The same in a few words: at least about 31,000 tokens, $0.09.")
+
+
+class BillOut(_Part):
+    """What was really asked on a session's account, retries and what broke off included."""
+
+    requests: int
+    input_tokens: int
+    cached_tokens: int = Field(description="Those of the input that were read from the provider's cache.")
+    kept_tokens: int = Field(description="Those of the input that were written to it.")
+    output_tokens: int
+    cost_usd: float | None = Field(description="Without what is unpriced; null where no price is known.")
+    cached_usd: float | None = Field(description="What the tokens from the cache have cost of it.")
+    saved_usd: float | None = Field(description="How much more it would have cost without the cache.")
+    unpriced: int = Field(description="How many requests nobody knows the price of.")
+    estimated: bool = Field(description="Whether the provider has not counted all of it.")
+    summary: str = Field(description="The same in a few words.")
+
+
+class CostOut(_Part):
+    """`estimate` is of what comes next, from where the session stands; null where no model is to be had."""
+
+    estimate: EstimateOut | None
+    bill: BillOut
+
+
 class SaidOut(_Part):
     """What somebody has said or drafted, what was done, or why it failed."""
 
@@ -80,6 +118,19 @@ class SaidOut(_Part):
     text: str
     failure: str = Field(description="Why there are no words, or why it was not done; else empty.")
     content: dict[str, Any] = Field(description="What was drafted or done, beside the words.")
+
+
+def estimate_out(told: Estimate) -> EstimateOut:
+    return EstimateOut(**asdict(told), summary=str(told))
+
+
+def bill_out(bill: SessionBill) -> BillOut:
+    return BillOut(**asdict(bill), summary=str(bill))
+
+
+def cost_out(cost: Cost) -> CostOut:
+    told = None if cost.estimate is None else estimate_out(cost.estimate)
+    return CostOut(estimate=told, bill=bill_out(cost.bill))
 
 
 def head_of(kept: Kept) -> dict[str, Any]:

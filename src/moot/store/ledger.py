@@ -120,6 +120,17 @@ class Ledger:
         values = {"outcome": ABANDONED, "estimated": 1, "nano_usd": nano_usd, "lease_until": None}
         await self._store.run(update(attempts).where(due).values(values))
 
+    async def used(self, session: str) -> list[Any]:
+        """What its requests have cost that have ended, by model."""
+        summed = (
+            func.count().label("requests"),
+            *(func.sum(column).label(column.name) for column in _COUNTED),
+            func.sum(case((attempts.c.nano_usd.is_(None), 1), else_=0)).label("unpriced"),
+        )
+        mine = (attempts.c.session == session) & attempts.c.lease_until.is_(None)
+        query = select(attempts.c.model, *summed).where(mine, attempts.c.outcome != UNSENT)
+        return await self._store.read(query.group_by(attempts.c.model).order_by(attempts.c.model))
+
     # -- reports -----------------------------------------------------------------------------
 
     async def report(self, by: str, day: str | None = None) -> list[Line]:
@@ -146,6 +157,15 @@ class Ledger:
             lines[row.day] = replace(there, nano_usd=there.nano_usd + round(row.usd * NANO))
         return [lines[name] for name in sorted(lines)]
 
+
+_COUNTED = (
+    attempts.c.input_tokens,
+    attempts.c.output_tokens,
+    attempts.c.cache_read_tokens,
+    attempts.c.cache_write_tokens,
+    attempts.c.estimated,
+    attempts.c.nano_usd,
+)
 
 _FIXED = ("id", "day", "session", "model", "began_at")
 

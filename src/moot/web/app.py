@@ -21,6 +21,7 @@ from moot.sessions.service import events_of
 from moot.text.small_model import BETTER_MODEL
 from moot.web import payloads, wire
 from moot.web.callers import client_of, note, sessions_of
+from moot.web.costs import add_costs
 from moot.web.door import Door, add_signing_in
 from moot.web.giving import add_giving, gathered, most_of
 from moot.web.guards import LOOPBACK, Guards
@@ -73,6 +74,7 @@ def create_app(
     _upkeep_routes(app)
     add_sessions(app)
     add_giving(app)
+    add_costs(app)
     add_health(app)
     add_pages(app)
     return app

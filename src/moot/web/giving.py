@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 MAX_EVIDENCE = 16 * MAX_BODY
 """Bytes of a body that may hold evidence: a file of the size that is taken, as base64."""
-_TAKE_EVIDENCE = re.compile(r"/api/(?:evidence|sessions(?:/[^/]+/evidence)?|board/(?:session|questions))")
+_TAKE_EVIDENCE = re.compile(
+    r"/api/(?:evidence|estimate|sessions(?:/[^/]+/evidence)?|board/(?:session|questions))"
+)
 
 
 def most_of(path: str) -> int:

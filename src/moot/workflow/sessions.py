@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from moot.brainstorm import events as brainstorm
+from moot.core.estimate import Asking
 from moot.core.flow import ModelEffect, Outcome
 from moot.core.logs import WorkspaceLog
 from moot.core.runner import Speak, Speech
@@ -87,6 +88,10 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
     async def account(self, session: Session) -> str:  # noqa: ARG002
         state = await self._workflows.state()
         return self._moot.account(f"workflow {state.id if state else ''}")
+
+    async def asking(self, session: Session, state: WorkflowState) -> Asking:
+        model = _model(state) or str(await self._workflows.model(state.config))
+        return Asking(model, PROMPTS, await self.account(session))
 
     def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:
         if model:
