@@ -128,7 +128,7 @@ def test_the_planner_is_given_the_design_the_decisions_the_evidence_and_all_that
         "Batch 1 of 2: Test baseline",
     ):
         assert known in told
-    assert told.index(REQUIREMENT) < told.index("<description>"), "what binds comes first, and is cached"
+    assert told.index(REQUIREMENT) < told.index("<asked-for>"), "what binds comes first, and is cached"
 
 
 def test_what_binds_is_in_the_changes_own_files_for_whoever_reviews_and_builds_it(root: Path) -> None:

@@ -83,20 +83,31 @@ def _by_reviewers(folder: ChangeFolder) -> list[RecordedReview]:
 # -- for a request -------------------------------------------------------------------------------
 
 
-def sources(folder: ChangeFolder) -> tuple[Source, ...]:
-    """For a drafter, the oldest first."""
-    return (*told(folder), *_reviews(folder), *edits(folder))
+def sources(folder: ChangeFolder, *, described: bool = True) -> tuple[Source, ...]:
+    """For a drafter, the oldest first. Who is asked with the description itself is not `described` it."""
+    return (
+        *(_described(folder) if described else ()),
+        *_so_far(folder),
+        *_reviews(folder),
+        *edits(folder),
+    )
 
 
 def told(folder: ChangeFolder) -> tuple[Source, ...]:
     """For whoever has the files of the change: what is not in them."""
+    return (*_described(folder), *_so_far(folder))
+
+
+def _so_far(folder: ChangeFolder) -> tuple[Source, ...]:
+    return (*_built(folder), *ledger.source(decided(folder)))
+
+
+def _described(folder: ChangeFolder) -> tuple[Source, ...]:
     said = description(folder)
-    drafted_from = f"<drafted-from>\n{said}\n</drafted-from>"
-    return (
-        *((Source("what the change was drafted from", drafted_from, Weight.DEPENDED_ON),) if said else ()),
-        *_built(folder),
-        *ledger.source(decided(folder)),
-    )
+    if not said:
+        return ()
+    text = f"<asked-for>\nWhat the person asked for, in their own words.\n{said}\n</asked-for>"
+    return (Source("what the change was drafted from", text, Weight.DEPENDED_ON),)
 
 
 def _built(folder: ChangeFolder) -> tuple[Source, ...]:

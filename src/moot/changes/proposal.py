@@ -241,26 +241,29 @@ _Texts = Annotated[list[_Text], Field(min_length=1)]
 
 
 class ScenarioDraft(BaseModel):
-    title: _Text
-    when: _Texts
-    then: _Texts
+    title: Annotated[_Text, Field(description="What happens, in a few words.")]
+    when: Annotated[_Texts, Field(description="Each a step that can be set up; without the word WHEN.")]
+    then: Annotated[_Texts, Field(description="Each a result that can be observed; without the word THEN.")]
 
 
 class SpecDraft(BaseModel):
-    name: _Text
-    overview: _Text
-    requirements: list[_Text]
+    name: Annotated[_Text, Field(description="The capability, in one or two words; its file is named so.")]
+    overview: Annotated[_Text, Field(description="What the capability is for.")]
+    requirements: Annotated[
+        list[_Text],
+        Field(description="One sentence with MUST each; they are numbered R1, R2, … in this order."),
+    ]
     scenarios: Annotated[list[ScenarioDraft], Field(min_length=1)]
 
 
 class ProposalDraft(BaseModel):
-    title: _Text
+    title: Annotated[_Text, Field(description="What changes, in a few words.")]
     summary: _Text
     why: _Text
-    what_changes: _Texts
+    what_changes: Annotated[_Texts, Field(description="One item for each change, with the files it touches.")]
     impact: _Text
     specs: list[SpecDraft]
-    tasks: _Texts
+    tasks: Annotated[_Texts, Field(description="In the order in which they are done; without boxes.")]
 
 
 def render_proposal(draft: ProposalDraft) -> str:

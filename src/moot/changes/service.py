@@ -78,8 +78,9 @@ class Counted:
     changed: tuple[str, ...] | None = None
 
 
+# People read its name when a draft is not valid, and models what it says of itself.
 class Proposal(ProposalDraft):
-    """One that leaves nothing out that a review asks for. People read its name when a draft is not valid."""
+    """The whole change: its proposal, specifications and tasks."""
 
     specs: Annotated[list[SpecDraft], Field(min_length=1)]
 
@@ -310,7 +311,7 @@ class Changes:
             tell("looks at the workspace")
             shared = await self._shared(folder, description)
             sources = (
-                *history.sources(folder),
+                *history.sources(folder, described=False),
                 *also,
                 *prompts.unfinished(review_block.outside(written or "")),
             )
@@ -346,8 +347,9 @@ class Changes:
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
             self._note_words(folder, history.REVISED, wishes)
             _bind(folder, binding, tell)
-            wanted = "\n".join((title_of(texts), wishes, *(issue.description for issue in issues)))
-            shared = await self._shared(folder, f"{wanted}\n{texts.proposal}")
+            said = history.description(folder) or title_of(texts)
+            wanted = "\n".join((said, wishes, *(issue.description for issue in issues)))
+            shared = await self._shared(folder, wanted, texts.proposal)
             sources = (*history.sources(folder), *also)
             request = prompts.redraft(texts, issues, wishes, shared, sources)
             edits = history.edits_since(folder)
@@ -377,10 +379,10 @@ class Changes:
         folder.record_call(Call.of_usage(step, used))
         return drafted.value
 
-    async def _shared(self, folder: ChangeFolder, about: str) -> prompts.Shared:
+    async def _shared(self, folder: ChangeFolder, about: str, names: str = "") -> prompts.Shared:
         """What all requests of a draft begin with: what binds the change, and the workspace around it."""
         bound = binding_of.sources(folder.design() or "")
-        around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about)
+        around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
         return (*((bound,) if bound else ()), around)
 
     def _write(
