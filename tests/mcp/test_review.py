@@ -56,13 +56,19 @@ ALL_TOOLS = [
     "answer_session",
     "stop_session",
     "go_on_with_session",
+    "weigh_evidence",
+    "give_evidence",
+    "read_evidence",
+    "correct_decided",
 ]
+FETCHING = {"weigh_evidence", "give_evidence", "convene_board", "ask_persona", "create_change"}
+"""They may be given the address of a page."""
 
 
-IDEMPOTENT = ("append_review", "tick_condition", "stop_board", "stop_session")
+IDEMPOTENT = ("append_review", "tick_condition", "stop_board", "stop_session", "give_evidence")
 READING = (
     *("read_file", "list_directory", "list_changes", "get_change", "validate_change"),
-    *("get_board", "get_session", "list_sessions"),
+    *("get_board", "get_session", "list_sessions", "weigh_evidence", "read_evidence"),
 )
 WORKING = ("begin_session", "answer_session", "go_on_with_session")
 """A workflow has code changed and tests run."""
@@ -148,7 +154,7 @@ def test_tools_are_typed_both_ways_and_only_those_that_may_have_code_run_ask_for
         writes = tool.name not in READING
         works = tool.name in WORKING
         assert (hints.read_only_hint, hints.destructive_hint) == (not writes, works), tool.name
-        assert hints.open_world_hint is works, tool.name
+        assert hints.open_world_hint is (works or tool.name in FETCHING), tool.name
         assert hints.idempotent_hint is (not writes or tool.name in IDEMPOTENT), tool.name
     for named, one in zip(everything[:3], confined, strict=True):
         assert named.input_schema["required"][0] == "change_id"

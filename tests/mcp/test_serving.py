@@ -15,6 +15,7 @@ import pytest
 from moot.board.events import MAX_ANSWER, MAX_ANSWERS
 from moot.board.service import known
 from moot.mcp.deliberating import MAX_CONTEXT
+from moot.server.http import MAX_EVIDENCE
 from tests.support.command import MOOT, environment, moot
 from tests.support.mcp_client import a_change, serving
 from tests.support.ready import Popen
@@ -121,7 +122,7 @@ def test_only_requests_to_this_very_server_are_heard(tmp_path: Path) -> None:
         hostile = {**ACCEPT, "origin": "https://elsewhere.example"}
         assert client.get(url, headers=hostile).status_code == 403
         assert client.delete(url, headers=hostile).status_code in (403, 405)
-        too_large = json.dumps(INITIALIZE) + " " * 5_000_000
+        too_large = json.dumps(INITIALIZE) + " " * MAX_EVIDENCE
         answer = client.post(url, content=too_large, headers={**ACCEPT, "content-type": "application/json"})
         assert answer.status_code == 413
 

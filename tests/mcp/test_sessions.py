@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from mcp.client.stdio import StdioServerParameters
 
 from mcp import Client
 from moot.analysis.flow import ANALYSIS
@@ -29,7 +28,6 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support import analysis
 from tests.support.mcp_client import a_change, over_stdio, refused, text_of, used
-from tests.support.ready import stand_in
 from tests.support.server import BRIEF, DECISION, a_board
 from tests.support.server import serving as serving_http
 from tests.support.shop import IDEA, Brain, Shop
@@ -181,9 +179,7 @@ def test_a_step_of_an_analysis_with_a_roundtable(stub: StubServer, tmp_path: Pat
 
 @asynccontextmanager
 async def at(shop: Shop) -> AsyncIterator[Agent]:
-    command, *rest = stand_in("mcp")
-    parameters = StdioServerParameters(command=command, args=rest, env=shop.env, cwd=shop.root)
-    async with Client(parameters, read_timeout_seconds=60) as client:
+    async with over_stdio(shop.root, env=shop.env) as client:
         yield Agent(client)
 
 

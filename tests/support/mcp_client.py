@@ -74,13 +74,17 @@ async def read_all(client: Client, **more: str) -> None:
 
 @asynccontextmanager
 async def over_stdio(
-    folder: Path, *arguments: str, stub: StubServer | None = None, mode: str = "auto"
+    folder: Path,
+    *arguments: str,
+    stub: StubServer | None = None,
+    mode: str = "auto",
+    env: dict[str, str] | None = None,
 ) -> AsyncIterator[Client]:
     command, *rest = stand_in("mcp", *arguments)
     parameters = StdioServerParameters(
         command=command,
         args=rest,
-        env=environment(folder, stub),
+        env=environment(folder, stub) if env is None else env,
         cwd=folder,
     )
     async with Client(parameters, mode=mode, read_timeout_seconds=60) as client:

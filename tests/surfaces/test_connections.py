@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from moot.server.http import MAX_BODY, MAX_EVIDENCE
 from tests.stub.server import StubServer, running_stub
 from tests.support.mcp_client import serving as serving_mcp
 from tests.support.server import DECISION, Server, a_board, serving
@@ -192,14 +193,17 @@ def test_headers_of_a_usual_size_pass(port: int) -> None:
         assert status(client.recv(65_536)) in (200, 404)
 
 
-@pytest.mark.parametrize("which", ["page", "mcp"])
-def test_a_chunked_body_is_counted_as_it_comes(which: str, page: Server, mcp: str) -> None:
-    url = urlsplit(f"{page.url}/api/board/questions" if which == "page" else mcp)
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [("/api/board/challenge", MAX_BODY), ("/api/evidence", MAX_EVIDENCE), ("/mcp", MAX_EVIDENCE)],
+)
+def test_a_chunked_body_is_counted_as_it_comes(path: str, most: int, page: Server, mcp: str) -> None:
+    url = urlsplit(mcp if path == "/mcp" else f"{page.url}{path}")
     assert url.port is not None
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     with connected(url.port) as client:
         client.sendall(head(url.port, path=url.path) + b"Transfer-Encoding: chunked\r\n\r\n")
-        for _ in range(17):
+        for _ in range(most // 0x10000 + 1):
             client.sendall(chunk)
         client.sendall(b"0\r\n\r\n")
         assert status(until_closed(client)) == 413

@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support import analysis
-from tests.support.any_format import AnyFormatClient, Ask
-from tests.support.server import DECISION, Server, a_board, serving
+from tests.support.any_format import AnyFormatClient, Ask, Begin, agents
+from tests.support.mcp_client import over_stdio
+from tests.support.server import DECISION, a_board, serving
 from tests.support.shop import IDEA, Brain, Shop
 
 Answer = dict[str, Any]
@@ -50,9 +52,14 @@ def shop(tmp_path: Path, stub: StubServer) -> Shop:
 
 
 @pytest.fixture
-def server(shop: Shop, tmp_path: Path, stub: StubServer) -> Iterator[Server]:
-    with serving(tmp_path, stub, "--workspace", str(shop.root), PATH=shop.env["PATH"]) as server:
-        yield server
+def begin(shop: Shop, tmp_path: Path, stub: StubServer, request: pytest.FixtureRequest) -> Iterator[Begin]:
+    """Begins sessions on a surface: "http" or "mcp"."""
+    if request.param == "mcp":
+        with agents(lambda: over_stdio(shop.root, env=shop.env)) as begin:
+            yield begin
+    else:
+        with serving(tmp_path, stub, "--workspace", str(shop.root), PATH=shop.env["PATH"]) as server:
+            yield partial(AnyFormatClient.begin_with, server)
 
 
 def script(stub: StubServer, format_: str) -> None:
@@ -72,35 +79,28 @@ def scripted(*answers: Answer) -> Callable[[Ask], Answer | None]:
     return lambda _ask: next(left, None)
 
 
-TAKING = [name for name in CASES if name != "analysis"]
+ON = [("http", name) for name in CASES] + [("mcp", name) for name in CASES if name != "change"]
+"""What a change is decided in person cannot be handed on by an agent: for that, there is create_change."""
 
 
-@pytest.mark.parametrize("format_", TAKING)
-def test_over_http(server: Server, stub: StubServer, format_: str) -> None:
+@pytest.mark.parametrize(("begin", "format_"), ON, indirect=["begin"])
+def test_evidence_and_corrections_are_in_what_is_asked_next(
+    begin: Begin, stub: StubServer, format_: str
+) -> None:
     script(stub, format_)
     case = CASES[format_]
-    response = server.post(
-        "/api/sessions",
-        {"format": format_, "opening": case.opening, "evidence": [{"name": "lease.md", "text": FIRST}]},
-    )
-    assert response.status_code == 201, response.text
-    body = response.json()
-    assert [one["id"] for one in body["given"]["taken"]] == ["E1"]
-    client = AnyFormatClient(server, body["session"]["id"])
+    client = begin(format_, case.opening, {"name": "lease.md", "text": FIRST})
+    assert client.given is not None
+    assert [one["id"] for one in client.given["taken"]] == ["E1"]
     client.play(scripted(*case.rest))
     assert stub.requests
     assert all(FIRST in request.said for request in stub.requests), "from the very first request on"
 
-    given = server.post(
-        f"{client.path}/evidence",
-        {"items": [{"name": "who.txt", "base64": base64.b64encode(LATER.encode()).decode()}]},
-    )
-    assert given.status_code == 200, given.text
-    assert given.json()["summary"].startswith("1 item, ")
-    corrected = server.post(f"{client.path}/decided", {"text": HOLDS})
-    assert corrected.status_code == 200, corrected.text
-    assert HOLDS in [one["text"] for one in corrected.json()["ledger"]]
-    assert [(one["id"], one["name"], one["lines"]) for one in client.session["evidence"]] == [
+    given = client.give({"name": "who.txt", "base64": base64.b64encode(LATER.encode()).decode()})
+    assert given["summary"].startswith("1 item, ")
+    assert HOLDS in [one["text"] for one in client.correct(HOLDS)]
+    session = client.session
+    assert [(one["id"], one["name"], one["lines"]) for one in session["evidence"]] == [
         ("E1", "lease.md", 1),
         ("E2", "who.txt", 1),
     ]
@@ -111,7 +111,12 @@ def test_over_http(server: Server, stub: StubServer, format_: str) -> None:
     assert asked
     for fact in (FIRST, LATER, HOLDS):
         assert all(fact in request.said for request in asked), fact
-    told = json.dumps(client.session["state"])
-    assert FIRST not in told, "what evidence says is not told with the state each time"
-    item = server.get(f"{client.path}/evidence/E2").json()
+    session = client.session
+    assert FIRST not in json.dumps(session["state"]), (
+        "what evidence says is not told with the state each time"
+    )
+    item = client.read("E2")
     assert (item["text"], item["name"], item["image"]) == (LATER, "who.txt", None)
+
+    [entry] = [one for one in session["ledger"] if one["text"] == HOLDS]
+    assert HOLDS not in [one["text"] for one in client.correct("", entry["key"])]

@@ -363,11 +363,16 @@ async def open_boards(moot: Moot, grace: float | None = None, work: Drives = "al
 
 
 async def hold_board(
-    moot: Moot, decision: str, context: str, panel: str, tell: Callable[[str], None]
+    moot: Moot,
+    decision: str,
+    context: str,
+    panel: str,
+    tell: Callable[[str], None],
+    given: Sequence[BoardEvent] = (),
 ) -> tuple[str, BoardState]:
     """A board from its convening to its brief, stored like any other: its session's id, and its state.
-    `tell` hears who has spoken."""
-    session_id = await create_board(moot, decision, context, panel)
+    `tell` hears who has spoken; `given` is what everybody is to know."""
+    session_id = await create_board(moot, decision, context, panel, given)
     return session_id, await run_board(moot, session_id, tell)
 
 

@@ -23,6 +23,7 @@ class Described(msgspec.Struct, frozen=True):
             field.encode_name: core_schema.typed_dict_field(handler.generate_schema(types[field.name]))
             for field in msgspec.structs.fields(cls)
         }
+        names = [(field.name, field.encode_name) for field in msgspec.structs.fields(cls)]
         said = {"description": cleandoc(cls.__doc__)} if cls.__doc__ else {}
         described = core_schema.typed_dict_schema(
             fields,
@@ -33,6 +34,6 @@ class Described(msgspec.Struct, frozen=True):
             lambda value, read: value if isinstance(value, cls) else msgspec.convert(read(value), cls),
             described,
             serialization=core_schema.plain_serializer_function_ser_schema(
-                msgspec.to_builtins, return_schema=described
+                lambda value: {name: getattr(value, field) for field, name in names}, return_schema=described
             ),
         )

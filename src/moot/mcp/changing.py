@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver.context import Context
 from pydantic import BaseModel, Field
 
+from moot.changes.binding import Binding
 from moot.changes.challenge import Challenged, Challenging
 from moot.changes.decisions import LONGEST_REASON, Deciding
 from moot.changes.proposal import Finding
 from moot.changes.review_block import Issue
 from moot.changes.service import DESCRIPTION_LIMIT, Changes
 from moot.changes.standing import Standing
-from moot.mcp.hints import ACTS, READS
+from moot.mcp.giving import Given
+from moot.mcp.hints import ACTS, FETCHES_AND_ACTS, READS
 from moot.mcp.reviewing import ChangeId
 from moot.mcp.working import Progress, to_its_end
 from moot.repo.reading import without_paths
+from moot.sessions.giving import GivenOut, given_out, offers_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from moot.app import Moot
+    from moot.mcp.calling import Calls
 
 
 class ChangeOut(BaseModel):
@@ -49,6 +53,12 @@ class ChangeOut(BaseModel):
     note: str | None = Field(description="The person's reason, or why an approval no longer holds.")
     strangers: int = Field(description="Reviews in proposal.md not made by moot; they do not count.")
     dismissed: int = Field(description="Issues of the latest review that the person has dismissed.")
+
+
+class CreatedOut(ChangeOut):
+    given: GivenOut | None = Field(
+        description="What came of the evidence, where there was any: tell what was left out."
+    )
 
 
 class ChallengedOut(BaseModel):
@@ -91,7 +101,7 @@ Description = Annotated[
 ]
 
 
-def add(server: MCPServer[Any], moot: Moot) -> None:
+def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
     changes = Changes(moot)
     root = moot.workspace.root
 
@@ -110,11 +120,17 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         )
 
     async def create_change(
-        change_id: NewChangeId, description: Description, context: Context[Any, Any]
-    ) -> ChangeOut:
+        change_id: NewChangeId,
+        description: Description,
+        context: Context[Any, Any],
+        evidence: Given = (),
+    ) -> CreatedOut:
+        given = await calls.use(lambda sessions: sessions.gather(offers_of(evidence)))
+        binding = Binding(evidence=given.gathered.items if given is not None else ())
         async with Progress(context) as progress:
-            folder = await to_its_end(changes.propose(change_id, description, progress.tell))
-        return _out(changes.standing(folder), root)
+            folder = await to_its_end(changes.propose(change_id, description, progress.tell, binding))
+        told = None if given is None else given_out(given)
+        return CreatedOut(**_out(changes.standing(folder), root).model_dump(), given=told)
 
     async def challenge_change(change_id: ChangeId, context: Context[Any, Any]) -> ChallengedOut:
         async with Progress(context) as progress:
@@ -153,9 +169,10 @@ def add(server: MCPServer[Any], moot: Moot) -> None:
         create_change,
         title="Draft a new change",
         description="Draft a new change from a description: a proposal, specifications and tasks, written by "
-        "a model that has looked at the workspace. Takes a minute or two. Have it reviewed afterwards "
+        "a model that has looked at the workspace and read the evidence, which is kept in the change's "
+        "design.md, for its reviewers and coders. Takes a minute or two. Have it reviewed afterwards "
         "with challenge_change.",
-        annotations=ACTS,
+        annotations=FETCHES_AND_ACTS,
     )
     server.add_tool(
         challenge_change,

@@ -13,13 +13,16 @@ from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION, Brief
 from moot.board.service import hold_board, is_tiny, open_boards, run_board
 from moot.core.runner import UserQuit
-from moot.mcp.hints import ACTS, READS, SETS
+from moot.mcp.giving import Given
+from moot.mcp.hints import ACTS, FETCHES_AND_ACTS, READS, SETS
 from moot.mcp.working import Progress, to_its_end
 from moot.repo.reading import without_paths
+from moot.sessions.giving import GivenOut, given_out, offers_of
+from moot.sessions.service import events_of
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
@@ -27,9 +30,13 @@ if TYPE_CHECKING:
     from moot.app import Moot
     from moot.board.service import Boards
     from moot.board.state import Advisor, BoardState
-    from moot.sessions import SharedSessions
+    from moot.core.background import EvidenceGiven
+    from moot.mcp.calling import Calls
+    from moot.sessions.giving import Given as SessionEvidence
+    from moot.sessions.giving import Items
 
 MAX_CONTEXT = 5_000
+GIVEN = "What came of the evidence, where there was any: tell what was left out."
 
 T = TypeVar("T")
 
@@ -52,6 +59,7 @@ class BoardOut(BaseModel):
         description="Those of the recommendation's conditions that somebody says are met."
     )
     warning: str | None = Field(description="What to know of the model before anything is done about this.")
+    given: GivenOut | None = Field(default=None, description=GIVEN)
 
 
 class AnswerOut(BaseModel):
@@ -60,6 +68,7 @@ class AnswerOut(BaseModel):
     name: str
     model: str
     answer: str
+    given: GivenOut | None = Field(default=None, description=GIVEN)
 
 
 Decision = Annotated[
@@ -69,7 +78,8 @@ BoardContext = Annotated[
     str,
     Field(
         max_length=MAX_CONTEXT,
-        description="What the advisors have to know: facts, constraints, options. They know nothing else.",
+        description="What the advisors have to know: facts, constraints, options. Besides the evidence, they "
+        "know nothing else.",
     ),
 ]
 Panel = Annotated[str, Field(description="Who sits on the board; 'board' is the one that comes with moot.")]
@@ -83,9 +93,12 @@ PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strateg
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
 
 
-def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
+def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
     async def during(work: Callable[[], Awaitable[T]]) -> T:
-        return await to_its_end(shared.during(work))
+        return await to_its_end(calls.shared.during(work))
+
+    async def gather(evidence: Items) -> SessionEvidence | None:
+        return await calls.use(lambda sessions: sessions.gather(offers_of(evidence)))
 
     async def convene_board(
         decision: Decision,
@@ -93,10 +106,14 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
         context: BoardContext = "",
         panel: Panel = "board",
         include_views: Views = False,
+        evidence: Given = (),
     ) -> BoardOut:
-        async with Progress(call, len(moot.library.panel(panel).members) + 1) as progress:
-            board = await during(lambda: hold_board(moot, decision, context, panel, progress.tell))
-        return heard(*board, views=include_views)
+        members = len(moot.library.panel(panel).members)
+        given = await gather(evidence)
+        async with Progress(call, members + 1) as progress:
+            told, known = progress.tell, events_of(given)
+            board = await during(lambda: hold_board(moot, decision, context, panel, told, known))
+        return heard(*board, views=include_views).model_copy(update={"given": _given_out(given)})
 
     def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
         return board_out(session_id, state, moot.workspace.root, views=views, tiny=is_tiny(moot, state.model))
@@ -143,8 +160,10 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
 
         return out(*await look(session_id, tick), views=False)
 
-    async def ask_persona(persona: PersonaId, question: QuestionText) -> AnswerOut:
-        return await to_its_end(_answer(moot, persona, question))
+    async def ask_persona(persona: PersonaId, question: QuestionText, evidence: Given = ()) -> AnswerOut:
+        given = await gather(evidence)
+        answer = await to_its_end(_answer(moot, persona, question, events_of(given)))
+        return answer.model_copy(update={"given": _given_out(given)})
 
     server.add_tool(
         convene_board,
@@ -152,7 +171,7 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
         description="Put a decision before a board of advisors with different perspectives. Each gives a "
         "view, and none sees another's; you get a brief with their agreement, tensions, blind spots and "
         "a recommendation. Takes a minute or two. For decisions that are hard to take back; not for facts.",
-        annotations=ACTS,
+        annotations=FETCHES_AND_ACTS,
     )
     server.add_tool(
         get_board,
@@ -195,7 +214,7 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
         title="Ask one persona",
         description="Ask one persona a question and get its answer. An unknown persona is answered with the "
         "list of those that there are.",
-        annotations=ACTS,
+        annotations=FETCHES_AND_ACTS,
     )
 
 
@@ -238,6 +257,10 @@ def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:
     )
 
 
+def _given_out(given: SessionEvidence | None) -> GivenOut | None:
+    return None if given is None else given_out(given)
+
+
 # -- one persona ---------------------------------------------------------------------------------
 
 
@@ -256,9 +279,11 @@ class _Deaf:
     def happened(self, *_: object) -> None: ...
 
 
-async def _answer(moot: Moot, persona: str, question: str) -> AnswerOut:
+async def _answer(moot: Moot, persona: str, question: str, given: Sequence[EvidenceGiven]) -> AnswerOut:
     conversation = await new_ask(moot, persona, question, _Nobody(), _Deaf())
     try:
+        for event in given:
+            await conversation.runner.put(event)
         state = await conversation.runner.run()
     finally:
         await conversation.close()

@@ -43,6 +43,8 @@ _ALL = (
     "gives back their brief, which get_board reads again; stop_board, go_on_with_board and ask_again stop "
     "it, go on with it, and ask whoever did not answer; ask_persona asks one persona. begin_session begins "
     "a session of any format in which the person takes part; answer_session hands on what they answer. "
+    "All of these take evidence: files, pages, text, PDFs and images that everybody in the session reads; "
+    "give_evidence adds more, and correct_decided corrects what was decided so far. "
     "create_change drafts a change (a proposal with specifications and tasks) from a description; "
     f"list_changes, get_change and validate_change tell where changes stand. {_REVIEWING}"
 )
@@ -98,13 +100,15 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         reviewing.add_confined(server, tools_of(change))
     else:
         # Not for a reviewer, who waits for the server to start and needs none of it.
-        from moot.mcp import changing, deliberating, sessions
+        from moot.mcp import changing, deliberating, giving, sessions
+        from moot.mcp.calling import Calls
         from moot.sessions import SharedSessions
 
         server = Server(root, _ALL)
         reviewing.add(server, tools_of)
-        changing.add(server, moot)
-        shared = SharedSessions(moot)
-        deliberating.add(server, moot, shared)
-        sessions.add(server, moot, shared)
+        calls = Calls(SharedSessions(moot), root)
+        changing.add(server, moot, calls)
+        deliberating.add(server, moot, calls)
+        sessions.add(server, moot, calls)
+        giving.add(server, calls)
     return server

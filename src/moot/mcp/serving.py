@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from moot.server.http import MAX_BODY, HttpServer, listen
+from moot.server.http import MAX_EVIDENCE, HttpServer, listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -59,13 +59,16 @@ async def _lines(source: int) -> AsyncIterator[str]:
 
     # Nobody waits for it at the end of the process.
     threading.Thread(target=read, name="moot-stdin", daemon=True).start()
-    rest = b""
+    # Joined once a line: one with a file in it comes in hundreds of pieces.
+    rest: list[bytes] = []
     while some := await waiting.get():
-        *whole, rest = (rest + some).split(b"\n")
+        *whole, last = some.split(b"\n")
         for line in whole:
-            yield line.decode(errors="replace")
-    if rest:
-        yield rest.decode(errors="replace")
+            yield b"".join((*rest, line)).decode(errors="replace")
+            rest.clear()
+        rest.append(last)
+    if line := b"".join(rest):
+        yield line.decode(errors="replace")
 
 
 async def serve_http(
@@ -83,7 +86,7 @@ async def serve_http(
         allowed_origins=[f"http://{name}" for name in names],
     )
     app = server.streamable_http_app(
-        streamable_http_path=_PATH, transport_security=security, max_request_body_size=MAX_BODY
+        streamable_http_path=_PATH, transport_security=security, max_request_body_size=MAX_EVIDENCE
     )
     opened = f"http://{LOOPBACK}:{port}{_PATH}"
     await HttpServer(app, settings, lambda: ready(opened)).serve(sockets=[listening])

@@ -5,22 +5,22 @@ None of the tools knows one format from another.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver.context import Context
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 from moot.core.flow import PersonAnswered
-from moot.errors import Busy, InvalidInput, MootError, NotFound, NotNow, StillEnding
+from moot.mcp.calling import SessionId
+from moot.mcp.giving import Given
 from moot.mcp.hints import READS, SETS, WORKS
-from moot.mcp.working import Progress, to_its_end
-from moot.repo.reading import in_words, without_paths
+from moot.mcp.working import Progress
+from moot.repo.reading import without_paths
 from moot.server import Client
-from moot.sessions import Sessions, SharedSessions, Turn, take_turn
+from moot.sessions import Sessions, Turn, take_turn
+from moot.sessions.giving import GivenOut, given_out, offers_of
 from moot.sessions.service import services
 from moot.sessions.wire import MAX_TEXT, SaidOut, SessionHead, StandingHead, head_of, standing_of
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from moot.app import Moot
+    from moot.mcp.calling import Calls
+    from moot.server.active_session import AnySession
     from moot.sessions.service import Standing
 
 MOST_LISTED = 50
-
-T = TypeVar("T")
 
 
 class SessionOut(StandingHead):
@@ -43,6 +43,10 @@ class SessionOut(StandingHead):
 
     said: list[SaidOut] = Field(description="What was said and done during this call, in order.")
     problem: str | None = Field(description="Why this call ended before the session rested, if it did.")
+    given: GivenOut | None = Field(
+        default=None,
+        description="What came of the evidence that begin_session was given: tell what was left out.",
+    )
     state: dict[str, Any] | None = Field(description="The format's own; null unless you asked for it.")
 
 
@@ -53,7 +57,6 @@ class SessionsOut(BaseModel):
 
 Format = Annotated[str, Field(max_length=64)]
 Opening = Annotated[dict[str, Any], Field(description="What that format needs, by name.")]
-SessionId = Annotated[str, Field(max_length=64, description="As begin_session or list_sessions gave it.")]
 Search = Annotated[
     str, Field(max_length=200, description="Words that the title has to have; without any, all are listed.")
 ]
@@ -75,16 +78,8 @@ IncludeState = Annotated[
 ]
 
 
-def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
-    root = moot.workspace.root
-
-    async def use(what: Callable[[Sessions], Awaitable[T]]) -> T:
-        async def work() -> T:
-            async with shared.open() as sessions:
-                return await what(sessions)
-
-        with _saying_what_next(root):
-            return await to_its_end(work())
+def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
+    root, use = calls.root, calls.use
 
     async def run(
         call: Context[Any, Any], session_id: str, act: Callable[[Sessions], Awaitable[None]]
@@ -102,10 +97,20 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
             )
         return _turn_out(turn, root)
 
-    async def begin_session(format: Format, opening: Opening, call: Context[Any, Any]) -> SessionOut:  # noqa: A002
-        live = await use(lambda sessions: sessions.begin(format, opening, Client()))
+    async def begin_session(
+        format: Format,  # noqa: A002
+        opening: Opening,
+        call: Context[Any, Any],
+        evidence: Given = (),
+    ) -> SessionOut:
+        async def begin(sessions: Sessions) -> tuple[AnySession, GivenOut | None]:
+            given = await sessions.gather(offers_of(evidence))
+            live = await sessions.begin(format, opening, Client(), given)
+            return live, given_out(given) if given is not None else None
+
+        live, told = await use(begin)
         assert live.session is not None
-        return await go_on_with_session(live.session.id, call)
+        return (await go_on_with_session(live.session.id, call)).model_copy(update={"given": told})
 
     async def get_session(session_id: SessionId, include_state: IncludeState = False) -> SessionOut:
         standing = await use(lambda sessions: sessions.standing(session_id))
@@ -148,9 +153,10 @@ def add(server: MCPServer[Any], moot: Moot, shared: SharedSessions) -> None:
         f"or is finished. Formats, and what `opening` holds for each: {_formats(moot)}. An analysis of an "
         "item, and the workspace's workflow, are resumed where they exist already. Analyses and workflows "
         "write files; a workflow also has a coding agent change the code and run its tests, after the "
-        "person has agreed to the plan. Takes minutes. You get what was said, and in `asks` what the person "
-        "may answer now: show them both, then call answer_session. Use convene_board instead where no "
-        "person is there to answer.",
+        "person has agreed to the plan. With `evidence`, everybody in the session has read that from the "
+        "beginning; where none of it can be taken, nothing is begun. Takes minutes. You get what was said, "
+        "and in `asks` what the person may answer now: show them both, then call answer_session. Use "
+        "convene_board instead where no person is there to answer.",
         annotations=WORKS,
     )
     server.add_tool(
@@ -246,27 +252,3 @@ def _without_paths_in(value: Any, root: Path, field: str = "") -> Any:
             return [_without_paths_in(one, root, field) for one in value]
         case _:
             return value
-
-
-@contextmanager
-def _saying_what_next(root: Path) -> Iterator[None]:
-    try:
-        yield
-    except (Busy, StillEnding, InvalidInput, NotFound, NotNow) as error:
-        if not (following := _next_after(error)):
-            raise
-        raise ToolError(f"{in_words(error, root)} {following}") from error
-
-
-def _next_after(error: MootError) -> str:
-    match error:
-        case Busy() | StillEnding():
-            return "Ask the person to end it there, or wait until it has ended; then try again."
-        case InvalidInput(field="choice" | "answer"):
-            return "What may be answered is in the asks of get_session."
-        case NotFound(kind="session"):
-            return "list_sessions gives those that there are."
-        case NotNow():
-            return "Call get_session for that."
-        case _:
-            return ""

@@ -26,6 +26,8 @@ MAX_HEADER_BYTES = 32 * 1024
 """Of the address and all headers of one request."""
 MAX_HEADERS = 100
 MAX_BODY = 1024 * 1024
+MAX_EVIDENCE = 16 * MAX_BODY
+"""Bytes of a body that may hold evidence: a file of the size that is taken, as base64."""
 
 
 def listen(host: str, port: int) -> socket.socket:

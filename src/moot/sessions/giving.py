@@ -14,10 +14,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
 
 from moot.core.ledger import LONGEST_ENTRY, Decided, Kind
-from moot.errors import InvalidInput
+from moot.errors import InvalidInput, NotFound
 from moot.evidence.bounds import STANDARD
 from moot.evidence.gather import Gathered, Offer, Weighed, tokens_in
 from moot.evidence.items import Evidence, number_of
@@ -60,14 +59,14 @@ class EvidenceIn(_Part):
             try:
                 binascii.a2b_base64(value, strict_mode=True)
             except (binascii.Error, ValueError):
-                raise PydanticCustomError("no_base64", "is not base64") from None
+                raise ValueError("is not base64") from None
         return value
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
         given = [one for one in (self.path, self.url, self.text, self.base64) if one is not None]
         if len(given) != 1:
-            raise PydanticCustomError("one_of", "has to have one of path, url, text and base64")
+            raise ValueError("has to have one of path, url, text and base64")
         return self
 
     @property
@@ -82,6 +81,11 @@ class EvidenceIn(_Part):
 
 
 Items = Annotated[tuple[EvidenceIn, ...], Field(max_length=MOST_ITEMS)]
+
+
+def offers_of(items: Sequence[EvidenceIn]) -> list[Offer]:
+    return [item.offer for item in items]
+
 
 Words = Annotated[str, StringConstraints(max_length=LONGEST_ENTRY)]
 
@@ -100,6 +104,13 @@ class EvidenceOut(_Part):
     lines: int
     tokens: int
     is_image: bool
+
+
+class ItemOut(EvidenceOut):
+    """An item with what it says: its lines as they are cited, or, of an image, its bytes as base64."""
+
+    text: str
+    image: str | None
 
 
 class LeftOutOut(_Part):
@@ -161,6 +172,16 @@ def given_out(given: Given) -> GivenOut:
         cost_usd=weighed.cost_usd,
         summary=weighed.summary,
     )
+
+
+def read_item(items: Sequence[Evidence], number: str) -> ItemOut:
+    """The item that is called E1, E2 and so on. Raises NotFound."""
+    known = items_out(items)
+    for head, item in zip(known, items, strict=True):
+        if head.id == number:
+            image = base64.b64encode(item.image).decode() if item.image else None
+            return ItemOut(**head.model_dump(), text=item.text, image=image)
+    raise NotFound("item of evidence", number, tuple(one.id for one in known))
 
 
 def items_out(items: Sequence[Evidence], first: int = 0) -> tuple[EvidenceOut, ...]:

@@ -229,6 +229,14 @@ class Sessions(SeenSessions):
         gathered = await self._intake.gather(offers, there)
         return Given(await self._moot.weigh(gathered, live.format.model(live.state)), len(there))
 
+    async def gather(self, offers: Sequence[Offer]) -> Given | None:
+        """For a session that begins with these. Raises where it would have none of them."""
+        if not offers:
+            return None
+        given = await self.weigh(offers)
+        given.check_any_is_taken()
+        return given
+
     async def give(self, session_id: str, offers: Sequence[Offer], client: str = "") -> Given:
         """Gives evidence to a session, at whatever step it is. It is not moved on by that: whatever is said
         next knows of it."""

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Path, Request
 
-from moot.errors import NotFound
-from moot.server.http import MAX_BODY
-from moot.sessions.giving import EvidenceIn, GivenOut, LedgerOut, given_out, item_out, items_out, ledger_out
+from moot.server.http import MAX_BODY, MAX_EVIDENCE
+from moot.sessions.giving import (
+    EvidenceIn,
+    GivenOut,
+    ItemOut,
+    LedgerOut,
+    given_out,
+    ledger_out,
+    offers_of,
+    read_item,
+)
 from moot.web import session_wire, wire
 from moot.web.callers import client_of, note, sessions_of
 from moot.web.openapi import problems
 
 if TYPE_CHECKING:
-    from moot.evidence.gather import Offer
     from moot.sessions.giving import Given
 
 
-MAX_EVIDENCE = 16 * MAX_BODY
-"""Bytes of a body that may hold evidence: a file of the size that is taken, as base64."""
 _TAKE_EVIDENCE = re.compile(
     r"/api/(?:evidence|estimate|sessions(?:/[^/]+/evidence)?|board/(?:session|questions))"
 )
@@ -56,15 +60,8 @@ def add_giving(app: FastAPI) -> None:
         request: Request,
         session_id: wire.SessionId,
         item: Annotated[str, Path(pattern=r"^E[0-9]{1,4}$")],
-    ) -> session_wire.ItemOut:
-        found = await sessions_of(request).evidence(session_id)
-        place = int(item[1:]) - 1
-        if not 0 <= place < len(found):
-            raise NotFound("item of evidence", item, tuple(one.id for one in items_out(found)))
-        one = found[place]
-        image = base64.b64encode(one.image).decode() if one.image else None
-        head = item_out(place, one).model_dump()
-        return session_wire.ItemOut(**head, text=one.text, image=image)
+    ) -> ItemOut:
+        return read_item(await sessions_of(request).evidence(session_id), item)
 
     @app.post("/api/sessions/{session_id}/decided", responses=problems(403, 404, 409, 413))
     async def correct(
@@ -77,14 +74,6 @@ def add_giving(app: FastAPI) -> None:
         return LedgerOut(ledger=ledger_out(ledger))
 
 
-def offers_of(items: Sequence[EvidenceIn]) -> list[Offer]:
-    return [item.offer for item in items]
-
-
 async def gathered(request: Request, items: Sequence[EvidenceIn]) -> Given | None:
     """For a session that begins with these. Raises where it would have none of them."""
-    if not items:
-        return None
-    given = await sessions_of(request).weigh(offers_of(items))
-    given.check_any_is_taken()
-    return given
+    return await sessions_of(request).gather(offers_of(items))

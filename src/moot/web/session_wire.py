@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from moot.sessions.giving import EvidenceOut, GivenOut, Items, Words
+from moot.sessions.giving import GivenOut, Items, Words
 from moot.sessions.wire import MAX_TEXT, SessionHead, StandingHead
 from moot.web.wire import Id, Payload, Received
 
@@ -83,10 +83,3 @@ class BegunOut(Payload):
 
     session: StandingBody
     given: GivenOut | None
-
-
-class ItemOut(EvidenceOut):
-    """An item with what it says: its lines as they are cited, or, of an image, its bytes as base64."""
-
-    text: str
-    image: str | None
