@@ -97,6 +97,13 @@ def test_stories_are_numbered_and_never_twice() -> None:
     assert artifacts.with_stories(text, [STORY, other], "01-07") == text
 
 
+def test_a_number_is_not_given_again_where_a_story_was_taken_out() -> None:
+    texts = [{**STORY, "i_want": f"wish {number}"} for number in range(4)]
+    known = json.loads(artifacts.with_stories(None, texts[:3], "01-07"))
+    after = json.loads(artifacts.with_stories(json.dumps(known[1:]), texts[3:], "01-07"))
+    assert [story["id"] for story in after] == ["US-002", "US-003", "US-004"]
+
+
 @pytest.mark.parametrize("damaged", ["{", '{"stories": []}', "[" * 5000 + "]" * 5000])
 def test_a_story_file_that_is_no_list_is_left_alone(damaged: str) -> None:
     with pytest.raises(InvalidInput, match="user stories"):

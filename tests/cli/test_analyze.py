@@ -175,6 +175,36 @@ def test_feedback_is_added_and_nothing_is_lost(project: Project) -> None:
     assert "<!-- Step 00-01, feedback 1 -->" in text
 
 
+def test_what_was_changed_by_hand_and_what_is_cited_but_not_there_is_said(
+    project: Project, stub: StubServer
+) -> None:
+    def invents(request: Recorded) -> Behaviour:
+        said = speaking(request)
+        if request.schema is None:
+            return Behaviour(text="By F-9 and step 77-01, who needs it?")
+        drafted = json.loads(said.json_text or "{}")
+        if "contents" in drafted:
+            drafted["contents"] = {"quick-scan.md": "It is in `src/sync.py:900`. [E3]"}
+        return Behaviour(json_text=json.dumps(drafted))
+
+    stub.default = invents
+    ended = project.run("analyze", "Offline mode", answers=["Twenty people."])
+    assert "Cited, but not there: F-9 (no file defines it); step 77-01 (there is none)." in ended.err
+    missing = "[E3] (no such item); src/sync.py:900 (the file has 2 lines)"
+    assert f"Cited, but not there: {missing}." in ended.err
+    written = project.read("quick-scan.md")
+    (project.item / "quick-scan.md").write_text(f"{written}\nTrams count, too.\n", encoding="utf-8")
+    ended = project.run("analyze", "offline-mode", "--json", answers=["C", "Forty."])
+    assert "Changed by hand: quick-scan.md: 1 line new. That is what holds from here on." in ended.err
+    assert "<changed-by-hand>" in stub.requests[-1].said
+    assert "+ Trams count, too." in stub.requests[-1].said
+    assert "Cited, but not there: src/sync.py:900 (the file has 2 lines)" in stub.requests[-1].said
+    assert ended.json["changed_by_hand"][0]["added"] == ["Trams count, too."]
+    assert (
+        "Changed by hand: quick-scan.md" in project.run("analyze", "offline-mode", answers=["/decided"]).err
+    )
+
+
 def test_a_question_within_a_step_is_answered_and_is_no_answer(project: Project, stub: StubServer) -> None:
     answers = [ASKED_BACK, ASKED_BACK, "Thirty an hour."]
     ended = project.run("analyze", "Offline mode", "--json", answers=answers)

@@ -18,6 +18,7 @@ from moot.files import markdown
 
 _HIGH_HEADING = re.compile(r"^( {0,3})(#{1,2})(?=[ \t]|$)")
 _COMMENT = re.compile(r"<!--")
+_STORY_ID = re.compile(r"US-(\d{1,9})")
 
 COLUMNS = ("requirement", "priority", "reason", "source")
 
@@ -34,6 +35,10 @@ def with_section(text: str | None, *, title: str, heading: str, marker: str, bod
     return markdown.append_under(old, f"## {heading}", f"{marker}\n\n{nest(body)}")
 
 
+def board_line(question: str, file: str) -> str:
+    return f"The Board was asked: {question} Its brief: [{file}]({file})."
+
+
 def nest(body: str) -> str:
     """Headings of the first two levels go down to the third, and no comment can look like a marker."""
     code = markdown.code_lines(body)
@@ -45,7 +50,8 @@ def nest(body: str) -> str:
 
 
 def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id: str) -> str:
-    """A JSON list of user stories, with those added that are not in it. They are numbered here."""
+    """A JSON list of user stories, with those added that are not in it. They are numbered here, and no number
+    is given twice, even where somebody has taken a story out."""
     try:
         known = [] if text is None else json.loads(text)
     except RecursionError:
@@ -54,11 +60,13 @@ def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id
         raise InvalidInput("user stories", f"the file is no JSON: {error}") from error
     if not isinstance(known, list):
         raise InvalidInput("user stories", "the file is no list")
-    before = [_identity(story) for story in known if isinstance(story, dict)]
+    there = [story for story in known if isinstance(story, dict)]
+    before = [_identity(story) for story in there]
     added = [story for story in stories if _identity(story) not in before]
+    taken = [int(found[1]) for story in there if (found := _STORY_ID.fullmatch(str(story.get("id"))))]
     numbered = [
         {"id": f"US-{number:03d}", **story, "step": step_id}
-        for number, story in enumerate(added, start=len(known) + 1)
+        for number, story in enumerate(added, start=max([len(known), *taken]) + 1)
     ]
     if not numbered and text is not None:
         return text

@@ -57,12 +57,31 @@ class AnalysisOpened(Event, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class StepsRead(Event, frozen=True):
-    """Just before a step is opened, or when somebody comes back to a finished analysis: what the step files
-    say now. None: nothing that this analysis does not know."""
+class Edit(msgspec.Struct, frozen=True):
+    """What an artifact says that no step has written, and what of theirs it says no more, line by line.
+    `whole` says that this is the whole file."""
 
-    steps: tuple[StepRef, ...] | None = None
-    voices: tuple[Voice, ...] = ()
+    file: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    whole: bool = False
+
+    def __str__(self) -> str:
+        if self.whole:
+            return f"{self.file} is not from here" if self.added else f"{self.file} was deleted"
+        counts = ((len(self.added), "new"), (len(self.removed), "gone"))
+        said = [f"{count} line{'' if count == 1 else 's'} {what}" for count, what in counts if count]
+        return f"{self.file}: {', '.join(said)}"
+
+
+class StepsRead(Event, frozen=True, omit_defaults=True):
+    """Just before a step is opened, or when somebody comes back to a finished analysis: what the step files
+    say now, and what was changed by hand in the artifacts. None: nothing that this analysis does not know."""
+
+    steps: tuple[StepRef, ...] | None = msgspec.field(default_factory=lambda: None)
+    voices: tuple[Voice, ...] = msgspec.field(default_factory=lambda: ())
+    """Always written, as logs of earlier versions have both."""
+    edits: tuple[Edit, ...] | None = None
 
 
 class WorkspaceScanned(Event, frozen=True, omit_defaults=True):
@@ -87,11 +106,13 @@ class StepEvent(Event, frozen=True):
     step: str
 
 
-class StepOpened(StepEvent, frozen=True):
-    """The persona has said what this step is about, and asked."""
+class StepOpened(StepEvent, frozen=True, omit_defaults=True):
+    """The persona has said what this step is about, and asked. `unknown` is what they cited and is not
+    there."""
 
     text: str
     spoken: Usage
+    unknown: tuple[str, ...] = ()
 
 
 class AnswerGiven(StepEvent, frozen=True):
@@ -126,11 +147,13 @@ class StepAssessed(StepEvent, frozen=True, omit_defaults=True):
     rejected: tuple[str, ...] = ()
 
 
-class StepCompleted(StepEvent, frozen=True):
-    """The artifacts are written, and meta.json says so."""
+class StepCompleted(StepEvent, frozen=True, omit_defaults=True):
+    """The artifacts are written, and meta.json says so. `unknown` is what was cited in them and is not
+    there."""
 
     files: tuple[str, ...]
-    message: str = ""
+    message: str = msgspec.field(default_factory=lambda: "")
+    unknown: tuple[str, ...] = ()
 
 
 KEPT_AS = {"elaborate": "E", "continue": "C", "skip-phase": "S", "ask-board": "B"}
@@ -156,8 +179,11 @@ class FeedbackTaken(Event, frozen=True):
     spoken: Usage
 
 
-class FeedbackWritten(Event, frozen=True):
+class FeedbackWritten(Event, frozen=True, omit_defaults=True):
+    """`unknown` as in `StepCompleted`."""
+
     files: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
 
 
 class QuestionPut(Event, frozen=True):

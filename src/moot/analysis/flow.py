@@ -170,6 +170,8 @@ def _take_steps(state: AnalysisState, event: StepsRead) -> AnalysisState:
     """The files count as they are now. What was completed stays so, even if its file is no longer there."""
     if state.steps_read:
         raise IllegalMove(type(event).__name__, state.step)
+    if event.edits is not None:
+        state = replace(state, edits=event.edits)
     if event.steps is None:
         return replace(state, steps_read=True)
     known = {voice.id for voice in event.voices}
@@ -213,7 +215,7 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
     if event.step != record.ref.id:
         raise IllegalMove(type(event).__name__, f"{state.step} of {record.ref.id}")
     match event:
-        case StepOpened(_, text, spoken):
+        case StepOpened(_, text, spoken, _):
             return replace(state, current=replace(record, opening=text), question=text).pay(spoken)
         case AnswerGiven(_, text, wish, may_ask):
             current = replace(record, exchanges=(*record.exchanges, (state.question, text)))
@@ -234,8 +236,12 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
                 rejected=rejected,
             )
             return replace(state, step=step, current=current, question=question).pay(spoken)
+        case StepCompleted(unknown=unknown):
+            record = replace(record, unknown=unknown)
+            completed = (*state.completed, event.step)
+            return replace(state, completed=completed, current=record, done=(*state.done, record))
         case _:
-            return replace(state, completed=(*state.completed, event.step), done=(*state.done, record))
+            raise AssertionError(f"{event} is of no step")
 
 
 def _answer(state: AnalysisState, reply: str, *, is_answer: bool) -> AnalysisState:
@@ -289,8 +295,9 @@ def _take_feedback(
             feedback = (*state.record.feedback, (state.pending_feedback, reply, contents))
             state = state.with_record(replace(state.record, feedback=feedback))
             return replace(state, pending_feedback="").pay(spoken)
-        case FeedbackWritten():
-            return state
+        case FeedbackWritten(_, unknown):
+            every = tuple(dict.fromkeys((*state.record.unknown, *unknown)))
+            return state.with_record(replace(state.record, unknown=every))
 
 
 def _at_board(state: AnalysisState, event: QuestionPut | BoardCalled | BoardAnswered) -> AnalysisState:

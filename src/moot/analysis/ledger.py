@@ -18,8 +18,10 @@ from moot.roundtable.state import USER, RoundtableState
 
 SAID = "said:"
 """What the keys begin with of what the person said in so many words."""
-BOARD, ROUNDTABLE = "the Board", "the roundtable"
+BOARD, ROUNDTABLE, PROGRAM = "the Board", "the roundtable", "moot"
 _WORD = re.compile(r"[^\W_]{4,}")
+FEW = 10
+"""Lines that were changed by hand, which are said; of more, how many."""
 _THEIRS = 0.6
 """How much of a decision's words the person has to have used for it to be theirs."""
 _STEM = 5
@@ -48,7 +50,7 @@ def _entries(state: AnalysisState) -> tuple[Decided, ...]:
         for brief in record.briefs:
             text = f"{brief.question} The Board recommends: {brief.recommendation}"
             found.append(Decided(f"board:{brief.session}", Kind.SAID, text, BOARD, _at(record)))
-    return (*found, *_skipped(state))
+    return (*found, *_skipped(state), *_by_hand(state))
 
 
 def _at(record: StepRecord) -> str:
@@ -69,6 +71,8 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
         yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, f"{voice}'s notes", at)
     for number, text in enumerate(record.missing, start=1):
         yield Decided(f"open:{step}:{number}", Kind.OPEN, text, f"{voice}'s notes", at)
+    for number, text in enumerate(record.unknown, start=1):
+        yield Decided(f"unknown:{step}:{number}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
     for number, (words, _, _) in enumerate(record.feedback, start=1):
         yield Decided(f"{SAID}feedback:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
     for number, words in enumerate(record.unheard, start=1):
@@ -109,6 +113,13 @@ def _roundtable(
 def said_by_person(table: RoundtableState) -> tuple[str, ...]:
     """Whatever it was taken for: what was said while leaving was said as well."""
     return tuple(dict.fromkeys(said.text for said in table.transcript if said.speaker == USER))
+
+
+def _by_hand(state: AnalysisState) -> Iterator[Decided]:
+    for edit in state.edits:
+        lines = [*(f"+ {line}" for line in edit.added), *(f"- {line}" for line in edit.removed)]
+        said = "".join(f"\n{line}" for line in lines) if not edit.whole and len(lines) <= FEW else ""
+        yield Decided(f"{SAID}edit:{edit.file}", Kind.SAID, f"Changed by hand: {edit}{said}", PERSON, "")
 
 
 def _skipped(state: AnalysisState) -> Iterator[Decided]:

@@ -8,10 +8,11 @@ llm/context.py leaves out, and says so: here nothing is cut. Refuses to know wha
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
-from moot.analysis import ledger
+from moot.analysis import ledger, references
+from moot.analysis.edits import Files, edits
+from moot.analysis.events import Edit
 from moot.analysis.state import AnalysisState, Elaboration, StepRecord
 from moot.core import ledger as common
 from moot.evidence import items as evidence
@@ -20,12 +21,8 @@ from moot.llm.messages import Source, Weight
 from moot.prompts.template import fill
 from moot.roundtable.state import TURNS, USER, RoundtableState
 
-Files = Mapping[str, str]
-"""The artifacts by name, as they are on disk."""
-
-_DEFINED = re.compile(r"^[^\w\n]*(?P<id>[A-Z]{1,6}-\d{1,4})(?![\w-])(?P<about>[^\n]*)", re.MULTILINE)
-_STORY = re.compile(r'"id": "(?P<id>[A-Z]{1,6}-\d{1,4})"[^}]*?"i_want": (?P<about>"(?:[^"\\]|\\.)*")')
-"""As moot writes user stories."""
+MOST_EDITED = 40
+"""Lines changed by hand: of more, only how many is said, for what stands is in the files."""
 
 
 def shared(state: AnalysisState, files: Files) -> tuple[tuple[Source, ...], ...]:
@@ -200,8 +197,17 @@ def _written(state: AnalysisState, files: Files) -> Iterator[Source]:
         text = f'<file name="{name}">\n{files[name]}\n</file>'
         weight = Weight.DEPENDED_ON if name in own | needed else Weight.HELPFUL
         yield Source(f"the artifact {name}", text, weight)
-    if ids := _ids(files):
+    known = references.defined({name: files[name] for name in in_order(state, files)})
+    if ids := "\n".join(known.values()):
         yield Source("the ids that the artifacts define", f"<ids>\n{ids}\n</ids>", Weight.DEPENDED_ON)
+    if changed := edits(state, files):
+        yield Source("what was changed by hand in the artifacts", _by_hand(changed), Weight.DEPENDED_ON)
+
+
+def in_order(state: AnalysisState, files: Files) -> list[str]:
+    """By the first step that writes each: what has an id is defined before it is cited."""
+    first = {name: number for number, ref in reversed([*enumerate(state.steps)]) for name in ref.outputs}
+    return sorted(files, key=lambda name: (first.get(name, len(state.steps)), name))
 
 
 def _place(state: AnalysisState, name: str) -> int:
@@ -210,16 +216,15 @@ def _place(state: AnalysisState, name: str) -> int:
     return max((number for number in places if state.steps[number].id in state.completed), default=-1)
 
 
-def _ids(files: Files) -> str:
-    """Each with the line that defines it, so that nobody has to look for it in all of the files."""
-    found: dict[str, str] = {}
-    for name, text in files.items():
-        for one in (_STORY if name.endswith(".json") else _DEFINED).finditer(text):
-            about = one["about"].strip(' *:|"`')
-            found.setdefault(one["id"], f"{one['id']} ({name}): {about}")
-    return "\n".join(found[one] for one in sorted(found, key=_order))
-
-
-def _order(one: str) -> tuple[str, int]:
-    kind, _, number = one.rpartition("-")
-    return kind, int(number)
+def _by_hand(changed: Sequence[Edit]) -> str:
+    lines = [
+        "Somebody has changed these files by hand, or with another program, and that holds over what was "
+        "said before. Lines with + are in the file and no step wrote them; lines with - a step wrote, and "
+        "they are gone: do not bring them back."
+    ]
+    for edit in changed:
+        lines.append(str(edit))
+        if not edit.whole and len(edit.added) + len(edit.removed) <= MOST_EDITED:
+            lines += [f"+ {line}" for line in edit.added]
+            lines += [f"- {line}" for line in edit.removed]
+    return "<changed-by-hand>\n" + "\n".join(lines) + "\n</changed-by-hand>"

@@ -12,8 +12,9 @@ from pydantic import BaseModel, create_model
 
 from moot.analysis import shapes
 from moot.analysis.asking import is_only_questions
+from moot.analysis.edits import Files
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
-from moot.analysis.material import Files, at_hand, shared
+from moot.analysis.material import at_hand, shared
 from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.shapes import SMALL_LIMIT, ReadingGiven
 from moot.analysis.state import FOLLOW_UPS, AnalysisState, StepRecord

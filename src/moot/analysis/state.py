@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from moot.analysis.events import BoardAnswered, ModelFailed, StepRef, Voice
+from moot.analysis.events import BoardAnswered, Edit, ModelFailed, StepRef, Voice
 from moot.core.background import Background
 from moot.core.flow import Usage
 from moot.llm.messages import Source
@@ -85,6 +85,8 @@ class StepRecord:
     """What they said at the menu and no model replied to."""
     briefs: tuple[BoardAnswered, ...] = ()
     """What the Board has answered."""
+    unknown: tuple[str, ...] = ()
+    """What its artifacts cite and is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class AnalysisState:
     current: StepRecord | None = None
     steps_read: bool = False
     """Whether the step files were looked at since the last step."""
+    edits: tuple[Edit, ...] = ()
+    """What was changed by hand in the artifacts, as of then."""
     done: tuple[StepRecord, ...] = ()
     """The steps of this log, oldest first."""
     question: str = ""

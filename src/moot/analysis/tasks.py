@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moot.analysis import artifacts
+from moot.analysis import artifacts, edits, references
 from moot.analysis.current_steps import current_steps
 from moot.analysis.effects import (
     AmendArtifacts,
@@ -24,6 +24,7 @@ from moot.analysis.effects import (
     ReadSteps,
     ScanWorkspace,
     WriteArtifacts,
+    there,
 )
 from moot.analysis.events import (
     AnalysisEvent,
@@ -39,6 +40,7 @@ from moot.analysis.events import (
 )
 from moot.analysis.item_meta import Elaboration
 from moot.analysis.items import ItemFolder
+from moot.analysis.lines import Lines
 from moot.analysis.material import for_board
 from moot.analysis.state import AnalysisState
 from moot.analysis.steps import Condition, Step, conditions_met
@@ -114,10 +116,12 @@ class Work:
         steps = current_steps(self._moot)
         # Whether a step applies is looked at only when its file says something new.
         known = [msgspec.structs.replace(ref, does_not_apply="") for ref in state.steps]
+        changed = edits.edits(state, self._item.artifacts())
+        new = None if changed == state.edits else changed
         if known == [_as_ref(step) for step in steps.steps]:
-            return StepsRead()
+            return StepsRead(edits=new)
         refs = step_refs(self._moot, steps)
-        return StepsRead(refs, voices_of(self._moot, refs))
+        return StepsRead(refs, voices_of(self._moot, refs), new)
 
     def _report_step_faults(self) -> None:
         """Each once, where the files are used."""
@@ -145,16 +149,33 @@ class Work:
 
     def _write(self, state: AnalysisState) -> StepCompleted:
         step = state.record.ref.id
+        guide = current_steps(self._moot).step(step).artifacts
+        unknown = self._unknown(state, state.record.contents, references.kinds_in(guide))
         files = self._add(state, state.record.contents, artifacts.step_marker(step))
         after = replace(state, completed=(*state.completed, step))
         self._item.complete_step(step, after.phases_completed, after.status)
-        return StepCompleted(step, files)
+        return StepCompleted(step, files, unknown=unknown)
 
     def _amend(self, state: AnalysisState) -> FeedbackWritten:
         record = state.record
         _, _, contents = record.feedback[-1]
         marker = artifacts.step_marker(record.ref.id, len(record.feedback))
-        return FeedbackWritten(self._add(state, contents, marker))
+        # Whoever corrects a step may add to what any step has numbered.
+        unknown = self._unknown(state, contents, references.KINDS)
+        return FeedbackWritten(self._add(state, contents, marker), unknown)
+
+    def _unknown(
+        self, state: AnalysisState, contents: Mapping[str, Any], defines: Collection[str]
+    ) -> tuple[str, ...]:
+        """What is cited in what is about to be written, and is not there."""
+        files = self._item.artifacts()
+        in_session = there(state)
+        known = replace(
+            in_session,
+            ids={*references.defined(files), *in_session.ids},
+            lines=Lines(self._moot.workspace.root, files),
+        )
+        return known.unknown(references.as_text([*contents.values()]), defines)
 
     def _add(self, state: AnalysisState, contents: Mapping[str, Any], marker: str) -> tuple[str, ...]:
         """The files that have got something."""
@@ -253,7 +274,7 @@ class Work:
         name = f"board-{session.removeprefix('board-')}.md"
         text = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
         self._item.write_artifact(name, lambda old: old if old is not None else text)
-        body = f"The Board was asked: {question} Its brief: [{name}]({name})."
+        body = artifacts.board_line(question, name)
         target = next((file for file in state.record.ref.outputs if file.endswith(".md")), None)
         if target is not None:
             self._item.write_artifact(target, _addition(target, state, body, f"<!-- Board: {session} -->"))

@@ -19,6 +19,7 @@ from moot.analysis.events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepsRead,
     WorkspaceScanned,
 )
 from moot.analysis.state import AnalysisState
@@ -109,12 +110,17 @@ class AnalysisNarrator(RoundtableNarrator):
                 screen.say(f"Looked at the workspace: a {depth} analysis should do.", "dim")
             case ImpactLooked():
                 screen.say("Looked at what it touches in the workspace.", "dim")
-            case StepOpened(spoken=spoken):
+            case StepsRead(edits=edits):
+                for edit in edits or ():
+                    screen.say(f"Changed by hand: {edit}. That is what holds from here on.", "dim")
+            case StepOpened(spoken=spoken, unknown=unknown):
                 screen.say(bill(spoken), "dim")
+                self._tell_unknown(unknown)
             case StepAssessed(follow_up=follow_up) if state.question:
                 self._tell_reply(state, follow_up)
-            case StepCompleted(files=files) | FeedbackWritten(files) if files:
+            case StepCompleted(files=files, unknown=unknown) | FeedbackWritten(files, unknown) if files:
                 screen.say(f"Written: {', '.join(files)}", "dim")
+                self._tell_unknown(unknown)
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._tell_reply(state, reply)
             case MenuChosen():
@@ -129,6 +135,10 @@ class AnalysisNarrator(RoundtableNarrator):
 
     def _tell_model_failure(self, failure: ModelFailed) -> None:
         self._tell_failure(failure.kind, failure.message, raw=failure.raw)
+
+    def _tell_unknown(self, unknown: tuple[str, ...]) -> None:
+        if unknown:
+            screen.say(f"Cited, but not there: {'; '.join(unknown)}.")
 
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:

@@ -98,6 +98,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
                 "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
                 "asked_back": [{"asked": one.text, "replied": one.reply} for one in record.asked_back],
                 "summary": record.summary,
+                "cited_but_not_there": list(record.unknown),
                 "feedback": [{"said": said, "reply": reply} for said, reply, _ in record.feedback],
             }
             for record in state.done
@@ -106,6 +107,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
             {"step": e.step, "summary": e.summary, "open_questions": list(e.open_questions)}
             for e in state.elaborations
         ],
+        "changed_by_hand": msgspec.to_builtins(state.edits),
         "cost": msgspec.to_builtins(state.bills),
         "failure": {"kind": state.failure.kind, "message": state.failure.message} if state.failure else None,
     }

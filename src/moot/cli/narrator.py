@@ -58,10 +58,13 @@ class Narrator:
     def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:  # noqa: ARG002
         self._progress.change(effect, f"reads {what}", everywhere=True)
 
-    def happened(self, event: Event) -> None:  # noqa: ARG002
+    def happened(self, event: Event) -> None:
         """The last word is out, or there will be none."""
         self._progress.end_all()
         self._end_words()
+        bill = getattr(event, "spoken", None) or getattr(event, "usage", None)
+        if left_out := getattr(bill, "left_out", ()):
+            screen.say(f"Not told to the model, for want of room: {'; '.join(left_out)}.")
 
     def close(self) -> None:
         """Leaves the screen tidy when the words stop in the middle."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moot.personas.library import Library
     from moot.sessions.service import Sessions, Standing
 
+_OF_BILL = ("looked_at", "left_out")
 _UNTOLD = ("type", "spoken", "kind", "cost_usd", "retry_after")
 
 
@@ -83,7 +84,9 @@ class _Heard:
     def happened(self, event: Event) -> None:
         if not isinstance(event, tuple(self.told)):
             return
-        content = {name: value for name, value in msgspec.to_builtins(event).items() if name not in _UNTOLD}
+        plain = msgspec.to_builtins(event)
+        content = {name: value for name, value in plain.items() if name not in _UNTOLD}
+        content |= {name: (plain.get("spoken") or {}).get(name) for name in _OF_BILL}
         failed = hasattr(event, "kind")
         by = content.pop("persona", self.speaker if "text" in content else "")
         said = Said(
@@ -103,6 +106,8 @@ class _Heard:
                 self.tell(text)
             case {"type": "task_start", "task": str(task)}:
                 self.tell(_in_words(task))
+            case {"type": "looked", "what": str(what)}:
+                self.tell(f"reads {what}")
             case {"type": "speech_start", "personaId": str(persona)}:
                 self.speaker = persona
             case {"type": "error", "message": str(message)}:
