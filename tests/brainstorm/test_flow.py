@@ -14,6 +14,7 @@ from moot.brainstorm.events import (
     Approach,
     ApproachesDiscussed,
     ApproachesDrafted,
+    CodeFound,
     Consulted,
     DesignDiscussed,
     DesignDrafted,
@@ -48,6 +49,7 @@ from moot.brainstorm.menu import (
 from moot.brainstorm.state import BrainstormState, Situation, Step
 from moot.core.flow import AskPerson, AskPersona, Choice, DraftReply
 from moot.errors import IllegalMove, InvalidInput
+from moot.llm.messages import Source
 from moot.roundtable.effects import OpenRoundtable
 from moot.roundtable.events import (
     ArtifactsNotUpdated,
@@ -661,6 +663,7 @@ def test_a_draft_that_breaks_the_rules_is_refused(step: Step, event: BrainstormE
 
 EVENTS: dict[type, BrainstormEvent] = {
     ScoutReported: ScoutReported("Files."),
+    CodeFound: CodeFound((Source("body of strip()", "def strip(): ..."),)),
     TriageDrafted: TriageDrafted(Triage("exploration", "Choices."), BILL),
     ScopeKeptWhole: ScopeKeptWhole(),
     LevelConfirmed: LevelConfirmed("exploration"),

@@ -81,8 +81,9 @@ def test_every_prompt_that_the_flow_names_can_be_made() -> None:
 def test_the_brainstormer_knows_who_it_is_and_what_the_scout_saw(prompt: str) -> None:
     request, _ = PROMPTS.drafts[prompt](DUE[prompt], small=False)
     said = whole(request)
-    assert said.startswith(f"{fill('brainstorm/brainstormer', {})}\n\n<idea>\n{IDEA}\n</idea>")
-    assert f"<workspace>\n{DUE[prompt].brainstorm.scout_output}\n</workspace>" in said
+    seen = DUE[prompt].brainstorm.scout_output
+    shared = f"<idea>\n{IDEA}\n</idea>\n\n<workspace>\n{seen}\n</workspace>"
+    assert said.startswith(f"{shared}\n\n{fill('brainstorm/brainstormer', {})}")
     assert "{{" not in request.system
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from moot.brainstorm.events import Consulted, ScoutReported
+from moot.brainstorm.effects import LookAtCode
+from moot.brainstorm.events import CodeFound, Consulted, ScoutReported
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.flow import (
     AskPerson,
@@ -122,6 +123,7 @@ REPLIES: Replies = {
     "CreateBranch": BranchCreated("moot-x-1234", "main"),
     "ScoutWorkspace": lambda state: ScoutReported(f"Looked {state.happened} times.", ("README.md",)),
     "ScoutAgain": lambda state: WorkspaceScouted(f"Looked {state.happened} times.", ("README.md",)),
+    "LookAtCode": CodeFound(),
     "brainstorm/triage": triage(),
     "brainstorm/questions": _questions,
     "brainstorm/approaches": _approaches,
@@ -187,10 +189,15 @@ class Play:
     events: list[WorkflowEvent] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     """Prompts and tasks, as they were asked for."""
+    finds_code: bool = True
+    """Whoever is asked something is shown the code at once, which is none of what is `done`."""
 
     def put(self, event: WorkflowEvent) -> Play:
         self.state = WORKFLOW.advance(self.state, event)
         self.events.append(event)
+        if self.finds_code and isinstance(next(iter(self.effects), None), LookAtCode):
+            found: Any = self.replies.get("LookAtCode", REPLIES["LookAtCode"])
+            return self.put(found)
         return self
 
     def open(self, event: WorkflowOpened = OPENED) -> Play:

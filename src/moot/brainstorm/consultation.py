@@ -7,16 +7,22 @@ Refuses to know what their answers are for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from moot.board import record
 from moot.board.flow import BOARD
 from moot.board.service import create_board, is_tiny, known, run_board
+from moot.brainstorm import prompts
 from moot.brainstorm.events import Consulted
+from moot.brainstorm.state import BrainstormState
+from moot.core.background import EvidenceGiven
 from moot.errors import MootError, ReplyEmpty
+from moot.evidence.items import Evidence
 from moot.files.paths import Root
+from moot.llm.messages import Source
 from moot.llm.prices import total_usd
 from moot.roundtable.events import RULES, RoundtableOpened
 from moot.roundtable.lines import USUAL_TURNS
@@ -27,8 +33,6 @@ if TYPE_CHECKING:
 
 _OLD_LOG = "moot/.roundtable.jsonl"
 """Where earlier versions kept a roundtable that was under way."""
-_MATERIAL_LIMIT = 20_000
-_CONTEXT_LIMIT = 5_000
 _PHASES = {
     "triage": "00-quick-scan",
     "questions": "01-requirements",
@@ -41,37 +45,79 @@ _TITLES = {"triage": "Assessment", "questions": "Questions", "approaches": "Appr
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """What is asked, at which step of which idea."""
+    """What is asked, at which step of which idea, and what is known about it."""
 
     question: str
     step: str
     idea: str
-    material: str
+    evidence: tuple[Evidence, ...]
+
+
+def evidence_of(
+    talk: BrainstormState, given: Iterable[Evidence], decided: Iterable[Source]
+) -> tuple[Evidence, ...]:
+    """All that is known, for the Board, which has a session of its own: what the person has given first, so
+    that it has the same numbers there. What was said, step by step, so that where not all fits, what was
+    said first goes first."""
+    texts = {
+        "the idea": talk.description,
+        "what was found in the workspace": talk.scout_output,
+        "the code that it is about": _joined(talk.code),
+        **{f"what was said at the step {at}": _joined(said) for at, said in _said(talk).items()},
+        "where the brainstorm stands": _joined(prompts.so_far(talk)),
+        "what was decided so far": _joined(decided),
+    }
+    return *given, *(_as_evidence(name, text) for name, text in texts.items() if text)
+
+
+def _said(talk: BrainstormState) -> dict[str, list[Source]]:
+    said: dict[str, list[Source]] = {}
+    for entry, source in prompts.entries(talk):
+        said.setdefault(entry.step, []).append(source)
+    return said
+
+
+def _joined(sources: Iterable[Source]) -> str:
+    return "\n\n".join(source.text for source in sources)
+
+
+def _as_evidence(name: str, text: str) -> Evidence:
+    kept = text.encode("utf-8", "replace")
+    return Evidence(
+        name, f"brainstorm: {name}", hashlib.sha256(kept).hexdigest(), "text/plain", kept.decode()
+    )
 
 
 async def ask_board(moot: Moot, matter: Matter, tell: Callable[[str], None]) -> Consulted:
-    context = f"This came up in a brainstorm of: {matter.idea}\n\n{matter.material}"[:_CONTEXT_LIMIT]
-    session = await _find_session(moot, matter.question, context)
+    context = (
+        "This question came up in a brainstorm: the idea, what was said about it, what was decided and the "
+        f"code are among the evidence. It has come to the step {matter.step}."
+    )
+    given = EvidenceGiven(matter.evidence)
+    session = await _find_session(moot, matter.question, context, given)
     if session is None:
-        session = await create_board(moot, matter.question, context, "board")
+        session = await create_board(moot, matter.question, context, "board", (given,))
     board = await run_board(moot, session, tell)
     if board.brief is None:
         why = board.brief_failure.message if board.brief_failure else "no advisor answered"
         raise ReplyEmpty(f"the Board ({why})")
     brief = record.brief_markdown(board, tiny=is_tiny(moot, board.model))
     cost = total_usd(bill.cost_usd for bill in board.bills)
-    return Consulted(f"{brief.rstrip()}\n\nBoard session {session}", cost)
+    recommendation = board.brief.recommendation.summary
+    return Consulted(f"{brief.rstrip()}\n\nBoard session {session}", cost, recommendation)
 
 
-async def _find_session(moot: Moot, question: str, context: str) -> str | None:
-    """The session in which the board was asked just this before."""
+async def _find_session(moot: Moot, question: str, context: str, given: EvidenceGiven) -> str | None:
+    """The session in which the board was asked just this before, with all of that."""
     answers = known(context)
+    wanted = [(item.origin, item.sha256) for item in given.evidence]
     for session in await (await moot.store()).sessions(BOARD.name, limit=20, pinned_first=False):
         try:
             state = await moot.folded(BOARD, session)
         except MootError:
             continue
-        if (state.decision, state.answers) == (question.strip(), answers):
+        there = [(item.origin, item.sha256) for item in state.background.evidence[: len(wanted)]]
+        if (state.decision, state.answers, there) == (question.strip(), answers, wanted):
             return session.id
     return None
 
@@ -90,6 +136,6 @@ def open_roundtable(moot: Moot, matter: Matter, key: str) -> RoundtableOpened:
         lead=lead,
         max_turns=USUAL_TURNS,
         at=key,
-        material=f"The person asks: {matter.question}\n\n{matter.material}"[:_MATERIAL_LIMIT],
+        material=f"The person asks: {matter.question}",
         rules=RULES,
     )

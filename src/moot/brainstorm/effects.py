@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from moot.brainstorm.events import Consulted, ScoutReported
+from moot.brainstorm.events import CodeFound, Consulted, ScoutReported
 from moot.core.flow import Task
 
 
 class ScoutWorkspace(Task[ScoutReported]):
     """Look for what the workspace says about the idea."""
+
+
+class LookAtCode(Task[CodeFound]):
+    """Find the code that the next request is about: `code_wanted` of the state."""
 
 
 class ConveneBoard(Task[Consulted]):

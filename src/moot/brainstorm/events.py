@@ -6,11 +6,12 @@ happen, and what follows from it, the flow decides.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from moot.core.flow import Event, Usage
+from moot.llm.messages import Source
 
 MAX_TEXT = 20_000
 """Characters of an idea, a comment or an answer."""
@@ -97,6 +98,12 @@ class ScoutReported(Event, frozen=True):
     cost_usd: float | None = None
 
 
+class CodeFound(Event, frozen=True):
+    """What the next request is about, the least likely first; maybe nothing."""
+
+    code: tuple[Source, ...] = ()
+
+
 class TriageDrafted(Event, frozen=True):
     triage: Triage
     spoken: Usage
@@ -167,9 +174,8 @@ class Consulted(Event, frozen=True):
     recommendation: str = ""
 
 
-BrainstormResult = (
-    ScoutReported
-    | TriageDrafted
+BrainstormReply = (
+    TriageDrafted
     | QuestionsDrafted
     | ApproachesDrafted
     | DesignDrafted
@@ -178,19 +184,8 @@ BrainstormResult = (
     | ApproachesDiscussed
     | DesignDiscussed
     | SectionsRevised
-    | Consulted
 )
+BrainstormResult = ScoutReported | CodeFound | BrainstormReply | Consulted
 
-TOLD = (
-    TriageDrafted,
-    QuestionsDrafted,
-    ApproachesDrafted,
-    DesignDrafted,
-    TriageDiscussed,
-    QuestionsDiscussed,
-    ApproachesDiscussed,
-    DesignDiscussed,
-    SectionsRevised,
-    Consulted,
-)
+TOLD = (*get_args(BrainstormReply), Consulted)
 """What somebody is told who was not listening: what was drafted and answered, and not what the person did."""

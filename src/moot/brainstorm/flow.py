@@ -14,12 +14,14 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks, ledger, rounds
 from moot.brainstorm import text as words
-from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
+from moot.brainstorm.effects import ConveneBoard, LookAtCode, ScoutWorkspace
 from moot.brainstorm.events import (
     DEFERRED,
     ApproachesDiscussed,
     ApproachesDrafted,
+    BrainstormReply,
     BrainstormResult,
+    CodeFound,
     Consulted,
     DesignDiscussed,
     DesignDrafted,
@@ -70,9 +72,13 @@ _DISCUSSING = {
 }
 _MENUS = tuple(_DISCUSSING)
 _CONSULTING = (Situation.CONVENING, Situation.AT_ROUNDTABLE)
+_FIRST_DRAFTS = (Situation.TRIAGING, Situation.ASKING, Situation.WEIGHING, Situation.DESIGNING)
+_REPLYING = (*_FIRST_DRAFTS, *_DISCUSSING.values(), Situation.REVISING, *_CONSULTING)
+"""Somebody is asked, who has to see the code first."""
 
 TRANSITIONS: Table = {
     (Situation.SCOUTING, ScoutReported): Situation.TRIAGING,
+    **{(at, CodeFound): at for at in _REPLYING},
     (Situation.TRIAGING, TriageDrafted): Situation.AT_TRIAGE,
     (Situation.AT_TRIAGE, ScopeKeptWhole): Situation.AT_TRIAGE,
     (Situation.AT_TRIAGE, LevelConfirmed): (*_AT_QUESTIONS, *_AT_DESIGN),
@@ -115,9 +121,20 @@ TRANSITIONS: Table = {
 
 def advance(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
     target = next_step(TRANSITIONS, state.situation, event)
-    changed = _change(state, event)
+    changed = _note_reading(_change(state, event), event)
     check_step(target, changed.situation)
     return changed
+
+
+def _note_reading(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
+    """What a reply was made from stays with it; the code itself goes, for it may be another by the next."""
+    if state.situation in _REPLYING and not isinstance(event, BrainstormReply):
+        return state
+    if isinstance(event, BrainstormReply):
+        *before, last = state.conversation_log
+        read = tuple(dict.fromkeys((*(one.name for one in state.code), *event.spoken.looked_at)))
+        state = replace(state, conversation_log=(*before, replace(last, read=read)))
+    return replace(state, code=(), code_from="")
 
 
 def _change(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
@@ -127,6 +144,8 @@ def _change(state: BrainstormState, event: BrainstormEvent) -> BrainstormState:
         case ScoutReported(output, read):
             checks.scout(output)
             return replace(state, step=Step.TRIAGE, scout_output=output, scout_read=read, triage=None)
+        case CodeFound(code):
+            return state.with_code(code)
         case TriageDrafted() | ScopeKeptWhole() | LevelConfirmed() | PlanningChosen():
             return _at_triage(state, event)
         case QuestionsDrafted() | QuestionPicked() | AnswerGiven() | AnswersClosed():
@@ -262,12 +281,14 @@ _DRAFTS = {
 
 def pending(state: BrainstormState, key: str) -> tuple[Effect, ...]:
     """What is asked of models and of the program; what is asked of the person is in the menu."""
-    situation = state.situation
+    situation, table = state.situation, state.table
+    if situation in _REPLYING and state.code_is_due and (table is None or table.table is None):
+        return (LookAtCode(key),)
     if situation in _TASKS:
         return (_TASKS[situation](key),)
     if situation in _DRAFTS:
         return (DraftReply(_DRAFTS[situation], key),)
-    return () if (table := state.table) is None else _at_roundtable(table, key)
+    return () if table is None else _at_roundtable(table, key)
 
 
 def _at_roundtable(table: RoundtableState, key: str) -> tuple[Effect, ...]:

@@ -16,7 +16,7 @@ from moot.brainstorm import text as words
 from moot.brainstorm.events import QUESTION_LIMITS, Level, Limits
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
-from moot.core.conversation import PERSON
+from moot.core.conversation import PERSON, Entry
 from moot.llm.messages import Request, Source, UserSaid, Weight
 from moot.prompts.template import fill
 
@@ -168,6 +168,7 @@ def request(
 ) -> Request:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
     sources = (
+        *talk.code,
         *conversation(talk, without=comment),
         *_part(talk),
         *so_far,
@@ -179,7 +180,7 @@ def request(
         messages=(UserSaid(asked, sources),),
         max_tokens=tokens,
         temperature=TEMPERATURE,
-        shared=(_matter(talk), known.evidence, scouted(talk)),
+        shared=(*shared(talk, known), _rules()),
         looks=LOOKS,
         tools_tokens=LOOK_TOKENS,
     )
@@ -195,10 +196,15 @@ def small_request(prompt: str, subject: str, comment: str) -> Request:
     return Request(fill(f"{prompt}.small", {}), (UserSaid(said),), SMALL_TOKENS, 0.4)
 
 
-def _matter(talk: BrainstormState) -> tuple[Source, ...]:
-    """The same in every request of a workflow."""
-    rules = Source("the brainstormer's rules", fill("brainstorm/brainstormer", {}), Weight.NEEDED)
-    return rules, Source("the idea", _tag("idea", talk.description), Weight.NEEDED)
+def shared(talk: BrainstormState, known: Known) -> tuple[tuple[Source, ...], ...]:
+    """The same for the brainstormer and at a roundtable, until there is more evidence, or the scout looks
+    again."""
+    idea = Source("the idea", _tag("idea", talk.description), Weight.NEEDED)
+    return (idea, *known.evidence), scouted(talk)
+
+
+def _rules() -> tuple[Source, ...]:
+    return (Source("the brainstormer's rules", fill("brainstorm/brainstormer", {}), Weight.NEEDED),)
 
 
 def scouted(talk: BrainstormState) -> tuple[Source, ...]:
@@ -213,10 +219,12 @@ def _part(talk: BrainstormState) -> Iterator[Source]:
         yield Source("the part that is worked on", _tag("part", part), Weight.NEEDED)
 
 
-def material(talk: BrainstormState, known: Known) -> tuple[Source, ...]:
-    """What the Board or a roundtable is given: everything but the idea and the question."""
-    said = conversation(talk, without=talk.request.text if talk.request else "")
-    return *scouted(talk), *known.evidence, *said, *_part(talk), *so_far(talk), *known.decided
+def at_roundtable(talk: BrainstormState, known: Known) -> tuple[Source, ...]:
+    """Besides what is shared: what the person asks there comes last."""
+    assert talk.request is not None
+    said = conversation(talk, without=talk.request.text)
+    asked = Source("what the person asks", _tag("asked", talk.request.text), Weight.NEEDED)
+    return *talk.code, *said, *_part(talk), *so_far(talk), *known.decided, asked
 
 
 def _tag(tag: str, text: str) -> str:
@@ -225,16 +233,21 @@ def _tag(tag: str, text: str) -> str:
 
 def conversation(talk: BrainstormState, without: str = "") -> Iterator[Source]:
     """All of it, entry by entry, so that the oldest goes first where not all fits."""
+    return (source for _, source in entries(talk, without))
+
+
+def entries(talk: BrainstormState, without: str = "") -> Iterator[tuple[Entry, Source]]:
     log = talk.conversation_log
     if without and log and log[-1].speaker == PERSON and log[-1].content == without:
         log = log[:-1]
     for number, entry in enumerate(log, start=1):
         speaker = _SPEAKERS.get(entry.speaker, entry.speaker)
-        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}\n</said>'
+        about = f'number="{number}" by="{speaker}" at="{entry.step}"'
+        about += f' after-reading="{"; ".join(entry.read)}"' if entry.read else ""
+        text = f"<said {about}>\n{entry.content}\n</said>"
         weight = Weight.DEPENDED_ON if talk.is_near(entry) else Weight.HELPFUL
-        yield Source(
-            f"what {speaker} said at {entry.step} (entry {number} of the conversation)", text, weight
-        )
+        name = f"what {speaker} said at {entry.step} (entry {number} of the conversation)"
+        yield entry, Source(name, text, weight)
 
 
 def so_far(talk: BrainstormState) -> Iterator[Source]:

@@ -100,7 +100,10 @@ def hold(state: BrainstormState, event: HeldEvent) -> BrainstormState:
     table = roundtable_flow.advance(state.table, event)
     if table.step is not RoundtableStep.CLOSED:
         return replace(state, roundtable=(*state.roundtable, event))
-    done = _end_request(state).said("roundtable", "\n\n".join((minutes(table), *_spoken(table))))
+    said = "\n\n".join((minutes(table), *_spoken(table)))
+    looked_at = (what for bill in table.bills for what in bill.looked_at)
+    read = tuple(dict.fromkeys((*(one.name for one in state.code), *looked_at)))
+    done = _end_request(state).said("roundtable", said, read=read)
     return ledger.note_roundtable(done, table)
 
 

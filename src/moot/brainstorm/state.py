@@ -28,6 +28,7 @@ from moot.brainstorm.events import (
 )
 from moot.core.conversation import PERSON, Entry
 from moot.core.ledger import Decided
+from moot.llm.messages import Source
 from moot.roundtable.events import HeldEvent
 from moot.roundtable.flow import ROUNDTABLE
 from moot.roundtable.state import RoundtableState
@@ -127,6 +128,10 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     request: Request | None = None
     roundtable: tuple[HeldEvent, ...] = ()
     """What has happened at the roundtable that is under way."""
+    code: tuple[Source, ...] = ()
+    """What the reply that is waited for is about; nothing while none is."""
+    code_from: str = ""
+    """Fingerprint of what it was looked for by."""
     noted: tuple[Decided, ...] = ()
     """What was decided, rejected or left open and does not follow from the rest."""
 
@@ -217,6 +222,18 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         return _fingerprint(self.complexity_level, self.subject, settled, self.chosen)
 
     @property
+    def code_wanted(self) -> str:
+        """What the code is looked for by, the most telling first."""
+        asked = self.request.text if self.request else ""
+        answers = [f"{each.text} {each.answer}" for each in self.questions if each.answered]
+        chosen = [f"{self.chosen.title}: {self.chosen.summary}"] if self.chosen else []
+        return "\n".join(filter(None, (asked, self.subject, *chosen, *answers)))
+
+    @property
+    def code_is_due(self) -> bool:
+        return self.code_from != _fingerprint(self.code_wanted)
+
+    @property
     def questions_stale(self) -> bool:
         """Whoever has answered as many as the new level wants is not asked again."""
         enough = self.complexity_level is not None and self.question_limits[1] <= 0
@@ -277,9 +294,11 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
     # -- conversation --------------------------------------------------------------------------------
 
-    def said(self, speaker: str, content: str, step: str | None = None) -> BrainstormState:
+    def said(
+        self, speaker: str, content: str, step: str | None = None, read: tuple[str, ...] = ()
+    ) -> BrainstormState:
         """With one more entry in the conversation: at this step, unless another is named."""
-        entry = Entry(speaker, step or self.step, content)
+        entry = Entry(speaker, step or self.step, content, read)
         return msgspec.structs.replace(self, conversation_log=(*self.conversation_log, entry))
 
     @property
@@ -289,6 +308,10 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         log, request = self.conversation_log, self.request
         is_there = request is not None and log[-1:] == (Entry(PERSON, self.step, request.text),)
         return log[:-1] if is_there else log
+
+    def with_code(self, code: tuple[Source, ...]) -> BrainstormState:
+        wanted = _fingerprint(self.code_wanted)
+        return msgspec.structs.replace(self, code=code, code_from=wanted)
 
     def is_near(self, entry: Entry) -> bool:
         """Whether it was said at this step, or at one gone back from: what the next reply depends on most."""

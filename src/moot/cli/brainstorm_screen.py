@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from moot.brainstorm import text as words
 from moot.brainstorm.events import (
     ApproachesDiscussed,
+    CodeFound,
     Consulted,
     DesignDiscussed,
     QuestionsDiscussed,
@@ -132,6 +133,9 @@ class BrainstormNarrator(RoundtableNarrator):
         match event:
             case ScoutReported(_, read) | WorkspaceScouted(_, read):
                 self._tell_scouted(read)
+            case CodeFound(code) if code:
+                shown = _some([one.name for one in reversed(code)])
+                screen.say(wrapped(f"Found the code that it is about: {shown}."), "dim")
             case (
                 TriageDiscussed(reply)
                 | QuestionsDiscussed(reply)
@@ -152,9 +156,7 @@ class BrainstormNarrator(RoundtableNarrator):
                 self._tell_work(event)
 
     def _tell_scouted(self, read: tuple[str, ...]) -> None:
-        some = ", ".join(read[:6])
-        more = f" and {len(read) - 6} more" if len(read) > 6 else ""
-        found = f"read {some}{more}" if read else "found nothing to read"
+        found = f"read {_some(read)}" if read else "found nothing to read"
         screen.say(wrapped(f"Looked at the workspace: {found}."), "dim")
 
     def _tell_set_aside(self, event: WorkStashed | BranchCreated) -> None:
@@ -240,6 +242,11 @@ class BrainstormNarrator(RoundtableNarrator):
 
 
 # -- in words ------------------------------------------------------------------------------------
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"{', '.join(names[:6])}{more}"
 
 
 def standing_lines(state: WorkflowState) -> list[str]:

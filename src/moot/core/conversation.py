@@ -14,10 +14,12 @@ PERSON = "person"
 """The speaker who is not a persona."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     speaker: str = msgspec.field(name="role")
     step: str
     content: str
+    read: tuple[str, ...] = ()
+    """What the speaker had read for it."""
 
     @property
     def words(self) -> int:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from moot.brainstorm import checks
 from moot.brainstorm import flow as brainstorm_flow
+from moot.brainstorm.effects import LookAtCode
 from moot.brainstorm.flow import BrainstormEvent
 from moot.brainstorm.menu import GoneBack, LevelConfirmed, PlanningChosen, RequestWithdrawn, SectionsApproved
 from moot.brainstorm.replies import event_of
@@ -349,7 +350,7 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
 
 def _at_roundtable(table: RoundtableState, effect: Effect, outcome: Outcome) -> WorkflowEvent:
     """One that cannot be opened is tried again like all that fails in a workflow."""
-    if isinstance(effect, OpenRoundtable) and isinstance(outcome, TaskFailed):
+    if isinstance(effect, LookAtCode | OpenRoundtable) and isinstance(outcome, TaskFailed):
         return AttemptFailed(outcome.kind, shortened(outcome.message))
     event = roundtable_effects.record(table, effect, outcome)
     assert not isinstance(event, RoundtableNotOpened)

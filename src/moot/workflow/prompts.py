@@ -20,12 +20,16 @@ from moot.core.model_effects import Prompts
 from moot.evidence import items
 from moot.llm.messages import Request, Source, Weight
 from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
+from moot.roundtable.prompts import Hosted
 from moot.workflow import flow, ledger
 from moot.workflow.effects import REASSESS, Reassessment
 from moot.workflow.events import ScopeReassessed
 from moot.workflow.state import WorkflowState
 
 T = TypeVar("T")
+
+ROUNDTABLE_LOOKS = 3
+"""How often whoever speaks at a roundtable may look into the repository for one contribution."""
 
 
 def reassess(state: WorkflowState, *, small: bool) -> Draft:
@@ -82,17 +86,20 @@ def _known(state: WorkflowState) -> Known:
     return Known(items.sources(state.evidence), ledger.source_beside_conversation(state))
 
 
-def material(state: WorkflowState) -> str:
-    """All of it as one text, for somebody who is asked in the middle."""
-    return "\n\n".join(source.text for source in prompts.material(state.brainstorm, _known(state)))
-
-
 def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
     return lambda state, *, small: draft(state.brainstorm, _known(state), small=small)
 
 
 def _at_roundtable(prompt: Callable[..., T]) -> Callable[..., T]:
-    return lambda state, *given, small: prompt(state.brainstorm.table, *given, small=small)
+    def hosted(state: WorkflowState, *given: Any, small: bool) -> T:
+        talk, known = state.brainstorm, _known(state)
+        if small:
+            return prompt(talk.table, *given, small=True)
+        shared, sources = prompts.shared(talk, known), prompts.at_roundtable(talk, known)
+        table = Hosted(talk.table, shared, sources, ROUNDTABLE_LOOKS, prompts.LOOK_TOKENS)
+        return prompt(table, *given, small=False)
+
+    return hosted
 
 
 PROMPTS = Prompts(

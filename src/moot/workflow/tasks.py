@@ -15,9 +15,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from moot.brainstorm.consultation import Matter, ask_board, open_roundtable
-from moot.brainstorm.effects import ConveneBoard, ScoutWorkspace
-from moot.brainstorm.events import ScoutReported
+from moot.brainstorm.consultation import Matter, ask_board, evidence_of, open_roundtable
+from moot.brainstorm.effects import ConveneBoard, LookAtCode, ScoutWorkspace
+from moot.brainstorm.events import CodeFound, ScoutReported
 from moot.changes import approval, binding, review_block, tasks
 from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
@@ -40,11 +40,12 @@ from moot.files import timestamps
 from moot.llm.messages import Source
 from moot.llm.prices import total_usd
 from moot.repo import git, uncommitted
+from moot.repo.first_look import first_look
 from moot.repo.report import scout
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded
 from moot.text.shortening import shortened
-from moot.workflow import documents, effects, handover, prompts
+from moot.workflow import documents, effects, handover, ledger
 from moot.workflow.built import built
 from moot.workflow.designs import Designs
 from moot.workflow.events import (
@@ -105,6 +106,8 @@ class WorkflowWork:
                 return await asyncio.to_thread(self._create_branch, state)
             case ScoutWorkspace() | effects.ScoutAgain():
                 return await asyncio.to_thread(self._scout, task, state)
+            case LookAtCode():
+                return await asyncio.to_thread(self._look_at_code, state)
             case ConveneBoard():
                 return await ask_board(self._moot, _matter(state), self._tell)
             case OpenRoundtable():
@@ -165,6 +168,11 @@ class WorkflowWork:
         design = self._design(state)
         changed = "" if _sha256(design) == state.design_hash else design
         return WorkspaceScouted(found.text, tuple(found.read), design=changed, built=made)
+
+    def _look_at_code(self, state: WorkflowState) -> CodeFound:
+        found = first_look(self._moot.workspace.root, state.brainstorm.code_wanted)
+        # What matters most comes last, because what comes first is left out first.
+        return CodeFound(found[::-1])
 
     def _design(self, state: WorkflowState) -> str:
         """What the design document says by now; empty where it is gone."""
@@ -320,7 +328,8 @@ def _spell(name: str) -> str:
 def _matter(state: WorkflowState) -> Matter:
     talk = state.brainstorm
     assert talk.request is not None
-    return Matter(talk.request.text, talk.step, talk.subject, prompts.material(state))
+    evidence = evidence_of(talk, state.evidence, ledger.source(state))
+    return Matter(talk.request.text, talk.step, talk.subject, evidence)
 
 
 def _day(started_at: str | float) -> str:
