@@ -98,6 +98,31 @@ def _differing(commit: str) -> tuple[str, ...]:
     return ("diff", *how, "--ignore-submodules=dirty", "HEAD")
 
 
+def commit_of(root: Path, name: str) -> str:
+    """The full id of what a branch, a tag or an id stands for; empty where there is no such commit."""
+    if not name or name.startswith("-") or "\0" in name:
+        return ""
+    return line(root, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+
+
+def merge_base(root: Path, one: str, other: str) -> str:
+    """Of two full ids, the commit that both come from; empty where that is not here."""
+    return line(root, "merge-base", one, other)
+
+
+def empty_tree(root: Path) -> str:
+    return line(root, "hash-object", "-t", "tree", "--stdin")
+
+
+def difference(root: Path, *between: str, context: int) -> bytes | None:
+    """The patch between two trees, or, with `--cached`, between one and what is staged. Names are below the
+    folder, whatever the person's settings say of prefixes."""
+    shape = ("--no-color", "--no-ext-diff", "--no-textconv", "--relative", "--submodule=short")
+    names = ("--src-prefix=a/", "--dst-prefix=b/", "--find-renames", "--ignore-submodules=dirty")
+    found = output(root, "diff", *shape, *names, f"--unified={context}", *between, "--")
+    return None if found is not None and len(found) == _MOST_BYTES else found
+
+
 def changed(root: Path) -> bool:
     """Whether anything is not committed. Without a repository, nothing is."""
     return bool(_status(root))

@@ -1,0 +1,115 @@
+"""The diff that is to be reviewed: of uncommitted work, of what is staged, of a branch or a range, or a patch
+that somebody hands over.
+
+Knows git's words for them. What is private, or has a secret in it, is left out aloud: it would go to a
+provider. Refuses to know how much a reviewer takes: see llm/context.py.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+
+from moot.diffs import patch as patches
+from moot.diffs.patch import FileDiff, Patch
+from moot.errors import GitRefused, InvalidInput, NotFound
+from moot.repo import git
+from moot.repo.secrets import is_private
+from moot.text.secrets import find_secrets
+
+CONTEXT = 8
+"""Lines around each change: enough to see what it is in, and little enough to keep the change in sight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`what` says which diff it is, in words; `left_out` what nobody is to see of it, and why."""
+
+    what: str
+    patch: Patch
+    left_out: tuple[str, ...] = ()
+
+
+def of_text(text: str, what: str = "the patch that was handed over") -> Gathered:
+    """Raises PatchInvalid where it is none, and InvalidInput where nothing is left to review."""
+    patch = patches.parse(text)
+    left_out: dict[str, str] = {}
+    for file in patch.files:
+        if why := _why_left_out(patch, file):
+            left_out[file.path] = why
+    kept = patches.without(
+        patch, {name for file in patch.files if file.path in left_out for name in _names(file)}
+    )
+    if not kept.files:
+        nothing = f"; left out: {', '.join(left_out)}" if left_out else ""
+        raise InvalidInput("diff", f"{what} has nothing to review{nothing}")
+    binary = [f"{file.path}: binary, only its name is shown" for file in kept.files if file.binary]
+    return Gathered(what, kept, (*(f"{name}: {why}" for name, why in left_out.items()), *binary))
+
+
+def _names(file: FileDiff) -> set[str]:
+    return {name for name in (file.old, file.new) if name}
+
+
+def _why_left_out(patch: Patch, file: FileDiff) -> str:
+    if any(is_private(name) for name in _names(file)):
+        return "private"
+    secrets = find_secrets(patch.text_of(file))
+    if not secrets:
+        return ""
+    first = secrets[0]
+    starts = [line.at for line in file.lines]
+    at = bisect_right(starts, file.at + first.line - 1) - 1
+    line = file.lines[at] if at >= 0 else None
+    where = f"line {line.new or line.old}" if line else "its header"
+    return f"{where} looks like {first.kind}"
+
+
+def of_workspace(root: Path, base: str = "", *, staged: bool = False) -> Gathered:
+    """Without a base, what is not committed; with one, what was done since HEAD left it, committed or not.
+    `A..B` is from one to the other, `A...B` from where B left A. New files count unless git ignores them."""
+    if not git.line(root, "rev-parse", "--git-dir"):
+        raise InvalidInput(
+            "diff", "git has nothing to say here: give a patch, as in `git diff | moot challenge --diff -`"
+        )
+    first, dots, last = base.partition("...") if "..." in base else base.partition("..")
+    if dots and staged:
+        raise InvalidInput("--staged", f"is no part of {base}")
+    if dots:
+        one, other = _commit(root, first), _commit(root, last)
+        start = _fork(root, one, other, base) if dots == "..." else one
+        return _between(root, f"the changes in {base}", start, other)
+    what = "what is staged" if staged else "the work that is not committed"
+    start = git.commit_of(root, "HEAD") or git.empty_tree(root)
+    if base:
+        what = f"{what if staged else 'all changes'} since {base}"
+        start = _fork(root, _commit(root, base), _commit(root, ""), base)
+    if staged:
+        return _between(root, what, "--cached", start)
+    tree = git.snapshot(root)
+    if tree is None:
+        raise GitRefused("it cannot say what the folder is now; `git status` may say why")
+    return _between(root, what, start, tree)
+
+
+def _commit(root: Path, name: str) -> str:
+    found = git.commit_of(root, name or "HEAD")
+    if not found:
+        raise NotFound("branch, tag or commit", name or "HEAD")
+    return found
+
+
+def _fork(root: Path, one: str, other: str, base: str) -> str:
+    found = git.merge_base(root, one, other)
+    if not found:
+        problem = "has no commit in common with HEAD here: in a shallow clone, fetch more of the history"
+        raise InvalidInput("diff", f"{base} {problem}")
+    return found
+
+
+def _between(root: Path, what: str, *ends: str) -> Gathered:
+    found = git.difference(root, *ends, context=CONTEXT)
+    if found is None:
+        raise GitRefused(f"it cannot show {what}, or not in full")
+    return of_text(found.decode("utf-8", "replace"), what)

@@ -1,0 +1,145 @@
+"""The diffs of real repositories; what is private is left out aloud."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from moot.diffs.gather import Gathered, of_text, of_workspace
+from moot.diffs.patch import Status
+from moot.errors import InvalidInput, NotFound
+
+SECRET = "AKIA" + "ABCDEFGHIJKLMNOP"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A branch that has left main, and main that has gone on."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "shop.py").write_text("a = 1\nb = 2\n")
+    (tmp_path / "moved.py").write_text("x = 1\ny = 2\nz = 3\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "one")
+    git(tmp_path, "switch", "-qc", "feature")
+    (tmp_path / "shop.py").write_text("a = 1\nb = 3\n")
+    git(tmp_path, "commit", "-qam", "two")
+    git(tmp_path, "switch", "-q", "main")
+    (tmp_path / "later.py").write_text("later = 1\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "three")
+    git(tmp_path, "switch", "-q", "feature")
+    return tmp_path
+
+
+def shown(gathered: Gathered) -> list[tuple[str, Status]]:
+    return [(file.path, file.status) for file in gathered.patch.files]
+
+
+def test_uncommitted_work_is_with_new_files_and_renames(repo: Path) -> None:
+    (repo / "moved.py").rename(repo / "new name.py")
+    (repo / "new.py").write_text("n = 1\n")
+    (repo / ".gitignore").write_text("ignored\n")
+    (repo / "ignored").write_text("i\n")
+    git(repo, "config", "diff.noprefix", "true")
+    gathered = of_workspace(repo)
+    assert gathered.what == "the work that is not committed"
+    assert shown(gathered) == [
+        (".gitignore", Status.ADDED), ("new name.py", Status.RENAMED), ("new.py", Status.ADDED),
+    ]  # fmt: skip
+    # Nothing of the person's was staged for that.
+    staged = subprocess.run(["git", "diff", "--cached"], cwd=repo, check=True, capture_output=True).stdout
+    assert staged == b""
+
+
+def test_staged_work_is_only_what_is_staged(repo: Path) -> None:
+    (repo / "shop.py").write_text("a = 5\nb = 3\n")
+    git(repo, "add", "shop.py")
+    (repo / "shop.py").write_text("a = 6\nb = 3\n")
+    gathered = of_workspace(repo, staged=True)
+    assert (gathered.what, gathered.patch.files[0].lines[1].text) == ("what is staged", "a = 5")
+    since = of_workspace(repo, "main", staged=True)
+    assert since.what == "what is staged since main"
+    assert [line.text for line in since.patch.files[0].lines if line.sign == "+"] == ["a = 5", "b = 3"]
+
+
+def test_a_base_counts_from_where_the_branch_left_it(repo: Path) -> None:
+    (repo / "new.py").write_text("n = 1\n")
+    gathered = of_workspace(repo, "main")
+    assert gathered.what == "all changes since main"
+    assert shown(gathered) == [("new.py", Status.ADDED), ("shop.py", Status.MODIFIED)]
+
+
+def test_ranges_are_as_git_has_them(repo: Path) -> None:
+    (repo / "new.py").write_text("n = 1\n")
+    assert shown(of_workspace(repo, "main...feature")) == [("shop.py", Status.MODIFIED)]
+    assert shown(of_workspace(repo, "main..feature")) == [
+        ("later.py", Status.DELETED), ("shop.py", Status.MODIFIED),
+    ]  # fmt: skip
+    assert shown(of_workspace(repo, "main...")) == [("shop.py", Status.MODIFIED)]
+
+
+def test_a_repository_without_a_commit_has_all_of_it_new(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.py").write_text("a = 1\n")
+    assert shown(of_workspace(tmp_path)) == [("a.py", Status.ADDED)]
+
+
+def test_names_in_a_folder_of_a_repository_are_below_it(repo: Path) -> None:
+    (repo / "sub").mkdir()
+    (repo / "sub" / "a.py").write_text("a = 1\n")
+    (repo / "new.py").write_text("n = 1\n")
+    assert shown(of_workspace(repo / "sub")) == [("a.py", Status.ADDED)]
+
+
+@pytest.mark.parametrize("base", ["nowhere", "--output=x", "main..nowhere", "main\0"])
+def test_what_is_no_commit_is_said_to_be_none(repo: Path, base: str) -> None:
+    with pytest.raises(NotFound):
+        of_workspace(repo, base)
+    assert not (repo / "x").exists()
+
+
+def test_nothing_and_nowhere_are_said(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with pytest.raises(InvalidInput, match="not committed has nothing to review"):
+        of_workspace(repo)
+    with pytest.raises(InvalidInput, match="is no part of main"):
+        of_workspace(repo, "main..feature", staged=True)
+    git(repo, "switch", "-q", "--orphan", "alone")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "alone")
+    with pytest.raises(InvalidInput, match="no commit in common"):
+        of_workspace(repo, "main")
+    with pytest.raises(InvalidInput, match="git has nothing to say here"):
+        of_workspace(tmp_path_factory.mktemp("none"))
+
+
+def test_what_is_private_or_has_a_secret_is_left_out_aloud(repo: Path) -> None:
+    (repo / ".env").write_text("KEY=1\n")
+    (repo / "shop.py").write_text(f"a = 1\nb = 3\nkey = '{SECRET}'\n")
+    (repo / "new.py").write_text("n = 1\n")
+    (repo / "i.bin").write_bytes(b"\0\1\2")
+    gathered = of_workspace(repo)
+    assert [name for name, _ in shown(gathered)] == ["i.bin", "new.py"]
+    assert gathered.left_out == (
+        ".env: private",
+        "shop.py: line 3 looks like an AWS access key",
+        "i.bin: binary, only its name is shown",
+    )
+    assert SECRET not in gathered.patch.text
+
+
+def test_a_private_file_that_is_renamed_stays_out() -> None:
+    text = "diff --git a/.env b/plain\nsimilarity index 100%\nrename from .env\nrename to plain\n"
+    with pytest.raises(InvalidInput, match="nothing to review; left out: plain"):
+        of_text(text)
+
+
+def test_a_secret_in_a_name_is_found_too() -> None:
+    text = f"diff --git a/{SECRET} b/{SECRET}\nold mode 100644\nnew mode 100755\n"
+    other = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n"
+    assert of_text(text + other).left_out == (f"{SECRET}: its header looks like an AWS access key",)
