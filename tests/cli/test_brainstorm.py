@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 
+from moot.app import Options, opened
 from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _converse
 from moot.cli.brainstorm_screen import BrainstormNarrator
+from moot.core.estimate import Asking
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.core.runner import Participants, Runner, UserQuit
 from moot.evidence.gather import NOTHING
+from moot.store.database import sqlite_url
 from moot.workflow.events import Restored
 from moot.workflow.files import SnapshotLog
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.prompts import PROMPTS
 from moot.workflow.service import Workflow
 from moot.workflow.snapshot import restored, snapshot
 from moot.workflow.state import WorkflowState
@@ -507,12 +511,12 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
         narrator = BrainstormNarrator(nothing, words_to_stdout=False, asks=True)
         runner: Any = Runner(WORKFLOW, log(), Participants(speak, narrator, person))
         await runner.resume()
-        running = asyncio.create_task(
-            _converse(nothing, Workflow(runner, "m", False, True), narrator, NOTHING, as_json=False)
-        )
-        await asyncio.wait_for(working.wait(), 30)
-        running.cancel()  # as Ctrl-C does
-        await running
+        workflow = Workflow(runner, "m", False, Asking("m", PROMPTS, "w"), True)
+        async with opened(Options(tmp_path, database=sqlite_url(tmp_path / "moot.db")), {}) as moot:
+            running = asyncio.create_task(_converse(moot, workflow, narrator, NOTHING, as_json=False))
+            await asyncio.wait_for(working.wait(), 30)
+            running.cancel()  # as Ctrl-C does
+            await running
         return WORKFLOW.fold(await log().read())
 
     state = asyncio.run(whole())

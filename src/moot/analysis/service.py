@@ -20,6 +20,7 @@ from moot.analysis.items import ItemFolder, ItemFolders
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import AnalysisState, Step
 from moot.analysis.tasks import Work, step_refs, voices_of
+from moot.core.estimate import Asking
 from moot.core.logs import FileLog
 from moot.core.model_effects import Prompts, on_account
 from moot.core.runner import Participants, Runner, open_session
@@ -48,6 +49,7 @@ class Analysis:
     runner: Runner[AnalysisState, AnalysisEvent]
     model: str
     tiny: bool
+    asking: Asking
     resumed: bool
     notes: tuple[str, ...]
     """What the person should know before it goes on."""
@@ -138,13 +140,15 @@ class Analyses:
                 await log.append(read)
         name = parse(self._moot.model_wished or state.model)
         account = self._moot.account(f"analysis {item.slug}")
-        speak = await self._moot.speaking(name, analysis_prompts(self._moot), account)
+        prompts = analysis_prompts(self._moot)
+        speak = await self._moot.speaking(name, prompts, account)
         carry_out = on_account(account, work.carry_out)
         participants = Participants(speak, listener, person, carry_out)
         runner = await open_session(ANALYSIS, log, participants, account)
         tiny = self._moot.gateway.named(name).small
         notes = (*current_steps(self._moot).warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
-        return Analysis(item, runner, str(name), tiny, logged, notes)
+        asking = Asking(str(name), prompts, account)
+        return Analysis(item, runner, str(name), tiny, asking, logged, notes)
 
     async def open(self, item: ItemFolder, log: FileLog[AnalysisEvent], description: str) -> str:
         """Begins the item's log where there is none. Returns what the person should know of it."""

@@ -48,7 +48,7 @@ async def analyze(
             screen.say(f"Note: {note}", "dim")
         if analysis.resumed:
             narrator.recall(greeting(analysis.state, analysis.item.meta()))
-        ended = await converse(moot, analysis.runner, narrator, given)
+        ended = await converse(moot, analysis.runner, narrator, analysis.asking, given)
         state = analysis.state
         hint = f"Saved. Continue with: {called_as()} analyze {state.slug}"
         if state.step is Step.FINISHED:

@@ -36,10 +36,11 @@ async def ask(
     moot ask --resume ID "And if rents fall?"
     """
     from moot.ask.flow import ASK
-    from moot.ask.service import new_ask, resume_ask
+    from moot.ask.service import PROMPTS, new_ask, resume_ask
     from moot.cli.ask_screen import AskNarrator, recount
     from moot.cli.conversation import answering, converse
     from moot.cli.desk import gather
+    from moot.core.estimate import Asking
 
     resuming = resume is not None or last
     if resuming and persona is not None and question is None:
@@ -59,7 +60,8 @@ async def ask(
             conversation = await resume_ask(moot, resume, person, narrator)
             recount(moot.library, conversation.state)
         narrator.introduce(conversation.model, tiny=conversation.tiny)
-        ended = await converse(moot, conversation.runner, narrator, given)
+        asking = Asking(conversation.model, PROMPTS, conversation.session.id)
+        ended = await converse(moot, conversation.runner, narrator, asking, given)
         failed = conversation.state.failure is not None
         again = f"{called_as()} ask --resume {conversation.session.id}{' r' if failed else ''}"
         return ended.report(

@@ -53,10 +53,11 @@ async def board(
     """
     from moot.board.events import RECORD_ENDINGS
     from moot.board.flow import BOARD
-    from moot.board.service import advisors, new_board, present, resume_board
+    from moot.board.service import PROMPTS, advisors, new_board, present, resume_board
     from moot.cli.board_screen import BoardNarrator
     from moot.cli.conversation import answering, converse
     from moot.cli.desk import gather
+    from moot.core.estimate import Asking
 
     if (resume is not None or last) == (decision is not None):
         raise typer.BadParameter(
@@ -78,7 +79,8 @@ async def board(
             begun = await resume_board(moot, resume, person, narrator)
         narrator.follow(lambda: begun.runner.state, tiny=begun.tiny)
         narrator.introduce(begun.model, tiny=begun.tiny)
-        ended = await converse(moot, begun.runner, narrator, given)
+        asking = Asking(begun.model, PROMPTS, begun.session.id)
+        ended = await converse(moot, begun.runner, narrator, asking, given)
         if not (ended.interrupted or screen.interactive() or narrator.brief_told):
             # Nobody was there to ask for it.
             narrator.tell_brief()

@@ -93,7 +93,7 @@ async def _converse(
     from moot.workflow.service import as_json as document
     from moot.workflow.state import Stage
 
-    ended = await converse(moot, workflow.runner, narrator, given)
+    ended = await converse(moot, workflow.runner, narrator, workflow.asking, given)
     if ended.interrupted and not ended.must_end and workflow.state.stage is Stage.BRAINSTORMING:
         ended = await _not_answered(moot, workflow, narrator, ended)
     state, resume = workflow.state, f"{called_as()} workflow resume"
@@ -125,4 +125,4 @@ async def _not_answered(moot: Moot, workflow: Workflow, narrator: BrainstormNarr
         return ended
     # It was this Ctrl-C that was meant, and not the command.
     task.uncancel()
-    return await converse(moot, workflow.runner, narrator)
+    return await converse(moot, workflow.runner, narrator, workflow.asking)

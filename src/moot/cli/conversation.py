@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from moot.cli import failures, screen
 from moot.cli.answers import FirstSays, NoPerson, ScriptedPerson, read_answers
 from moot.cli.command import SIGTERM
+from moot.cli.costs import Costs
 from moot.cli.desk import Desk
 from moot.cli.menu_lines import TypingPerson, answerable
 from moot.cli.person import TerminalPerson
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from moot.app import Moot
     from moot.cli.menu_lines import LineReader
     from moot.cli.narrator import Narrator
+    from moot.core.estimate import Asking
     from moot.core.runner import Runner
 
 
@@ -55,14 +57,16 @@ class Ended:
     """By Ctrl-C, or by a signal that says that everything has to end."""
     must_end: bool = False
     error: MootError | None = None
+    costs: Costs | None = None
 
     def report(
         self, document: Callable[[], dict[str, Any]], hint: str, *, as_json: bool, failed: bool
     ) -> int:
         """Prints the document of --json and how to continue; the exit code."""
         if as_json:
+            costs = self.costs.document() if self.costs else {}
             error = {"error": failures.document(self.error)} if self.error else {}
-            screen.show_json({**document(), **error})
+            screen.show_json({**document(), **costs, **error})
         if hint:
             screen.say(hint, "dim")
         if self.interrupted:
@@ -73,9 +77,19 @@ class Ended:
 
 
 async def converse(
-    moot: Moot, runner: Runner[Any, Any], narrator: Narrator, given: Gathered = NOTHING
+    moot: Moot, runner: Runner[Any, Any], narrator: Narrator, asking: Asking, given: Gathered = NOTHING
 ) -> Ended:
-    """Runs a session until it rests. `given` is evidence that it is to have from the beginning."""
+    """Runs a session until it rests, and says what it is going to cost and has cost. `given` is evidence that
+    it is to have from the beginning."""
+    costs = Costs(moot, runner.flow, asking, narrator.note)
+    runner.speak = costs.foretelling(runner.speak)
+    ended = await _converse(moot, runner, narrator, given)
+    if not ended.must_end:
+        await costs.sum_up()
+    return replace(ended, costs=costs)
+
+
+async def _converse(moot: Moot, runner: Runner[Any, Any], narrator: Narrator, given: Gathered) -> Ended:
     if isinstance(runner.person, TypingPerson):
         runner.person.desk = Desk.of(moot, runner)
     try:

@@ -71,6 +71,12 @@ class Narrator:
         self._progress.end_all()
         self._end_words(" …")
 
+    def note(self, text: str) -> None:
+        """A line of the program's own, while somebody may be waited for."""
+        self._progress.hide()
+        screen.say(text, "dim")
+        self._progress.show()
+
     # -- for the formats ---------------------------------------------------------------------
 
     def _doing(self, effect: ModelEffect) -> str:

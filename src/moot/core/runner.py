@@ -255,7 +255,7 @@ class Runner(Generic[S, E]):
         self.flow = flow
         self._log = log
         self._name = name
-        self._speak = participants.speak
+        self.speak = participants.speak
         self._work = participants.work
         self._away = participants.away
         self.person = participants.person
@@ -432,7 +432,7 @@ class Runner(Generic[S, E]):
                     looks=lambda what: self._listener.looks(effect, attempt, what),
                     again=lambda: self._listener.began(effect, attempt),
                 )
-                return await self._speak(effect, self.state, speech)
+                return await self.speak(effect, self.state, speech)
 
     async def _keep_only(self, wanted: tuple[Effect, ...]) -> None:
         """Cancels what nobody asks for any more, and waits until it has let go."""

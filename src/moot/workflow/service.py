@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from moot.core.estimate import Asking
 from moot.core.model_effects import on_account
 from moot.core.runner import Participants, Runner, open_session
 from moot.errors import AlreadyThere, Busy, InvalidInput, NotFound, StillEnding
@@ -51,6 +52,7 @@ class Workflow:
     runner: Runner[WorkflowState, WorkflowEvent]
     model: str
     tiny: bool
+    asking: Asking
     resumed: bool
 
     @property
@@ -157,7 +159,8 @@ class Workflows:
             await runner.put(Reopened())
         if there.stopped:
             await runner.put(Resumed())
-        yield Workflow(runner, str(name), self._moot.gateway.named(name).small, resumed)
+        tiny, asking = self._moot.gateway.named(name).small, Asking(str(name), PROMPTS, account)
+        yield Workflow(runner, str(name), tiny, asking, resumed)
 
     async def model(self, config: Mapping[str, Any]) -> ModelName:
         """--model wins; else a workflow keeps to the model that it began with."""
