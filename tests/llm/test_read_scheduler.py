@@ -1,8 +1,9 @@
-"""Replies that are read together: with few streams, and with limits so low that a few count as many."""
+"""Replies that are read together: few, and with limits so low that one counts as several, or as many."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from unittest.mock import Mock
 
@@ -18,19 +19,24 @@ from tests.support.providers import WIRES, Wire, asked, run, talking
 both_wires = pytest.mark.parametrize("wire", WIRES)
 
 
-@pytest.fixture(autouse=True, params=["few", "many", "in parts"])
+@pytest.fixture(autouse=True, params=["few", "several", "many", "in parts"])
 def how_many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if request.param != "few":
+        monkeypatch.setattr(read_scheduler, "SEVERAL", 1)
+    if request.param in ("many", "in parts"):
         monkeypatch.setattr(read_scheduler, "MANY", 1)
     if request.param == "in parts":
         monkeypatch.setattr(read_scheduler, "TOGETHER", 3)
 
 
-class Silent:
-    """A reply of which nothing comes."""
+class Body:
+    """A reply of which the same comes again and again."""
+
+    def __init__(self, comes: bytes) -> None:
+        self._comes = comes
 
     def read_nowait(self, n: int = -1) -> bytes:  # noqa: ARG002
-        return b""
+        return self._comes
 
     def at_eof(self) -> bool:
         return False
@@ -99,7 +105,7 @@ def test_a_stream_that_falls_silent_is_left_to_who_reads_it_unless_there_are_man
     """So that the first word after a silence is read as it comes."""
 
     async def main() -> bool:
-        with Pace().stream(Silent(), Mock(), print) as stream:
+        with Pace().stream(Body(b""), Mock(), print) as stream:
             attended = asyncio.ensure_future(stream.attended())
             for _ in range(3):
                 await asyncio.sleep(read_scheduler.READ_SECONDS)
@@ -115,7 +121,7 @@ def test_a_stream_that_falls_silent_is_left_to_who_reads_it_unless_there_are_man
 def test_the_end_of_a_reply_does_not_wait_for_the_next_beat(
     wire: Wire, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_scheduler, "MANY", 128)
+    monkeypatch.setattr(read_scheduler, "SEVERAL", 4)
     monkeypatch.setattr(read_scheduler, "READ_SECONDS", 60.0)
     stub.script(Behaviour(text="One two three four.", pace=50))
 
@@ -123,5 +129,38 @@ def test_the_end_of_a_reply_does_not_wait_for_the_next_beat(
         async with talking(wire, stub) as talk:
             async with asyncio.timeout(30):
                 assert (await talk.model.stream(asked())).text == "One two three four."
+
+    run(main)
+
+
+def test_of_several_what_comes_waits_in_the_kernel_and_of_the_last_few_it_comes_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read_scheduler, "SEVERAL", 4)
+
+    async def main() -> None:
+        pace = Pace()
+        connections = [Mock(is_closing=Mock(return_value=False)) for _ in range(4)]
+        paused = asyncio.Semaphore(0)
+        for one in connections:
+            one.pause_reading.side_effect = paused.release
+        read: list[bytes] = []
+        with contextlib.ExitStack() as stack:
+            streams = [
+                stack.enter_context(pace.stream(Body(b"word "), one, read.append)) for one in connections
+            ]
+            attended = [asyncio.ensure_future(stream.attended()) for stream in streams]
+            for _ in connections:
+                await paused.acquire()
+            assert len(read) == 4
+            for one in connections:
+                one.resume_reading.reset_mock()
+            attended[0].cancel()
+            await asyncio.wait(attended[:1])
+            # Long before the next reading.
+            assert all(one.resume_reading.called for one in connections[1:])
+            for task in attended:
+                task.cancel()
+            await asyncio.wait(attended)
 
     run(main)

@@ -2,7 +2,8 @@
 
 The first words after a silence are read as they come. Where more keep coming, all streams are read together,
 some sixteen times a second: waking up for every token of every stream would be most of the work, and
-nobody reads faster than that.
+nobody reads faster than that. Of several, what comes between two readings waits in the kernel. Of the last
+few it does not, so that the end, for which somebody waits, is seen when it comes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ READ_SECONDS = 0.06
 """Between two readings of a stream. A stream of which nothing came in that time is read as it comes again, so
 that less would not read most models' words together."""
 
+SEVERAL = 4
+"""From so many streams on, what comes between two readings waits in the kernel: to wake up for it would be a
+third of the work. The slowest advisor of a board, and its brief, are fewer."""
 MANY = 128
-"""From so many streams on, what comes between two readings waits in the kernel."""
+"""From so many streams on, one of which nothing came is read again with the others."""
 TOGETHER = 64
 """So many streams are read in one go: while more were, nobody would be told anything."""
 
@@ -79,9 +83,9 @@ class Stream:
             if not self._connection.is_closing():
                 self._connection.resume_reading()
 
-    def read(self, many: bool = False) -> None:
-        """Takes what has come. With many streams, what comes now waits in the kernel, and one from which
-        nothing came is read again with the others; with few, it is left to who reads it."""
+    def read(self, several: bool = False, many: bool = False) -> None:
+        """Takes what has come. Of `several`, what comes from now on waits in the kernel. A stream from which
+        nothing came is left to who reads it, or, of `many`, read again with the others."""
         if self._read is None or self._read.done():
             return
         try:
@@ -93,7 +97,7 @@ class Stream:
             return
         if self._body.at_eof() or not (chunk or many):
             self._read.set_result(None)
-        elif many and self._connection is not None:
+        elif several and self._connection is not None:
             self._paused = True
             self._connection.pause_reading()
 
@@ -134,6 +138,9 @@ class Pace:
 
     def leave(self, stream: Stream) -> None:
         del self._attended[stream]
+        if len(self._attended) < SEVERAL:
+            for one in self._attended:
+                one.let_come()
 
     def _beat(self) -> None:
         if not self._attended:
@@ -146,19 +153,20 @@ class Pace:
             self._to_read = _parts(list(self._attended))
             self._parts = len(self._to_read)
         some = self._to_read.pop()
-        if self._streams < MANY:
-            self._read(some, many=False)
+        if len(self._attended) < SEVERAL:
+            self._read(some)
         else:
             for stream in some:
                 stream.let_come()
             # Twice around the loop: in between, it takes in what has come.
-            loop.call_soon(loop.call_soon, self._read, some, True)
+            loop.call_soon(loop.call_soon, self._read, some)
         self._next_beat = max(self._next_beat + READ_SECONDS / self._parts, loop.time())
         loop.call_at(self._next_beat, self._beat)
 
-    def _read(self, some: list[Stream], many: bool) -> None:
+    def _read(self, some: list[Stream]) -> None:
+        several, many = len(self._attended) >= SEVERAL, self._streams >= MANY
         for stream in some:
-            stream.read(many)
+            stream.read(several, many)
 
 
 def _parts(streams: list[Stream]) -> list[list[Stream]]:
