@@ -22,7 +22,7 @@ MAX_POINTS = 1_000
 # -- what goes in --------------------------------------------------------------------------------
 
 
-def _tolerant(read: Callable[[str], str]) -> BeforeValidator:
+def tolerant(read: Callable[[str], str]) -> BeforeValidator:
     """Case and marks around a word do not matter; that it is one of the words does."""
 
     def validated(written: Any) -> Any:
@@ -50,7 +50,7 @@ Offset = Annotated[int, Field(ge=1, description="The line to begin with, counted
 Limit = Annotated[int, Field(ge=1, le=MAX_LINES, description="How many lines at most.")]
 VerdictGiven = Annotated[
     Literal["APPROVED", "NEEDS_REVISION", "REJECTED"],
-    _tolerant(as_verdict),
+    tolerant(as_verdict),
     Field(
         description="APPROVED: no High issue. NEEDS_REVISION: a High issue, or several Medium ones, that can "
         "be fixed. REJECTED: the design itself is flawed and needs major rework."
@@ -66,7 +66,7 @@ class IssueGiven(BaseModel):
 
     severity: Annotated[
         Literal["High", "Medium", "Low"],
-        _tolerant(as_severity),
+        tolerant(as_severity),
         Field(
             description="High: must be fixed before implementation. Medium: should be addressed. "
             "Low: a minor improvement."
@@ -88,7 +88,7 @@ class PointGiven(BaseModel):
     point: Annotated[str, Field(max_length=20, description="The point's id, such as 'P3' or 'D1'.")]
     state: Annotated[
         Literal["covered", "missing", "contradicted", "elsewhere"],
-        _tolerant(as_state),
+        tolerant(as_state),
         Field(
             description="covered: the plan does it. missing: nothing in the plan does it. contradicted: the "
             "plan does something else. elsewhere: it is not this change's part, because it is there already "

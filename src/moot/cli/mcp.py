@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,6 +39,7 @@ async def mcp(
         typer.Option("--change", metavar="ID", help="Only the review tools, and only for this change."),
     ] = None,
     run_id: Annotated[str, typer.Option("--run", hidden=True)] = "",
+    desk: Annotated[Path | None, typer.Option("--desk", hidden=True)] = None,
     agentd: Annotated[  # noqa: ARG001
         bool, typer.Option("--agentd", hidden=True, callback=_call_as_agentd)
     ] = False,
@@ -46,7 +48,7 @@ async def mcp(
 
     claude mcp add --scope user moot -- /path/to/moot mcp
     """
-    from moot.mcp.server import create_server
+    from moot.mcp.server import create_desk_server, create_server
     from moot.mcp.serving import serve_http, serve_stdio
     from moot.telemetry import logs
 
@@ -54,7 +56,11 @@ async def mcp(
         raise typer.BadParameter("is for --http; stdin and stdout have no port", param_hint="--port")
     # Before the package sets up its own, which draws tables. To stderr: stdout is the protocol's.
     logs.set_up("text")
-    server = create_server(moot, change, lambda line: screen.say(f"The client {line}", "dim"), run_id)
+
+    def log(line: str) -> None:
+        screen.say(f"The client {line}", "dim")
+
+    server = create_server(moot, change, log, run_id) if desk is None else create_desk_server(moot, desk, log)
     if http:
         await serve_http(
             server,

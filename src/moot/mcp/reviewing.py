@@ -1,4 +1,4 @@
-"""The review tools over MCP: of one change, or of whichever change is named."""
+"""The review tools over MCP: of one change, of whichever change is named, or of a diff."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from moot.changes.review_shapes import (
     VerdictGiven,
 )
 from moot.changes.review_tools import ReviewTools
+from moot.diffs import shapes
+from moot.diffs.desk import DeskTools
 from moot.mcp.hints import READS, SETS
 from moot.repo.reading import MAX_LINES, FileContent, Listing
 
@@ -38,6 +40,13 @@ ChangeId = Annotated[str, Field(description="The change's id, as list_changes gi
 
 def add_confined(server: MCPServer[Any], tools: ReviewTools) -> None:
     _add(server, tools.read_file, tools.list_directory, tools.append_review)
+
+
+def add_desk(server: MCPServer[Any], tools: DeskTools) -> None:
+    for function in (tools.read_file, tools.list_directory, tools.append_review):
+        name = function.__name__
+        _, annotations = TOOLS[name]
+        server.add_tool(function, description=shapes.DESCRIPTIONS[name], annotations=annotations)
 
 
 def add(server: MCPServer[Any], tools_of: Callable[[str], ReviewTools]) -> None:

@@ -38,6 +38,11 @@ _REVIEWING = (
     "workspace's), then call append_review once. Its input is the review; what you say besides is not kept."
 )
 _ONE = f"moot: the review of the change '{{change}}'. {_REVIEWING}"
+_DIFF = (
+    "moot: the review of a diff. Read diff.patch with read_file to its end (and plan.md, if list_directory "
+    "shows one), look at the code around it where that matters (paths that begin with '@/' are the "
+    "workspace's), then call append_review once. Its input is the review; what you say besides is not kept."
+)
 _ALL = (
     "moot: argue it before you build it. convene_board puts a decision before a board of advisors and "
     "gives back their brief, which get_board reads again; stop_board, go_on_with_board and ask_again stop "
@@ -81,6 +86,16 @@ class Server(MCPServer[Any]):
                     raise ToolError(in_words(failed, self._root)) from failed
             # A mistake of ours: the client is told that much, and stderr the rest.
             raise
+
+
+def create_desk_server(moot: Moot, desk: Path, log: Callable[[str], None]) -> Server:
+    """For the review of one diff, which is in that folder."""
+    from moot.diffs.desk import DeskFolder, DeskTools
+
+    root = moot.workspace.root
+    server = Server(root, _DIFF)
+    reviewing.add_desk(server, DeskTools(DeskFolder(desk), root, log))
+    return server
 
 
 def create_server(moot: Moot, change: str | None, log: Callable[[str], None], run: str = "") -> Server:
