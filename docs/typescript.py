@@ -21,6 +21,8 @@ LIMITS = {
     "challenge": ("ChallengeRequest", "challengeText", "maxLength"),
     "challenges": ("ChallengeRequest", "priorChallenges", "maxItems"),
     "title": ("SessionChange", "title", "maxLength"),
+    "evidence": ("WeighRequest", "items", "maxItems"),
+    "decided": ("CorrectionRequest", "text", "maxLength"),
 }
 """Those that the page's fields observe while somebody types."""
 

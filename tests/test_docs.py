@@ -46,6 +46,8 @@ def a_document(**schemas: Any) -> dict[str, Any]:
         "Answered": {"answer": {"maxLength": 3}},
         "ChallengeRequest": {"challengeText": {"maxLength": 2}, "priorChallenges": {"maxItems": 1}},
         "SessionChange": {"title": {"anyOf": [{"type": "string", "maxLength": 6}, {"type": "null"}]}},
+        "WeighRequest": {"items": {"maxItems": 7}},
+        "CorrectionRequest": {"text": {"maxLength": 8}},
     }
     needed = {
         name: {"properties": {field: {"type": "string", **limit} for field, limit in fields.items()}}
@@ -84,8 +86,10 @@ export interface Said {
         in written
     )
     assert 'export type Who = "you" | "me";\n' in written
-    limits = "{ decision: 5, answers: 4, answer: 3, challenge: 2, challenges: 1, title: 6 }"
-    assert f"export const LIMITS = {limits} as const;\n" in written
+    limits = (
+        "decision: 5, answers: 4, answer: 3, challenge: 2, challenges: 1, title: 6, evidence: 7, decided: 8"
+    )
+    assert f"export const LIMITS = {{ {limits} }} as const;\n" in written
 
 
 def test_an_object_of_which_nothing_is_said_is_unknown_to_the_page() -> None:

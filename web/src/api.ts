@@ -3,12 +3,17 @@
 import { type Received, sseEvents } from "./sse";
 import type {
   Answer,
-  Brief,
   BriefOut,
   BriefRequest,
   ChallengeEvent,
   ChallengeRequest,
   ConditionRequest,
+  CorrectionRequest,
+  Decided,
+  EvidenceIn,
+  Given,
+  GiveRequest,
+  LedgerOut,
   Me,
   ModelInfo,
   PersonasOut,
@@ -24,6 +29,8 @@ import type {
   SessionsOut,
   SignInRequest,
   StopRequest,
+  WeighRequest,
+  WholeItem,
 } from "./wire";
 
 export class ApiError extends Error {
@@ -129,6 +136,13 @@ export function newKey(): string {
 }
 
 const at = (id: string): string => `/api/board/sessions/${encodeURIComponent(id)}`;
+/** What holds for sessions of any format. */
+const ofAny = (id: string): string => `/api/sessions/${encodeURIComponent(id)}`;
+
+/** Without the lists in which nothing is. */
+function some<T extends Readonly<Record<string, readonly unknown[]>>>(lists: T): Partial<T> {
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<T>;
+}
 
 export type SessionStream = AsyncGenerator<Received<SessionEvent>[], void, undefined>;
 
@@ -149,21 +163,44 @@ export const api = {
 
   model: (signal?: AbortSignal) => getJson<ModelInfo>("/api/model", signal),
 
-  questions: async (decision: string, signal?: AbortSignal): Promise<readonly Question[]> => {
-    const response = await post<QuestionsRequest>("/api/board/questions", { decision }, signal);
+  questions: async (
+    decision: string,
+    evidence: readonly EvidenceIn[],
+    signal?: AbortSignal,
+  ): Promise<readonly Question[]> => {
+    const response = await post<QuestionsRequest>("/api/board/questions", { decision, ...some({ evidence }) }, signal);
     return ((await response.json()) as QuestionsOut).questions;
   },
 
   /** Sent again with the same key, it is the same session. */
-  convene: async (decision: string, answers: readonly Answer[], key: string): Promise<SessionStream> =>
+  convene: async (
+    decision: string,
+    answers: readonly Answer[],
+    evidence: readonly EvidenceIn[],
+    key: string,
+  ): Promise<SessionStream> =>
     streamOf<SessionEvent>(
-      await post<SessionRequest>(
-        "/api/board/session",
-        { decision, ...(answers.length > 0 ? { answers } : {}) },
-        undefined,
-        { "Idempotency-Key": key },
-      ),
+      await post<SessionRequest>("/api/board/session", { decision, ...some({ answers, evidence }) }, undefined, {
+        "Idempotency-Key": key,
+      }),
     ),
+
+  /** What a new session would take of it. Nothing is kept, and no model is asked. */
+  weigh: async (items: readonly EvidenceIn[]): Promise<Given> =>
+    (await (await post<WeighRequest>("/api/evidence", { items })).json()) as Given,
+
+  /** `dryRun`: what this session would take of it. */
+  give: async (id: string, items: readonly EvidenceIn[], dryRun = false): Promise<Given> =>
+    (await (await post<GiveRequest>(`${ofAny(id)}/evidence`, { items, dryRun })).json()) as Given,
+
+  /** An item of a session with what it says. */
+  item: (id: string, item: string, signal?: AbortSignal) =>
+    getJson<WholeItem>(`${ofAny(id)}/evidence/${encodeURIComponent(item)}`, signal),
+
+  correct: async (id: string, correction: CorrectionRequest): Promise<readonly Decided[]> => {
+    const response = await post<CorrectionRequest>(`${ofAny(id)}/decided`, correction);
+    return ((await response.json()) as LedgerOut).ledger;
+  },
 
   /** Pinned ones first, then the newest, at least as many as `wanted` if there are that many. */
   sessions: async (everywhere: boolean, wanted: number, search: string, signal?: AbortSignal): Promise<Listed> => {
@@ -226,9 +263,9 @@ export const api = {
   challenge: async (body: ChallengeRequest, signal: AbortSignal) =>
     streamOf<ChallengeEvent>(await post<ChallengeRequest>("/api/board/challenge", body, signal)),
 
-  brief: async (body: BriefRequest, signal?: AbortSignal): Promise<Brief> => {
+  brief: async (body: BriefRequest, signal?: AbortSignal): Promise<BriefOut> => {
     const response = await post<BriefRequest>("/api/board/brief", body, signal);
-    return ((await response.json()) as BriefOut).brief;
+    return (await response.json()) as BriefOut;
   },
 
   /** The brief alone, as the server writes it for every surface. */

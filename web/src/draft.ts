@@ -7,12 +7,14 @@ export interface Draft {
   readonly decision: string;
   /** The decision the questions were asked about. */
   readonly askedFor: string;
+  /** The evidence that was known then. */
+  readonly askedWith: string;
   readonly questions: readonly Question[];
   readonly answers: Readonly<Record<string, string>>;
 }
 
 const KEY = "moot.draft";
-const EMPTY: Draft = { decision: "", askedFor: "", questions: [], answers: {} };
+const EMPTY: Draft = { decision: "", askedFor: "", askedWith: "", questions: [], answers: {} };
 const listeners = new Set<() => void>();
 let draft: Draft | null = null;
 

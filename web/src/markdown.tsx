@@ -6,6 +6,8 @@
 
 import { Lexer, type MarkedToken, type Token, Tokenizer, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useState } from "react";
+import { Brackets, CitationsContext, NO_CITATIONS, pieces, sign, unsigned } from "./citing";
+import type { Citation, CitedText } from "./wire";
 
 /** How deep lists, quotes and emphasis may nest. Deeper marks stay text, so that none exhausts the stack or freezes the page. */
 const DEEPEST = 12;
@@ -125,26 +127,37 @@ function drawInline(tokens: readonly Token[] = []): ReactNode[] {
       case "del":
         return <del key={key}>{drawInline(token.tokens)}</del>;
       case "codespan":
-        return <code key={key}>{token.text}</code>;
+        return <code key={key}>{unsigned(token.text)}</code>;
       case "br":
         return <br key={key} />;
       case "link":
       case "image":
-        if (!/^https?:\/\//i.test(token.href)) return token.raw;
+        if (!/^https?:\/\//i.test(token.href)) return drawWords(token.raw, key);
         return (
-          <a key={key} href={token.href} target="_blank" rel="noopener noreferrer nofollow">
-            {token.text === "" ? token.href : drawInline(token.tokens)}
+          <a key={key} href={unsigned(token.href)} target="_blank" rel="noopener noreferrer nofollow">
+            {token.text === "" ? unsigned(token.href) : drawInline(token.tokens)}
           </a>
         );
       case "checkbox":
         return token.checked ? "☑ " : "☐ ";
       case "text":
       case "escape":
-        return token.text.replaceAll("\n", " ");
+        return drawWords(token.text.replaceAll("\n", " "), key);
       default:
-        return token.raw;
+        return drawWords(token.raw, key);
     }
   });
+}
+
+/** With links where something is cited. */
+function drawWords(text: string, key: number): ReactNode {
+  const parts = pieces(text);
+  if (parts.every((part) => typeof part === "string")) return parts.join("");
+  return (
+    <Fragment key={key}>
+      {parts.map((part, at) => (typeof part === "string" ? part : <Brackets key={at} at={part} />))}
+    </Fragment>
+  );
 }
 
 interface BlockProps {
@@ -162,7 +175,7 @@ function Block({ token: of, caret }: BlockProps): ReactNode {
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by itself when it is wide, by keys, too
         <pre tabIndex={0} dir="auto">
-          <code>{token.text}</code>
+          <code>{unsigned(token.text)}</code>
           {caret}
         </pre>
       );
@@ -192,7 +205,7 @@ function Block({ token: of, caret }: BlockProps): ReactNode {
     default:
       return (
         <p className={token.type === "heading" ? "md-heading" : undefined} dir="auto">
-          {"tokens" in token ? drawInline(token.tokens) : token.raw}
+          {"tokens" in token ? drawInline(token.tokens) : unsigned(token.raw)}
           {caret}
         </p>
       );
@@ -264,15 +277,33 @@ const Source = memo(function Source({ source, growing }: { source: string; growi
   return blocks.map((token, at) => <Block key={at} token={token} caret={at === blocks.length - 1 ? caret : null} />);
 });
 
-/** `growing`: the text is still being spoken; a caret stands at its end. */
-export const Spoken = memo(function Spoken({ text, growing = false }: { text: string; growing?: boolean }): ReactNode {
+interface SpokenProps {
+  text: string;
+  /** The text is still being spoken; a caret stands at its end. */
+  growing?: boolean;
+  citations?: readonly Citation[];
+}
+
+export const Spoken = memo(function Spoken({
+  text,
+  growing = false,
+  citations = NO_CITATIONS,
+}: SpokenProps): ReactNode {
   const [sources] = useState(() => new Sources());
-  const all = sources.of(text);
+  const all = sources.of(sign(text, citations));
   return (
-    <div className="spoken">
-      {all.map((source, at) => (
-        <Source key={at} source={source} growing={growing && at === all.length - 1} />
-      ))}
-    </div>
+    <CitationsContext value={citations}>
+      <div className="spoken">
+        {all.map((source, at) => (
+          <Source key={at} source={source} growing={growing && at === all.length - 1} />
+        ))}
+      </div>
+    </CitationsContext>
   );
 });
+
+/** A line of a brief. */
+export function Line({ text, cited }: { text: string; cited: readonly CitedText[] }): ReactNode {
+  const citations = cited.find((one) => one.text === text)?.citations ?? NO_CITATIONS;
+  return <CitationsContext value={citations}>{inline(sign(text, citations))}</CitationsContext>;
+}

@@ -16,6 +16,7 @@ export type Route =
   | { page: "session"; id: string }
   | { page: "advisor"; id: string; personaId: string }
   | { page: "brief"; id: string }
+  | { page: "evidence"; id: string; cited: { item: string; first: number | null; last: number | null } }
   | { page: "nowhere" };
 
 export const paths = {
@@ -25,6 +26,8 @@ export const paths = {
   session: (id: string) => `/s/${encodeURIComponent(id)}`,
   advisor: (id: string, personaId: string) => `/s/${encodeURIComponent(id)}/advisor/${encodeURIComponent(personaId)}`,
   brief: (id: string) => `/s/${encodeURIComponent(id)}/brief`,
+  evidence: (id: string, { item, first, last }: { item: string; first: number | null; last: number | null }) =>
+    `/s/${encodeURIComponent(id)}/evidence/${encodeURIComponent(item)}${first === null ? "" : `/${first}-${last}`}`,
 };
 
 export function readRoute(pathname: string): Route {
@@ -34,7 +37,7 @@ export function readRoute(pathname: string): Route {
   } catch {
     return { page: "nowhere" };
   }
-  const [first, second, third, fourth] = parts;
+  const [first, second, third, fourth, fifth] = parts;
   if (parts.length === 0) return { page: "home" };
   if (first === "new" && parts.length === 1) return { page: "new" };
   if (first === "new" && second === "questions" && parts.length === 2) return { page: "questions" };
@@ -43,6 +46,12 @@ export function readRoute(pathname: string): Route {
     if (third === "brief" && parts.length === 3) return { page: "brief", id: second };
     if (third === "advisor" && fourth !== undefined && parts.length === 4) {
       return { page: "advisor", id: second, personaId: fourth };
+    }
+    if (third === "evidence" && fourth !== undefined && parts.length <= 5) {
+      const lines = /^(\d{1,7})-(\d{1,7})$/.exec(fifth ?? "");
+      if (fifth !== undefined && !lines) return { page: "nowhere" };
+      const [from, to] = lines ? [Number(lines[1]), Number(lines[2])] : [null, null];
+      return { page: "evidence", id: second, cited: { item: fourth, first: from, last: to } };
     }
   }
   return { page: "nowhere" };

@@ -670,6 +670,6 @@ export interface WholeState {
   readonly state: Readonly<Record<string, unknown>>;
 }
 
-export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10, title: 200 } as const;
+export const LIMITS = { decision: 5000, answers: 10, answer: 1000, challenge: 2000, challenges: 10, title: 200, evidence: 40, decided: 2000 } as const;
 
 export const SMALL_MODEL = "The built-in model is very small: its advice is not worth acting on.";

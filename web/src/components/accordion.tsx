@@ -4,6 +4,7 @@ import { Spoken } from "../markdown";
 import { type Advisor, STOPPED } from "../session/state";
 import { Chevron } from "./decision-fold";
 import { KindBadge, Mark } from "./glyphs";
+import { Rests } from "./rests";
 import { Thread } from "./thread";
 
 interface RowProps {
@@ -43,7 +44,10 @@ const Row = memo(function Row({ advisor, open, onToggle }: RowProps): ReactNode 
       >
         <h4>Initial Response</h4>
         {advisor.content ? (
-          <Spoken text={advisor.content} />
+          <>
+            <Spoken text={advisor.content} citations={advisor.citations} />
+            <Rests usage={advisor.usage} />
+          </>
         ) : (
           <p className="thinking" dir="auto">
             {advisor.error ?? "Nothing was said."}

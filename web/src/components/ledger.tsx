@@ -23,6 +23,7 @@ export const Ledger = memo(function Ledger({ store }: { store: SessionStore }): 
     <p className="ledger" title={`${whole(usage.inputTokens)} tokens read, ${whole(usage.outputTokens)} written`}>
       <span>{modelName(model, tiny)}</span>
       <span>{tokens > 0 ? `${whole(tokens)} tokens` : "no tokens yet"}</span>
+      {usage.cachedTokens > 0 ? <span>{whole(usage.cachedTokens)} of them from the cache</span> : null}
       {tokens === 0 ? null : usage.costUsd !== null ? (
         <span>{money(usage.costUsd)} so far</span>
       ) : tiny ? (

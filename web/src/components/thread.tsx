@@ -1,8 +1,9 @@
 import { memo, type ReactNode } from "react";
 import { Spoken } from "../markdown";
-import type { ChallengeExchange } from "../wire";
+import type { Exchange as Said } from "../session/state";
+import { Rests } from "./rests";
 
-const Exchange = memo(function Exchange({ exchange, name }: { exchange: ChallengeExchange; name: string }): ReactNode {
+const Exchange = memo(function Exchange({ exchange, name }: { exchange: Said; name: string }): ReactNode {
   return (
     <>
       <div className="turn turn-you">
@@ -18,8 +19,9 @@ const Exchange = memo(function Exchange({ exchange, name }: { exchange: Challeng
         {exchange.replyContent === "" && !exchange.isReplyComplete ? (
           <p className="thinking">Thinking…</p>
         ) : (
-          <Spoken text={exchange.replyContent} growing={!exchange.isReplyComplete} />
+          <Spoken text={exchange.replyContent} growing={!exchange.isReplyComplete} citations={exchange.citations} />
         )}
+        <Rests usage={exchange.usage} {...(exchange.looks ? { looks: exchange.looks } : {})} />
       </div>
     </>
   );
@@ -30,7 +32,7 @@ export const Thread = memo(function Thread({
   challenges,
   name,
 }: {
-  challenges: readonly ChallengeExchange[];
+  challenges: readonly Said[];
   name: string;
 }): ReactNode {
   if (challenges.length === 0) return null;

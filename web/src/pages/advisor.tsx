@@ -6,6 +6,7 @@ import { Chevron } from "../components/decision-fold";
 import { KindBadge, Mark } from "../components/glyphs";
 import { Ledger } from "../components/ledger";
 import { Problem } from "../components/notes";
+import { Rests } from "../components/rests";
 import { Thread } from "../components/thread";
 import { useFetched } from "../fetched";
 import { useFollowing } from "../following";
@@ -92,8 +93,9 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
           ) : advisor.content === "" ? (
             <p className="thinking">{phase === "waiting" ? "Waiting to speak…" : "Thinking…"}</p>
           ) : (
-            <Spoken text={advisor.content} growing={phase === "speaking"} />
+            <Spoken text={advisor.content} growing={phase === "speaking"} citations={advisor.citations} />
           )}
+          {phase === "speaking" || phase === "done" ? <Rests usage={advisor.usage} looks={advisor.looks} /> : null}
           {!settled(phase) && !idle ? (
             <div className="row">
               <button type="button" className="quiet" onClick={() => void store.stop(personaId)}>
@@ -109,6 +111,9 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
               {modelName(advisor.usage.model)}
               {advisor.usage.durationMs > 0 ? `, ${(advisor.usage.durationMs / 1000).toFixed(1)} s` : ""}
               {`, ${whole(advisor.usage.outputTokens)} tokens`}
+              {advisor.usage.cachedTokens > 0
+                ? `, read ${whole(advisor.usage.inputTokens)}, of which ${whole(advisor.usage.cachedTokens)} from the cache`
+                : ""}
             </p>
           ) : null}
           <Thread challenges={advisor.challenges} name={name} />

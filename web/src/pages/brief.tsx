@@ -6,12 +6,13 @@ import { ExportMenu } from "../components/export-menu";
 import { Mark } from "../components/glyphs";
 import { Ledger } from "../components/ledger";
 import { Problem, Waiting } from "../components/notes";
+import { Rests } from "../components/rests";
 import { asSentence, listed } from "../format";
-import { inline } from "../markdown";
+import { Line } from "../markdown";
 import { Link, paths, usePageHeading } from "../router";
 import { type Advisor, allSettled, type SessionState } from "../session/state";
 import { type SessionStore, useSession } from "../session/store";
-import type { Brief } from "../wire";
+import type { Brief, CitedText } from "../wire";
 
 export function BriefPage({ store }: { store: SessionStore }): ReactNode {
   const heading = usePageHeading("Board Brief");
@@ -207,13 +208,21 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
       [],
     ),
   );
+  const cited = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefCited, []),
+  );
+  const usage = useSession(
+    store,
+    useCallback((s: SessionState) => s.briefUsage, []),
+  );
   const { recommendation, consensus, tensions, blindSpots } = brief;
   return (
     <>
       <section className="recommendation" aria-labelledby="brief-recommendation">
         <h2 id="brief-recommendation">Recommendation</h2>
         <p className="recommendation-words" dir="auto">
-          {inline(recommendation.summary)}
+          <Line text={recommendation.summary} cited={cited} />
         </p>
         <Level
           of={recommendation.confidence}
@@ -231,7 +240,7 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
             <h2 id="brief-agreement">Where they agree</h2>
             <Level of={consensus.strength} word={`${consensus.strength} agreement`} />
           </div>
-          <Points items={consensus.areas} />
+          <Points items={consensus.areas} cited={cited} />
         </section>
       ) : null}
       <section aria-labelledby="brief-tensions">
@@ -242,10 +251,10 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
               <li key={at}>
                 <Pair store={store} names={tension.between} />
                 <p className="tension-issue" dir="auto">
-                  {inline(tension.issue)}
+                  <Line text={tension.issue} cited={cited} />
                 </p>
                 <p className="tension-implication" dir="auto">
-                  {inline(tension.implication)}
+                  <Line text={tension.implication} cited={cited} />
                 </p>
               </li>
             ))}
@@ -257,21 +266,30 @@ const BriefBody = memo(function BriefBody({ store, brief }: { store: SessionStor
       {blindSpots.length > 0 ? (
         <section aria-labelledby="brief-blind">
           <h2 id="brief-blind">Blind spots</h2>
-          <Points items={blindSpots} />
+          <Points items={blindSpots} cited={cited} />
         </section>
       ) : null}
       {recommendation.conditions.length > 0 ? (
         <section aria-labelledby="brief-conditions">
           <h2 id="brief-conditions">Conditions</h2>
-          <Conditions store={store} items={recommendation.conditions} />
+          <Conditions store={store} items={recommendation.conditions} cited={cited} />
         </section>
       ) : null}
+      <Rests usage={usage} />
     </>
   );
 });
 
 /** The person ticks what is met; the server keeps it with the session. */
-function Conditions({ store, items }: { store: SessionStore; items: readonly string[] }): ReactNode {
+function Conditions({
+  store,
+  items,
+  cited,
+}: {
+  store: SessionStore;
+  items: readonly string[];
+  cited: readonly CitedText[];
+}): ReactNode {
   const ticked = useSession(
     store,
     useCallback((s: SessionState) => s.ticked, []),
@@ -289,7 +307,9 @@ function Conditions({ store, items }: { store: SessionStore; items: readonly str
                 checked={ticked.includes(item)}
                 onChange={(event) => void store.tick(item, event.target.checked).then(setProblem)}
               />
-              <span>{inline(item)}</span>
+              <span>
+                <Line text={item} cited={cited} />
+              </span>
             </label>
           </li>
         ))}
@@ -303,12 +323,12 @@ function Conditions({ store, items }: { store: SessionStore; items: readonly str
   );
 }
 
-function Points({ items }: { items: readonly string[] }): ReactNode {
+function Points({ items, cited }: { items: readonly string[]; cited: readonly CitedText[] }): ReactNode {
   return (
     <ul className="points">
       {items.map((item, at) => (
         <li key={at} dir="auto">
-          {inline(item)}
+          <Line text={item} cited={cited} />
         </li>
       ))}
     </ul>

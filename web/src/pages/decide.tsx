@@ -1,7 +1,9 @@
 import { type ReactNode, useId } from "react";
 import { ModelNote } from "../components/model-note";
+import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
-import { changeDraft, useDraft } from "../draft";
+import { changeDraft, getDraft, useDraft } from "../draft";
+import { given, isWeighing, NEW, useOffers } from "../offers";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { LIMITS } from "../wire";
 
@@ -9,9 +11,14 @@ export function Decide(): ReactNode {
   const draft = useDraft();
   const heading = usePageHeading("Present a decision");
   const id = useId();
-  const ready = draft.decision.trim() !== "" && !tooLong(draft.decision, LIMITS.decision);
+  const offers = useOffers(NEW);
+  const weighing = isWeighing(offers);
+  const ready = draft.decision.trim() !== "" && !tooLong(draft.decision, LIMITS.decision) && !weighing;
   const submit = (): void => {
-    if (ready) navigate(paths.questions);
+    if (!ready) return;
+    // What else is known may answer what was asked: then something else is asked.
+    if (getDraft().askedWith !== JSON.stringify(given(offers))) changeDraft({ askedFor: "" });
+    navigate(paths.questions);
   };
   return (
     <main className="page narrow">
@@ -22,6 +29,7 @@ export function Decide(): ReactNode {
         What are you deciding?
       </h1>
       <form
+        id={`${id}-form`}
         className="decide"
         onSubmit={(event) => {
           event.preventDefault();
@@ -49,15 +57,23 @@ export function Decide(): ReactNode {
             }
           }}
         />
-        <div className="row row-spread">
-          <button type="submit" className="button button-accent" disabled={!ready}>
-            Continue
-          </button>
-          <Room id={`${id}-left`} text={draft.decision} most={LIMITS.decision} near={1000}>
-            A few questions come next; you may leave them all.
-          </Room>
-        </div>
       </form>
+      {/* Beside the form, not in it: it has forms of its own. */}
+      <section className="offered" aria-labelledby={`${id}-evidence`}>
+        <h2 id={`${id}-evidence`}>Evidence</h2>
+        <p className="hint">
+          What the board should have read. Each item goes along whole, or is left out with the reason.
+        </p>
+        <Offers place={NEW} />
+      </section>
+      <div className="row row-spread">
+        <button type="submit" form={`${id}-form`} className="button button-accent" disabled={!ready}>
+          {weighing ? "Weighing the evidence…" : "Continue"}
+        </button>
+        <Room id={`${id}-left`} text={draft.decision} most={LIMITS.decision} near={1000}>
+          A few questions come next; you may leave them all.
+        </Room>
+      </div>
       <ModelNote />
     </main>
   );

@@ -3,9 +3,11 @@ import { ApiError, api, isAbort, newKey, sentence } from "../api";
 import { DecisionFold } from "../components/decision-fold";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
+import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
 import { asSentence, count } from "../format";
+import { fallenOut, given, isWeighing, NEW, offersAt, summaryOf, takeAllBack, useOffers } from "../offers";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { sessionStore } from "../session/store";
 import { LIMITS } from "../wire";
@@ -40,8 +42,9 @@ export function Questions(): ReactNode {
     }
     if (getDraft().askedFor === decision) return;
     const controller = new AbortController();
-    api.questions(decision, controller.signal).then(
-      (questions) => changeDraft({ questions, askedFor: decision, answers: {} }),
+    const evidence = given(offersAt(NEW));
+    api.questions(decision, evidence, controller.signal).then(
+      (questions) => changeDraft({ questions, askedFor: decision, askedWith: JSON.stringify(evidence), answers: {} }),
       (error: unknown) => {
         if (!isAbort(error)) setAsking(trouble(error));
       },
@@ -55,9 +58,16 @@ export function Questions(): ReactNode {
     try {
       const now = getDraft();
       const answers = now.askedFor === now.decision.trim() ? givenAnswers(now) : [];
-      const asked = JSON.stringify([now.decision.trim(), answers]);
+      // Each was weighed alone, and a while ago: what does not go along after all is said before anything is sent.
+      const evidence = given(offersAt(NEW));
+      if (evidence.length > 1 && fallenOut(NEW, await api.weigh(evidence)))
+        throw new ApiError(
+          "Some of the evidence is left out, as said beside it. Convene without it, or give it anew.",
+          409,
+        );
+      const asked = JSON.stringify([now.decision.trim(), answers, evidence]);
       if (sent.current.asked !== asked) sent.current = { asked, key: newKey() };
-      const stream = await api.convene(now.decision.trim(), answers, sent.current.key);
+      const stream = await api.convene(now.decision.trim(), answers, evidence, sent.current.key);
       const first = await stream.next();
       const start = first.done ? undefined : first.value[0]?.event;
       if (start?.type === "error") throw new ApiError(start.message, 200);
@@ -66,13 +76,17 @@ export function Questions(): ReactNode {
       void sessionStore(start.sessionId).open(goingOn(first.value ?? [], stream));
       navigate(paths.session(start.sessionId));
       clearDraft();
+      takeAllBack(NEW);
     } catch (error) {
       setConvening(false);
       setRefused(trouble(error));
     }
   }, []);
 
-  const given = givenAnswers(draft).length;
+  const answered = givenAnswers(draft).length;
+  const offers = useOffers(NEW);
+  const weighing = isWeighing(offers);
+  const evidence = summaryOf(offers);
   const long = asked && givenAnswers(draft).some((one) => tooLong(one.answer, LIMITS.answer));
   return (
     <main className="page narrow">
@@ -101,9 +115,10 @@ export function Questions(): ReactNode {
         />
       ) : null}
       <form
+        id="answers"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!long) void convene();
+          if (!long && !weighing) void convene();
         }}
       >
         {asked ? (
@@ -132,7 +147,7 @@ export function Questions(): ReactNode {
                   onKeyDown={(event) => {
                     if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
                       event.preventDefault();
-                      if (!convening && !long) void convene();
+                      if (!convening && !long && !weighing) void convene();
                     }
                   }}
                 />
@@ -146,29 +161,41 @@ export function Questions(): ReactNode {
             ))}
           </ol>
         ) : null}
-        {refused ? (
-          <Problem
-            title="The board could not be convened"
-            message={refused.message}
-            retryAfter={refused.retryAfter}
-            onAction={() => void convene()}
-          />
-        ) : null}
-        <div className="row row-spread convene">
-          <button type="submit" className="button button-accent button-large" disabled={convening || long}>
-            {convening ? "Convening the board…" : "Convene the Board"}
-          </button>
-          <span className="hint">
-            {long
-              ? "an answer is too long"
-              : asked
-                ? given > 0
-                  ? `${count(given, "answer")} will go along`
-                  : "without answers"
-                : "without questions"}
-          </span>
-        </div>
       </form>
+      <section className="offered" aria-labelledby="offered">
+        <h2 id="offered">Evidence</h2>
+        <Offers place={NEW} />
+      </section>
+      {refused ? (
+        <Problem
+          title="The board could not be convened"
+          message={refused.message}
+          retryAfter={refused.retryAfter}
+          onAction={() => void convene()}
+        />
+      ) : null}
+      <div className="row row-spread convene">
+        <button
+          type="submit"
+          form="answers"
+          className="button button-accent button-large"
+          disabled={convening || long || weighing}
+        >
+          {convening ? "Convening the board…" : "Convene the Board"}
+        </button>
+        <span className="hint">
+          {long
+            ? "an answer is too long"
+            : [
+                asked
+                  ? answered > 0
+                    ? `${count(answered, "answer")} will go along`
+                    : "without answers"
+                  : "without questions",
+                ...(evidence ? [`with ${evidence} of evidence`] : []),
+              ].join(", ")}
+        </span>
+      </div>
       <ModelNote />
     </main>
   );

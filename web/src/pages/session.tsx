@@ -1,5 +1,8 @@
-import { type ReactNode, useCallback, useEffect, useMemo } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import { type Cited, inWords, type Reading, ReadingContext } from "../citing";
 import { DecisionFold } from "../components/decision-fold";
+import { Desk, DeskToggle, useDesk } from "../components/desk";
+import { EvidenceDialog, EvidenceItemView } from "../components/evidence-item";
 import { MarksRow } from "../components/marks-row";
 import { Problem, Waiting } from "../components/notes";
 import { useKeys } from "../keys";
@@ -104,24 +107,52 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
     useCallback((s: SessionState) => s.title, []),
   );
 
+  const evidence = useSession(
+    store,
+    useCallback((s: SessionState) => s.evidence, []),
+  );
+  const [cited, open] = useState<Cited | null>(null);
+  const close = useCallback(() => open(null), []);
+  const reading = useMemo((): Reading => ({ session: store.id, evidence, open }), [store, evidence]);
+  const [desk, toggle] = useDesk();
+
   const known = route.page !== "advisor" || order.includes(route.personaId);
   return (
-    <main className="page">
-      <DecisionFold decision={decision} title={title} answers={answers} />
-      <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
-      <ConnectionNote store={store} />
-      {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
-      {route.page === "advisor" && known ? (
-        <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} />
-      ) : null}
-      {route.page === "brief" ? <BriefPage store={store} /> : null}
-      {!known ? (
-        <div className="narrow">
-          <Heading>This advisor is not on this board</Heading>
-          <p>Choose one from the row above.</p>
+    <ReadingContext value={reading}>
+      <main className={desk ? "page has-desk" : "page"}>
+        <div className="about">
+          <DecisionFold decision={decision} title={title} answers={answers} />
+          <DeskToggle store={store} open={desk} onToggle={toggle} />
         </div>
-      ) : null}
-    </main>
+        <MarksRow store={store} current={route.page === "advisor" ? route.personaId : route.page} />
+        <ConnectionNote store={store} />
+        {tiny ? <p className="small-model">{SMALL_MODEL}</p> : null}
+        <div className="room">
+          <div className="said">
+            {route.page === "advisor" && known ? (
+              <AdvisorPage key={route.personaId} store={store} personaId={route.personaId} />
+            ) : null}
+            {route.page === "brief" ? <BriefPage store={store} /> : null}
+            {route.page === "evidence" ? (
+              <article className="item-page">
+                <Heading>
+                  {inWords(route.cited, evidence.find((one) => one.id === route.cited.item)?.name ?? "")}
+                </Heading>
+                <EvidenceItemView session={store.id} cited={route.cited} />
+              </article>
+            ) : null}
+            {!known ? (
+              <div className="narrow">
+                <Heading>This advisor is not on this board</Heading>
+                <p>Choose one from the row above.</p>
+              </div>
+            ) : null}
+          </div>
+          {desk ? <Desk store={store} /> : null}
+        </div>
+        {cited !== null ? <EvidenceDialog cited={cited} onClose={close} /> : null}
+      </main>
+    </ReadingContext>
   );
 }
 

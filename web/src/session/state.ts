@@ -5,6 +5,9 @@ import type {
   Brief,
   ChallengeExchange,
   Citation,
+  CitedText,
+  Decided,
+  EvidenceItem,
   Member,
   PersonaResponse,
   Session,
@@ -26,9 +29,14 @@ export interface Advisor {
   readonly error: string | null;
   /** The name of what went wrong; `Stopped` is what the person wanted. */
   readonly errorKind: string;
-  readonly challenges: readonly ChallengeExchange[];
+  readonly challenges: readonly Exchange[];
   readonly usage: Usage | null;
+  readonly citations: readonly Citation[];
+  /** What they have read by themselves, while they speak; afterwards their bill says it. */
+  readonly looks: readonly string[];
 }
+
+export type Exchange = ChallengeExchange & { readonly looks?: readonly string[] };
 
 export interface SessionState {
   readonly id: string;
@@ -43,6 +51,9 @@ export interface SessionState {
   readonly order: readonly string[];
   readonly advisors: Readonly<Record<string, Advisor>>;
   readonly brief: Brief | null;
+  /** Those of its texts that cite something. */
+  readonly briefCited: readonly CitedText[];
+  readonly briefUsage: Usage | null;
   readonly briefStale: boolean;
   readonly briefError: string | null;
   /** Conditions of the brief that the person says are met. */
@@ -52,6 +63,9 @@ export interface SessionState {
   /** We asked for a brief and wait for it. */
   readonly briefLoading: boolean;
   readonly usage: UsageTotal;
+  readonly evidence: readonly EvidenceItem[];
+  /** What was decided so far. */
+  readonly ledger: readonly Decided[];
   readonly live: boolean;
   /** Something is still to be said, and nobody is at work on it until the person goes on. */
   readonly paused: boolean;
@@ -67,12 +81,15 @@ export type Action =
   | { type: "challenge_start"; personaId: string; text: string }
   | { type: "challenge_token"; personaId: string; token: string }
   | { type: "challenge_complete"; personaId: string; usage: Usage; citations?: readonly Citation[] }
+  | { type: "challenge_looked"; personaId: string; what: string }
   | { type: "challenge_abort" }
   | { type: "challenge_failed"; personaId: string; message: string }
   | { type: "retry"; personaId: string }
   | { type: "brief_requested" }
-  | { type: "brief_received"; brief: Brief }
+  | { type: "brief_received"; brief: Brief; cited?: readonly CitedText[] }
   | { type: "brief_failed"; message: string }
+  | { type: "given"; items: readonly EvidenceItem[] }
+  | { type: "corrected"; ledger: readonly Decided[] }
   | { type: "ticked"; condition: string; ticked: boolean }
   | { type: "resumed" };
 
@@ -119,6 +136,8 @@ export function fromSession(session: Session): SessionState {
       errorKind: response.errorKind ?? "",
       challenges: response.challenges.filter((exchange) => exchange.isReplyComplete),
       usage: response.usage,
+      citations: response.citations,
+      looks: [],
     };
   }
   return {
@@ -132,12 +151,16 @@ export function fromSession(session: Session): SessionState {
     order,
     advisors,
     brief: session.brief,
+    briefCited: session.briefCited,
+    briefUsage: session.briefUsage,
     briefStale: session.briefStale,
     briefError: session.briefError,
     ticked: session.tickedConditions,
     briefWriting: session.step === "brief" && session.live && !session.paused,
     briefLoading: false,
     usage: session.usage,
+    evidence: session.evidence,
+    ledger: session.ledger,
     live: session.live && !session.paused,
     paused: session.paused,
     streamError: null,
@@ -181,11 +204,14 @@ function withoutIncomplete(state: SessionState): SessionState {
   return change(next, id, { challenges: advisor.challenges.filter((exchange) => exchange.isReplyComplete) });
 }
 
-function lastExchange(state: SessionState, id: string, part: Partial<ChallengeExchange>): SessionState {
+function lastExchange(state: SessionState, id: string, part: Partial<Exchange>): SessionState {
   const challenges = state.advisors[id]?.challenges ?? [];
   const last = challenges.at(-1);
   if (!last || last.isReplyComplete) return state;
-  return change(state, id, { challenges: [...challenges.slice(0, -1), { ...last, ...part }] });
+  const { looks = [], ...said } = last;
+  // Its bill says what was looked at, once it is complete.
+  const whole = part.isReplyComplete ? said : { ...said, looks };
+  return change(state, id, { challenges: [...challenges.slice(0, -1), { ...whole, ...part }] });
 }
 
 export function reduce(state: SessionState, action: Action): SessionState {
@@ -196,7 +222,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
     case "persona_start": {
       const known = state.advisors[action.personaId];
       const begun = { phase: "speaking" as const, content: "", error: null, errorKind: "", usage: null };
-      if (known) return change({ ...state, live: true, paused: false, step: "advisors" }, action.personaId, begun);
+      const nothing = { citations: [], looks: [] };
+      if (known)
+        return change({ ...state, live: true, paused: false, step: "advisors" }, action.personaId, {
+          ...begun,
+          ...nothing,
+        });
       const fresh: Advisor = {
         id: action.personaId,
         name: action.personaName,
@@ -204,6 +235,7 @@ export function reduce(state: SessionState, action: Action): SessionState {
         contributionType: "",
         challenges: [],
         ...begun,
+        ...nothing,
       };
       return {
         ...state,
@@ -228,9 +260,16 @@ export function reduce(state: SessionState, action: Action): SessionState {
     }
 
     case "persona_complete": {
-      const next = change(state, action.personaId, { phase: "done", error: null, usage: action.usage });
+      const { usage, citations = [] } = action;
+      const next = change(state, action.personaId, { phase: "done", error: null, usage, citations, looks: [] });
       // Somebody who speaks after the brief was written is not in it.
-      return { ...next, briefStale: state.briefStale || state.brief !== null, usage: spend(state.usage, action.usage) };
+      return { ...next, briefStale: state.briefStale || state.brief !== null, usage: spend(state.usage, usage) };
+    }
+
+    case "looked": {
+      const advisor = state.advisors[action.personaId];
+      if (advisor?.phase !== "speaking") return state;
+      return change(state, action.personaId, { looks: [...advisor.looks, action.what] });
     }
 
     case "persona_error":
@@ -245,7 +284,14 @@ export function reduce(state: SessionState, action: Action): SessionState {
       return { ...state, step: "brief", briefWriting: true, paused: false, briefError: null };
 
     case "brief_complete":
-      return { ...state, brief: action.brief, briefStale: false, briefWriting: false, briefError: null };
+      return {
+        ...state,
+        brief: action.brief,
+        briefCited: action.cited ?? [],
+        briefStale: false,
+        briefWriting: false,
+        briefError: null,
+      };
 
     case "brief_error":
       return { ...state, briefWriting: false, briefError: action.message };
@@ -299,6 +345,12 @@ export function reduce(state: SessionState, action: Action): SessionState {
       return lastExchange(state, action.personaId, { replyContent: sofar + action.token });
     }
 
+    case "challenge_looked": {
+      if (state.challenging !== action.personaId) return state;
+      const looks = state.advisors[action.personaId]?.challenges.at(-1)?.looks ?? [];
+      return lastExchange(state, action.personaId, { looks: [...looks, action.what] });
+    }
+
     case "challenge_complete": {
       if (state.challenging !== action.personaId) return state;
       const { usage, citations = [] } = action;
@@ -328,7 +380,22 @@ export function reduce(state: SessionState, action: Action): SessionState {
       return { ...state, briefLoading: true, briefError: null };
 
     case "brief_received":
-      return { ...state, brief: action.brief, briefLoading: false, briefStale: false, briefError: null };
+      return {
+        ...state,
+        brief: action.brief,
+        briefCited: action.cited ?? [],
+        briefLoading: false,
+        briefStale: false,
+        briefError: null,
+      };
+
+    case "given": {
+      const there = new Set(state.evidence.map((item) => item.id));
+      return { ...state, evidence: [...state.evidence, ...action.items.filter((item) => !there.has(item.id))] };
+    }
+
+    case "corrected":
+      return { ...state, ledger: action.ledger };
 
     case "ticked": {
       const others = state.ticked.filter((one) => one !== action.condition);

@@ -5,7 +5,7 @@ import { ApiError, api, isAbort, type SessionStream, sentence } from "../api";
 import { type FrameScheduler, TokenBatcher } from "../batch";
 import { keepChallengeDraft } from "../challenge-drafts";
 import type { Received } from "../sse";
-import type { Session, SessionEvent } from "../wire";
+import type { CorrectionRequest, EvidenceIn, Given, Session, SessionEvent } from "../wire";
 import { type Action, type Advisor, allSettled, fromSession, isNews, reduce, type SessionState } from "./state";
 
 type Connection = "loading" | "live" | "reconnecting" | "idle" | "missing" | "unreachable";
@@ -264,6 +264,7 @@ export class SessionStore {
         for (const { event } of batch) {
           if (!mine()) return;
           if (event.type === "challenge_reply_token") this.#replyTokens.add(personaId, event.token);
+          else if (event.type === "looked") this.#dispatch({ type: "challenge_looked", personaId, what: event.what });
           else if (event.type === "challenge_reply_complete") {
             this.#replyTokens.flush();
             this.#challenge = null;
@@ -310,6 +311,23 @@ export class SessionStore {
     }
   }
 
+  /** Gives the session evidence: what came of it, or why nothing did. */
+  async give(items: readonly EvidenceIn[]): Promise<Given> {
+    const came = await api.give(this.id, items);
+    this.#dispatch({ type: "given", items: came.taken });
+    return came;
+  }
+
+  /** Corrects what was decided so far: an entry, or without a key, adds one. Says why that was not kept. */
+  async correct(correction: CorrectionRequest): Promise<string | null> {
+    try {
+      this.#dispatch({ type: "corrected", ledger: await api.correct(this.id, correction) });
+      return null;
+    } catch (error) {
+      return sentence(error);
+    }
+  }
+
   /** Called on arrival at the brief: asks for one only when there is none or it is out of date. */
   async ensureBrief(again = false): Promise<void> {
     const session = this.#snapshot.session;
@@ -319,7 +337,7 @@ export class SessionStore {
     if (session.briefError && !again) return;
     this.#dispatch({ type: "brief_requested" });
     try {
-      const brief = await api.brief({
+      const { brief, cited = [] } = await api.brief({
         sessionId: this.id,
         decision: session.decision,
         answers: session.answers,
@@ -337,7 +355,7 @@ export class SessionStore {
           ];
         }),
       });
-      this.#dispatch({ type: "brief_received", brief });
+      this.#dispatch({ type: "brief_received", brief, cited });
       void this.refresh();
     } catch (error) {
       this.#dispatch({ type: "brief_failed", message: sentence(error) });
