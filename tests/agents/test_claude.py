@@ -114,6 +114,7 @@ def test_claude_gets_the_prompt_as_input_and_our_settings_as_options(tmp_path: P
         "--tools": "",
         "--permission-mode": "dontAsk",
         "--allowedTools": "mcp__moot_review__read_file,mcp__moot_review__list_directory,"
+        "mcp__moot_review__search,mcp__moot_review__git_log,mcp__moot_review__git_diff,"
         "mcp__moot_review__append_review",
         "--model": "opus",
     }

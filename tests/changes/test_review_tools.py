@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError
 
+from moot.agents.protocol import TOOLS
 from moot.changes import review_block, state_file
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_shapes import Appended, IssueGiven
@@ -453,8 +454,8 @@ def call(bench: Bench, name: str, **arguments: object) -> str:
     return asyncio.run(tool.run(tool.takes.model_validate_json(json.dumps(arguments))))  # type: ignore[arg-type]
 
 
-def test_a_model_in_this_process_has_the_same_three(bench: Bench) -> None:
-    assert [tool.name for tool in bench.tools.tools()] == ["read_file", "list_directory", "append_review"]
+def test_a_model_in_this_process_has_the_same(bench: Bench) -> None:
+    assert tuple(tool.name for tool in bench.tools.tools()) == TOOLS
     assert call(bench, "list_directory") == "proposal.md\nspecs/"
     assert call(bench, "read_file", path="proposal.md") == PROPOSAL.rstrip("\n")
     assert call(bench, "read_file", path="proposal.md", offset=1, limit=1) == (
@@ -476,10 +477,42 @@ def test_nothing_to_show_is_said(bench: Bench) -> None:
 
 
 def test_schemas_name_the_words_that_are_taken(bench: Bench) -> None:
-    schema = bench.tools.tools()[2].spec().schema
+    schema = bench.tools.tools()[-1].spec().schema
     assert schema["properties"]["verdict"]["enum"] == ["APPROVED", "NEEDS_REVISION", "REJECTED"]
     assert schema["required"] == ["verdict", "issues", "summary"]
     assert bench.tools.tools()[0].spec().schema["properties"]["limit"]["maximum"] == MAX_LINES
+
+
+def test_a_reviewer_looks_things_up_in_the_workspace_and_what_was_read_is_kept_with_the_review(
+    bench: Bench,
+) -> None:
+    root = bench.root
+    bench.begin()
+    (root / "src" / "shop.py").write_text("def price():\n    return 1\n", encoding="utf-8")
+    (root / ".env").write_text("price = sk-live-1\n", encoding="utf-8")
+    for path in ("@", "@/src", "src", "."):
+        assert (
+            call(bench, "search", text="def price", path=path).splitlines()[1]
+            == "src/shop.py:1: def price():"
+        )
+    assert "sk-live" not in call(bench, "search", text="price")
+    with pytest.raises(ToolFault, match="not allowed"):
+        call(bench, "search", text="price", path="@/../..")
+    with pytest.raises(ToolFault, match="Git has no history"):
+        call(bench, "git_log")
+    with pytest.raises(ToolFault, match="no such commit"):
+        call(bench, "git_diff", commit="abcd1234")
+    assert call(bench, "read_file", path="@/src/shop.py", offset=2) == "    return 1"
+    call(bench, "append_review", verdict="APPROVED", issues=[], summary="Fine.")
+    [made] = bench.folder.reviews()
+    assert made.record.looked_at == (
+        "proposal.md 1–4",
+        "specs/login.md 1–1",
+        "lines with “def price”",
+        "lines with “def price” in src",
+        "lines with “price”",
+        "@/src/shop.py 2–2",
+    )
 
 
 # -- words ---------------------------------------------------------------------------------------

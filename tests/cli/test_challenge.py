@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents.protocol import TOOLS
 from moot.changes import review_block
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
@@ -115,12 +116,12 @@ def test_a_second_challenge_after_a_reproposal(change: Change) -> None:
 # -- requirements --------------------------------------------------------------------------------
 
 
-def test_the_reviewer_is_told_of_agents_md_and_works_through_three_tools(moot_change: Change) -> None:
+def test_the_reviewer_is_told_of_agents_md_and_works_through_the_tools(moot_change: Change) -> None:
     """R1, R5."""
     moot_change.reviewer_says("APPROVED")
     moot_change.run("challenge", "feat-auth")
     first = moot_change.stub.requests[0]
-    assert first.tools == ("read_file", "list_directory", "append_review")
+    assert first.tools == TOOLS
     assert "AGENTS.md" in first.system
     agents = moot_change.read("AGENTS.md")
     for part in ("feat-auth", "proposal.md", "specs/sign-in.md", "tasks.md", "High", "Open issues"):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from moot.agents.protocol import TOOLS
 from tests.clients.conftest import CHANGE, NODE, Wall, client
 from tests.support.command import environment
 from tests.support.mcp_client import ISSUE, a_change, serving
@@ -43,7 +44,7 @@ def test_the_inspector_sees_and_uses_the_tools_of_one_change(tmp_path: Path, wal
     change = a_change(tmp_path, CHANGE)
     server = (sys.executable, "-m", "moot", "mcp", "--workspace", str(tmp_path), "--change", CHANGE)
     listed = inspect(tmp_path, wall, server, "--method", "tools/list")
-    assert [tool["name"] for tool in listed["tools"]] == ["read_file", "list_directory", "append_review"]
+    assert tuple(tool["name"] for tool in listed["tools"]) == TOOLS
     before = (change / "proposal.md").read_text(encoding="utf-8")
     # Each of its calls is a server of its own, which nobody has challenged anything with.
     refused = inspected(

@@ -10,13 +10,17 @@ import pytest
 
 from moot.agents import Job, Outcome
 from moot.agents.protocol import NEW_SESSION
-from moot.changes import review_block
+from moot.changes import prompts, review_block
+from moot.changes.binding import Binding
+from moot.changes.challenge import known_to_reviewers
+from moot.changes.folder import ChangeFolder
+from moot.changes.points import State
 from moot.changes.review_block import Severity, Verdict
 from moot.errors import KeyRefused, ProviderFailed, ReviewerCrashed
 from moot.llm.messages import Tokens
-from tests.clients.conftest import Desk
+from tests.clients.conftest import CHANGE, Desk
 from tests.stub.script import Behaviour, Spent
-from tests.support.mcp_client import NOT_YET, PROPOSAL
+from tests.support.mcp_client import ISSUE, NOT_YET, PROPOSAL
 
 SERVER = "mcp__moot_review__"
 
@@ -78,6 +82,43 @@ def test_a_real_review_lands_in_the_proposal(desk: Desk) -> None:
     # 14,000 tokens at $5 a million, 1,000 from the cache at a tenth of that, 150 written at $25.
     assert outcome.cost_usd == (None if desk.reviewer.name == "codex" else pytest.approx(0.07425))
     assert desk.processes() == []
+
+
+REQUIREMENT = "A bad date ends with exit code 2."
+
+
+def test_a_real_reviewer_is_given_the_design_and_cannot_pass_over_a_point_of_it(desk: Desk) -> None:
+    """The plan lacks a requirement of the approved design."""
+    folder = ChangeFolder(CHANGE, desk.change)
+    folder.bind(Binding(f"# Export\n\n## Dates\n\n- CSV only\n- {REQUIREMENT}\n"))
+    job = desk.job(prompts.review(CHANGE, known_to_reviewers(folder)))
+    missing = {**ISSUE, "description": "P2 is missing: nothing in the plan has the exit code."}
+    covered = {"point": "P1", "state": "covered", "where": "proposal.md"}
+    lacks = {"point": "P2", "state": "missing", "where": ""}
+    fine = {"verdict": "APPROVED", "issues": [], "summary": "Fine."}
+    judged = {
+        "verdict": "NEEDS_REVISION",
+        "issues": [missing],
+        "summary": "Not yet.",
+        "coverage": [covered, lacks],
+    }
+    desk.stub.script(
+        reads(),
+        uses("read_file", {"path": "design.md"}),
+        uses("search", {"text": "exit code"}),
+        uses("append_review", fine),
+        uses("append_review", judged),
+        Behaviour(text="Done."),
+    )
+    _, progress = reviewed(desk, job)
+    told = [request.said for request in desk.stub.requests]
+    assert f"- P2: {REQUIREMENT}" in told[0], "before it has read anything"
+    assert told[2].count(REQUIREMENT) > told[1].count(REQUIREMENT), "and in the design, which it has read"
+    assert f"P2 ({REQUIREMENT})" in told[4], "and where it approves without a word about it"
+    assert "reads lines with “exit code”" in progress
+    [made] = folder.reviews()
+    assert made.record.coverage[1].state == State.MISSING
+    assert {"design.md 1–13", "lines with “exit code”"} <= set(made.record.looked_at)
 
 
 def test_a_resumed_session_remembers_and_counts_only_what_is_new(desk: Desk) -> None:

@@ -125,14 +125,14 @@ def test_an_empty_file_has_nothing_in_it(shop: Path) -> None:
 def test_a_text_is_found_in_code_before_tests_before_prose_and_nowhere_else(shop: Path) -> None:
     eyes = Eyes(shop, 5, ALL)
     assert look(eyes, "search", text="PRICE").splitlines() == [
-        "[search for “PRICE”: lines 1–4 of 4, to the end]",
+        "[lines with “PRICE”: lines 1–4 of 4, to the end]",
         "src/app.py:2: return price(1)",
         "src/app.py:5: def price(n):",
         "tests/test_app.py:1: from app import price",
         "README.md:1: The price is right.",
         "[looks left: 4]",
     ]
-    assert eyes.looked_at == ("search for “PRICE”",)
+    assert eyes.looked_at == ("lines with “PRICE”",)
 
 
 @pytest.mark.parametrize("text", ["dry run", "dryRun", "dry-run", "Dry  Run"])
@@ -158,10 +158,10 @@ def test_a_search_says_where_to_go_on(shop: Path) -> None:
     (shop / "src" / "long.py").write_text("needle\n" * 100, encoding="utf-8")
     eyes = Eyes(shop, 5, ALL)
     first = look(eyes, "search", text="needle")
-    assert first.startswith("[search for “needle”: lines 1–60 of 100; go on with offset=61]")
+    assert first.startswith("[lines with “needle”: lines 1–60 of 100; go on with offset=61]")
     assert look(eyes, "search", text="needle", offset=61).count("needle") == 41
     assert refused(eyes, "search", text="needle", offset=101) == (
-        "search for “needle” has 100 lines: offset=101 is behind its end."
+        "lines with “needle” has 100 lines: offset=101 is behind its end."
     )
 
 
@@ -307,7 +307,7 @@ def test_names_with_controls_do_not_act(shop: Path) -> None:
     assert "a\ufffd[2Jb\ufffd" in look(Eyes(shop, 5, ALL), "list_directory", path="src")
     eyes = Eyes(shop, 5, ALL)
     look(eyes, "search", text="a\x1b[2J\nb")
-    assert eyes.looked_at == ("search for “a[2J b”",)
+    assert eyes.looked_at == ("lines with “a[2J b”",)
 
 
 # -- the budget of calls -------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from moot.llm.messages import Tokens
 SERVER = "moot_review"
 """The name of the MCP server within a reviewer. Not "moot": a person may have that one configured already,
 and a program that merges configurations would make one server of the two."""
-TOOLS = ("read_file", "list_directory", "append_review")
+TOOLS = ("read_file", "list_directory", "search", "git_log", "git_diff", "append_review")
 NEW_SESSION = "its earlier session is gone: it begins a new one"
 
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -70,7 +70,8 @@ class Job(Order):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A run that ended well, as far as the program says. Usage and cost are this run's alone; a session
-    other than `Job.resume` is a new one. `cost_usd` is None where the program does not say."""
+    other than `Job.resume` is a new one. `cost_usd` is None where the program does not say. `left_out` is
+    what would not have fitted."""
 
     model: str
     said: str
@@ -78,6 +79,7 @@ class Outcome:
     usage: Tokens = field(default_factory=Tokens)
     cost_usd: float | None = None
     session_id: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class Reviewer(Protocol):
@@ -97,13 +99,17 @@ class Coder(Protocol):
 
 
 def describe_use(tool: str, arguments: Event) -> str:
-    """The use of one of the three tools, in words."""
+    """The use of one of the tools, in words."""
     match tool:
         case "read_file":
             return f"reads {one_line(arguments.get('path', 'a file'))}"
         case "list_directory":
             path = one_line(arguments.get("path", "."))
             return f"lists {'the change' if path == '.' else path}"
+        case "search":
+            return f"reads lines with “{one_line(arguments.get('text', ''))}”"
+        case "git_log" | "git_diff":
+            return f"reads {tool.replace('_', ' ')}"
         case "append_review":
             return "appends its review"
         case _:

@@ -142,6 +142,8 @@ class Challenging:
                 await self._sleep(settings.retry_delay_secs)
             else:
                 folder.record_call(await self._call(reviewer, job, outcome))
+                if outcome.left_out:
+                    tell(prompts.was_left_out(outcome.left_out))
                 return outcome
         raise AssertionError("the loop ends by returning or raising")
 
@@ -175,7 +177,8 @@ class Challenging:
         if cost is None and reviewer.name == "codex":
             # It says what it has used, but not what that costs.
             cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, usage))
-        return Call.of("challenge", model, usage, cost, outcome.duration_ms)
+        call = Call.of("challenge", model, usage, cost, outcome.duration_ms)
+        return replace(call, left_out=outcome.left_out)
 
     def _count(
         self,
@@ -218,7 +221,7 @@ class Challenging:
                 title=title_of(texts),
                 issues=approval.open_issues(folder),
                 tree=listing.tree(seen),
-                known=_known(folder),
+                known=known_to_reviewers(folder),
                 has_design=folder.design() is not None,
             )
         )
@@ -252,7 +255,7 @@ class Challenging:
             own = settings.codex if reviewer.name == "codex" else settings.claude
             model, effort = own.select_model(level), own.efforts.select(level)
         return reviewer, Job(
-            text=prompts.review(folder.id, _known(folder)),
+            text=prompts.review(folder.id, known_to_reviewers(folder)),
             root=self._moot.workspace.root,
             change_id=folder.id,
             model=model or None,
@@ -276,7 +279,9 @@ class Challenging:
             raise ModelTooSmall(str(model.name))
         root = self._moot.workspace.root
         return ModelReviewer(
-            model, lambda run: ReviewTools(folder, root, timestamps.now, tell, run), _known(folder)
+            model,
+            lambda run: ReviewTools(folder, root, timestamps.now, tell, run),
+            known_to_reviewers(folder),
         )
 
     # -- the loop ----------------------------------------------------------------------------
@@ -317,10 +322,11 @@ def _make_result(
     )
 
 
-def _known(folder: ChangeFolder) -> Known:
+def known_to_reviewers(folder: ChangeFolder) -> Known:
     """With what the person has decided about issues of any earlier review, and why."""
     dismissed = tuple((one.description, one.because) for one in folder.state().dismissed)
-    return Known(history.points_of(folder), dismissed, history.told(folder))
+    told = (*history.told(folder), *history.edits(folder))
+    return Known(history.points_of(folder), dismissed, told)
 
 
 def check_challengeable(folder: ChangeFolder) -> None:

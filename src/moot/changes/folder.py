@@ -245,9 +245,10 @@ class ChangeFolder:
         run: str,
         check: Callable[[Mapping[str, str]], None] = lambda _: None,
         coverage: Sequence[Covered] = (),
+        looked_at: Sequence[str] = (),
     ) -> str:
         """Records the review in STATE.yaml, adds it to the proposal and returns its block, as it now stands
-        there. `check` is told the texts that it is of, and may raise.
+        there. `check` is told the texts that it is of, and may raise. `looked_at` is what was read for it.
 
         The record comes first: killed in between, it leaves a record without a block, and neither of the two
         counts without the other. What is over, or was used already, is no run to append in.
@@ -277,6 +278,7 @@ class ChangeFolder:
                 reviewed=reviewed.hash_of_all(self.id, files),
                 files=files,
                 coverage=tuple(coverage),
+                looked_at=tuple(looked_at),
             )
             self.update_state(lambda data: state_file.note_review(data, record))
             try:

@@ -1,4 +1,4 @@
-"""A configured model as reviewer, with the same three tools in this process."""
+"""A configured model as reviewer, with the same tools in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moot.changes import prompts
 from moot.changes.folder import DESIGN
 from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
-from moot.llm.messages import ModelSaid, Reply, Request, ToolFault, UserSaid
+from moot.llm.messages import ModelSaid, Reply, ToolFault, UserSaid
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 
@@ -49,18 +49,13 @@ class ModelReviewer:
         took = round((time.monotonic() - began) * 1000)
         if reply is None:
             return Outcome(str(self._model.name), "", took)
-        return Outcome(reply.model, reply.text, took, reply.usage, reply.cost_usd)
+        return Outcome(reply.model, reply.text, took, reply.usage, reply.cost_usd, left_out=reply.left_out)
 
     async def _with_tools(self, job: Job, tools: ReviewTools) -> Reply | None:
-        request = Request(
-            system=job.text,
-            messages=(UserSaid(f"Review the change `{job.change_id}`."),),
-            max_tokens=prompts.REVIEW_TOKENS,
-            temperature=prompts.REVIEW_TEMPERATURE,
-            tools=tools.tools(),
-            shared=prompts.design(tools.give(DESIGN).get(DESIGN, "")),
-            remind=lambda: "" if tools.has_appended() else prompts.reminder(),
-        )
+        design = tools.give(DESIGN).get(DESIGN, "")
+        texts = tools.texts()
+        request = prompts.review_with_tools(job.change_id, tools.tools(), texts, design, self._known)
+        request = replace(request, remind=lambda: "" if tools.has_appended() else prompts.reminder())
         try:
             return await self._model.stream(request)
         except ReplyEmpty:

@@ -6,17 +6,20 @@ Knows texts alone. Where they come from, and what is done with the answers, is f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moot.changes import points
 from moot.changes.points import Point
 from moot.changes.review_block import Issue
 from moot.changes.tasks import Task
-from moot.llm.messages import Request, Source, UserSaid, Weight
+from moot.llm.context import BYTES_PER_TOKEN, size_of
+from moot.llm.messages import Request, Source, Tool, UserSaid, Weight
 from moot.prompts.template import fill
 
 DRAFT_TOKENS, DRAFT_TEMPERATURE = 8192, 0.4
 REVIEW_TOKENS, REVIEW_TEMPERATURE = 8192, 0.2
+AROUND_TOKENS = 8_000
+"""What a reviewer has room for beside the files of the change: AGENTS.md, and a look at the code."""
 ROOM = 24_000
 """Characters of all files together for a model that cannot look for itself: it gets the whole of them, or
 does not review."""
@@ -133,6 +136,22 @@ def review(change_id: str, known: Known = NOTHING) -> str:
     return fill("change/review", _for_reviewer(change_id, known))
 
 
+def review_with_tools(
+    change_id: str, tools: tuple[Tool, ...], files: Mapping[str, str], design: str, known: Known = NOTHING
+) -> Request:
+    """The same for a model in this process. It has read all of the design with that, and has to have room for
+    the files."""
+    return Request(
+        system=review(change_id, replace(known, told=())),
+        messages=(UserSaid(f"Review the change `{change_id}`.", tuple(known.told)),),
+        max_tokens=REVIEW_TOKENS,
+        temperature=REVIEW_TEMPERATURE,
+        tools=tools,
+        tools_tokens=size_of("".join(files.values())) // BYTES_PER_TOKEN + AROUND_TOKENS,
+        shared=_design(design),
+    )
+
+
 def _for_reviewer(change_id: str, known: Known) -> dict[str, str]:
     listed = points.in_words(known.points)
     return {
@@ -147,12 +166,16 @@ def _told(sources: Sequence[Source]) -> str:
     return "".join(f"\n\n{source.text}" for source in sources)
 
 
-def design(text: str) -> Shared:
-    """For a reviewer with tools: all of design.md, so that it is read."""
+def _design(text: str) -> Shared:
     if not text:
         return ()
     given = f"{_material({'design.md': text})}\n\nYou have read design.md with that."
     return ((Source("design.md", given, Weight.NEEDED),),)
+
+
+def was_left_out(names: Sequence[str]) -> str:
+    """For the person."""
+    return f"was not given, because it would not have fitted: {'; '.join(names)}"
 
 
 def reminder() -> str:
@@ -165,8 +188,8 @@ def reminder() -> str:
 
 def review_without_tools(change_id: str, files: Mapping[str, str], known: Known = NOTHING) -> Request:
     return Request(
-        system=fill("change/review-inline", _for_reviewer(change_id, known)),
-        messages=(UserSaid(_material(files)),),
+        system=fill("change/review-inline", _for_reviewer(change_id, replace(known, told=()))),
+        messages=(UserSaid(_material(files), tuple(known.told)),),
         max_tokens=REVIEW_TOKENS,
         temperature=REVIEW_TEMPERATURE,
     )

@@ -48,6 +48,17 @@ FolderName = Annotated[
 ]
 Offset = Annotated[int, Field(ge=1, description="The line to begin with, counted from 1.")]
 Limit = Annotated[int, Field(ge=1, le=MAX_LINES, description="How many lines at most.")]
+SearchedFor = Annotated[str, Field(min_length=2, max_length=200, description="A word, a name or a phrase.")]
+Within = Annotated[
+    str, Field(description="A folder or file of the workspace, such as '@/src'; '@' is all of it.")
+]
+CommitName = Annotated[
+    str,
+    Field(
+        pattern=r"^(|[0-9a-f]{4,64})$",
+        description="A commit's id, as git_log shows it; empty for what is not committed yet.",
+    ),
+]
 VerdictGiven = Annotated[
     Literal["APPROVED", "NEEDS_REVISION", "REJECTED"],
     tolerant(as_verdict),
@@ -137,6 +148,13 @@ DESCRIPTIONS = {
         "List a folder of the change under review ('.' is the change itself, 'specs' has its "
         "specifications), or, with '@' or '@/…', of the workspace that it is about."
     ),
+    "search": (
+        "Find the lines of the workspace's files in which a text occurs, whatever its case. No regular "
+        "expressions; hidden, generated and private files are not searched. `read_file` reads what is found "
+        "with '@/' in front of its path."
+    ),
+    "git_log": "List the workspace's latest commits with their messages, the newest first.",
+    "git_diff": "Show what one commit has changed, or, without a commit, what is not committed yet.",
     "append_review": (
         "Append your review to the change's proposal.md. Call it exactly once, when you have read "
         "proposal.md, every file in specs and tasks.md to their end: "

@@ -1,4 +1,4 @@
-"""The three tools of a reviewer: read a file, list a folder, append the review.
+"""The tools of a reviewer: read a file, list a folder, look something up in the workspace, append the review.
 
 Knows which files a reviewer may see (the change's own, and around it the workspace's code, to read only) and
 what a review must be to be taken: made in a run that moot began, of texts that were read, in agreement with
@@ -28,6 +28,7 @@ from moot.changes.review_block import Issue, Review, Severity, Verdict, as_sever
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
     Appended,
+    CommitName,
     CoverageGiven,
     FileName,
     FolderName,
@@ -35,18 +36,24 @@ from moot.changes.review_shapes import (
     IssuesGiven,
     Limit,
     Offset,
+    SearchedFor,
     SummaryGiven,
     VerdictGiven,
+    Within,
 )
 from moot.errors import MootError, NotFound, UnsafePath
 from moot.files.paths import Root
 from moot.llm.messages import Tool, ToolFault
 from moot.repo import reading
+from moot.repo.eyes import Eyes, GitDiff, GitLog, Search
 from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, in_words, lines_of
 from moot.repo.secrets import is_private
 
 WORKSPACE = "@"
 """Paths below this name are the workspace's; all others are the change's."""
+
+LOOKS, LOOK_TOKENS = 60, 120_000
+"""What a review may look up besides the files that it reads by name."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -59,6 +66,23 @@ class ReadFile(BaseModel):
 
 class ListDirectory(BaseModel):
     path: FolderName = "."
+
+
+class SearchInput(BaseModel):
+    text: SearchedFor
+    path: Within = WORKSPACE
+    offset: Offset = 1
+
+
+class GitLogInput(BaseModel):
+    path: Within = WORKSPACE
+    offset: Offset = 1
+
+
+class GitDiffInput(BaseModel):
+    commit: CommitName = ""
+    path: Within = WORKSPACE
+    offset: Offset = 1
 
 
 class ReviewInput(BaseModel):
@@ -104,6 +128,10 @@ class ReviewTools:
         self._read: dict[Path, _Reading] = {}
         self._appending = threading.Lock()
         self._asked_for_points = False
+        self._looked_at: dict[str, None] = {}
+        self._eyes = {
+            tool.name: tool for tool in Eyes(workspace_root, LOOKS, LOOK_TOKENS, self._tell).tools()
+        }
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
@@ -111,6 +139,7 @@ class ReviewTools:
             text = reading.read_text(root, below, path, self._hint)
             content = excerpt(path, text, offset, limit)
             self._note_read(root, below, text, content)
+            self._looked_at[f"{path} {content.offset}–{content.last}"] = None
         self._log(f"read {path}, lines {content.offset}–{content.last} of {content.lines}")
         return content
 
@@ -122,6 +151,23 @@ class ReviewTools:
             listing = reading.list_folder(root, below, path, hidden, self._hint)
         self._log(f"listed {path}")
         return listing
+
+    async def search(self, text: SearchedFor, path: Within = WORKSPACE, offset: Offset = 1) -> str:
+        return await self._look_up("search", Search(text=text, path=_below(path), offset=offset))
+
+    async def git_log(self, path: Within = WORKSPACE, offset: Offset = 1) -> str:
+        return await self._look_up("git_log", GitLog(path=_below(path), offset=offset))
+
+    async def git_diff(self, commit: CommitName = "", path: Within = WORKSPACE, offset: Offset = 1) -> str:
+        return await self._look_up("git_diff", GitDiff(commit=commit, path=_below(path), offset=offset))
+
+    async def _look_up(self, tool: str, given: BaseModel) -> str:
+        with self._explaining():
+            return await self._eyes[tool].run(given)
+
+    def _tell(self, what: str) -> None:
+        self._looked_at[what] = None
+        self._log(f"read {what}")
 
     def append_review(
         self,
@@ -145,7 +191,7 @@ class ReviewTools:
                 raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
             if self._folder.proposal() is None:
                 raise ToolFault("The review was not appended: the change has no proposal.md any more.")
-            self._folder.append_review(review, self._run, self._check_read, covered)
+            self._folder.append_review(review, self._run, self._check_read, covered, tuple(self._looked_at))
         counts = review_block.count(review)
         high, medium, low = (counts[severity] for severity in Severity)
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
@@ -166,6 +212,10 @@ class ReviewTools:
         """Whether the run has its review."""
         return self._folder.review_of(self._run) is not None
 
+    def texts(self) -> dict[str, str]:
+        """What has to be read for a review."""
+        return self._folder.reviewable()
+
     def give(self, *names: str) -> dict[str, str]:
         """These texts of the change, or all of them, for a reviewer that gets them at once: it has read
         them."""
@@ -173,7 +223,9 @@ class ReviewTools:
         texts = {name: text for name, text in texts.items() if not names or name in names}
         for name, text in texts.items():
             reading = self._read[self._change.resolve(name)] = _Reading(text)
-            reading.lines.update(range(1, len(lines_of(text)) + 1))
+            last = len(lines_of(text))
+            reading.lines.update(range(1, last + 1))
+            self._looked_at[f"{name} 1–{last}"] = None
         return texts
 
     def _note_read(self, root: Root, below: str, text: str, content: FileContent) -> None:
@@ -202,7 +254,7 @@ class ReviewTools:
             )
 
     def tools(self) -> tuple[Tool, ...]:
-        """The same three for a model in this process."""
+        """The same for a model in this process."""
 
         async def read(given: ReadFile) -> str:
             content = await asyncio.to_thread(self.read_file, given.path, given.offset, given.limit)
@@ -222,9 +274,21 @@ class ReviewTools:
             )
             return f"Appended: {done.verdict}, {done.high} High, {done.medium} Medium, {done.low} Low."
 
+        async def searched(given: SearchInput) -> str:
+            return await self.search(given.text, given.path, given.offset)
+
+        async def logged(given: GitLogInput) -> str:
+            return await self.git_log(given.path, given.offset)
+
+        async def compared(given: GitDiffInput) -> str:
+            return await self.git_diff(given.commit, given.path, given.offset)
+
         takes: dict[str, tuple[type[BaseModel], Any]] = {
             "read_file": (ReadFile, read),
             "list_directory": (ListDirectory, listed),
+            "search": (SearchInput, searched),
+            "git_log": (GitLogInput, logged),
+            "git_diff": (GitDiffInput, compared),
             "append_review": (ReviewInput, append),
         }
         return tuple(Tool(name, DESCRIPTIONS[name], shape, run) for name, (shape, run) in takes.items())
@@ -261,6 +325,11 @@ class ReviewTools:
             told = in_words(error, self._workspace_root)
             self._log(f"was refused: {told}")
             raise ToolFault(told) from error
+
+
+def _below(path: str) -> str:
+    """Of the workspace, as `@/src` is called here: in it, that is `src`."""
+    return path.removeprefix(WORKSPACE).lstrip("/") or "."
 
 
 def _as_text(content: FileContent) -> str:

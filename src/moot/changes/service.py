@@ -375,7 +375,7 @@ class Changes:
             )
         used = bill(drafted.reply, seen)
         if used.left_out:
-            tell(f"was not given, because it would not have fitted: {'; '.join(used.left_out)}")
+            tell(prompts.was_left_out(used.left_out))
         folder.record_call(Call.of_usage(step, used))
         return drafted.value
 

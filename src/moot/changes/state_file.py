@@ -175,7 +175,8 @@ PERSON = "person"
 class RecordedReview:
     """`hash` is that of its block in proposal.md, `reviewed` that of what was reviewed, and `files` that of
     each file of it. Records of earlier versions have no `reviewed`. One of a person has no block, and
-    `because`. `withdrawn` is when it ceased to count. `coverage` is what it says of the design's points."""
+    `because`. `withdrawn` is when it ceased to count. `coverage` is what it says of the design's points,
+    `looked_at` what was read for it."""
 
     hash: _Word
     verdict: _Stated
@@ -189,6 +190,7 @@ class RecordedReview:
     because: _Word = ""
     withdrawn: _Word = ""
     coverage: tuple[Covered, ...] = ()
+    looked_at: tuple[_Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +346,7 @@ def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
     entry = _stamp(review) | {"verdict": str(review.verdict)}
     entry["coverage"] = [asdict(one) | {"state": str(one.state)} for one in review.coverage]
+    entry["looked_at"] = list(review.looked_at)
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
 

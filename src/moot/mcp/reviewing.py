@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 TOOLS = {
     "read_file": ("Read a file of a change", READS),
     "list_directory": ("List a folder of a change", READS),
+    "search": ("Search the workspace", READS),
+    "git_log": ("List the workspace's commits", READS),
+    "git_diff": ("Show what was changed in the workspace", READS),
     # The same review again is refused, and nothing that is there is ever changed.
     "append_review": ("Append a review to a change", SETS),
 }
@@ -39,7 +42,9 @@ ChangeId = Annotated[str, Field(description="The change's id, as list_changes gi
 
 
 def add_confined(server: MCPServer[Any], tools: ReviewTools) -> None:
-    _add(server, tools.read_file, tools.list_directory, tools.append_review)
+    """For a reviewer, who has no other tools: what they may look up in the workspace, too."""
+    looks = (tools.search, tools.git_log, tools.git_diff)
+    _add(server, tools.read_file, tools.list_directory, *looks, tools.append_review)
 
 
 def add_desk(server: MCPServer[Any], tools: DeskTools) -> None:

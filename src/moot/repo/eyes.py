@@ -222,7 +222,7 @@ class Eyes:
     def _search(self, given: Search) -> _Found:
         below = self._below(given.path)
         lines, how = search.lines_with(self._root.real, given.text, "" if below == "." else below)
-        name = f"search for “{shortened(' '.join(strip_controls(given.text).split()), 60)}”"
+        name = f"lines with “{shortened(' '.join(strip_controls(given.text).split()), 60)}”"
         if below != ".":
             name += f" in {below}"
         return _Found(name, lines, given.offset, MOST_FOUND, spans=False, cut=how)
