@@ -38,6 +38,10 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_TAGS = re.compile("[\U000e0000-\U000e007f]")
+"""Invisible copies of ASCII, in which orders to a model are hidden from the person."""
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_WORDS_IN_BYTES = re.compile(rb"[\t\x20-\x7e]{16,}")
 _LINE_ENDS = re.compile(r"\r\n?|\u2028|\u2029|\x85")
 
 
@@ -76,8 +80,9 @@ def read(data: bytes, name: str, origin: str, bounds: Bounds, *, html: bool = Fa
 
 
 def check_no_secret(text: str) -> None:
-    """Raises NotTaken, which says where one is and what it looks like."""
-    found = find_secrets(text)
+    """Raises NotTaken, which says where one is and what it looks like. Characters that nobody sees do not
+    hide it."""
+    found = find_secrets(_UNSEEN.sub("", text))
     if not found:
         return
     first = found[0]
@@ -111,8 +116,9 @@ def _decoded(data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """One kind of line end, and nothing that acts on a terminal. A last line end begins no further line."""
-    return strip_controls(_LINE_ENDS.sub("\n", text)).removesuffix("\n")
+    """One kind of line end, and nothing that acts on a terminal, or that only a model reads. A last line end
+    begins no further line."""
+    return _TAGS.sub("", strip_controls(_LINE_ENDS.sub("\n", text))).removesuffix("\n")
 
 
 def _converted(kind: str, data: bytes, bounds: Bounds) -> str:
@@ -146,6 +152,10 @@ def _check_image(data: bytes, kind: str, bounds: Bounds) -> None:
         raise NotTaken("is a damaged image")
     if max(size) > bounds.pixels:
         raise NotTaken(f"an image of {size[0]:,} × {size[1]:,} pixels, at most {bounds.pixels:,} are taken")
+    # What is written beside the pixels is sent with them.
+    found = find_secrets("\n".join(words.decode() for words in _WORDS_IN_BYTES.findall(data)))
+    if found:
+        raise NotTaken(f"what is written in the image's file looks like {found[0].kind}")
 
 
 def image_size(data: bytes, kind: str) -> tuple[int, int] | None:

@@ -1,14 +1,16 @@
 """Pages from the network, fetched so that nobody's own machines can be reached through them.
 
 An address may be written in many ways and a name may lead anywhere, also another time: so each is looked up
-once, every address that it has must be public, and exactly that address is connected to. The same holds
-after each redirect. Nothing that belongs to the person is sent: no cookie, no login, no proxy. Bounded in
+once, every address that it has must be public, and only those are connected to: that is checked once more
+where the connection is made, because two programs may read one address differently. The same holds after each
+redirect. Nothing that belongs to the person is sent: no cookie, no login, no proxy. Bounded in
 size, time and redirects, also where what is compressed unpacks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import ipaddress
 import re
 import socket
@@ -34,6 +36,11 @@ _HEADERS = {
     "accept-encoding": "gzip, deflate",
 }
 _PIECE = 65_536
+_LETTERS = re.compile(
+    r"iso8859-\d+|cp\d{3,4}|koi8-[rtu]|mac-[a-z]+|utf-(?:16|32)(?:-[bl]e)?|gb2312|gbk|gb18030|hz|big5(?:hkscs)?|"
+    r"euc_(?:jp|kr|jis_2004|jisx0213)|shift_jis(?:_2004|x0213)?|iso2022_(?:jp(?:_\w+)?|kr)|tis-620|johab|"
+    r"ptcp154|kz1048"
+)
 _NUMBERS = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+))*\.?")
 _NOT_PUBLIC = "leads to an address that is not public, and such are never fetched"
 
@@ -126,8 +133,13 @@ class Fetcher:
 
         host, port = _target(url)
         addresses = await self._checked(host, port)
+        pinned = _Pinned(addresses)
         connector = aiohttp.TCPConnector(
-            resolver=cast("Any", _Pinned(addresses)), use_dns_cache=False, force_close=True, limit=1
+            resolver=cast("Any", pinned),
+            socket_factory=pinned.open_socket,
+            use_dns_cache=False,
+            force_close=True,
+            limit=1,
         )
         async with aiohttp.ClientSession(
             connector=connector,
@@ -216,6 +228,15 @@ class _Pinned:
             for address in self._addresses
         ]
 
+    def open_socket(self, where: aiohttp.AddrInfoType) -> socket.socket:
+        """What reads as an address is never looked up, so this is asked of every connection."""
+        family, kind, protocol, _, address = where
+        if address[0] not in self._addresses:
+            raise NotTaken(_NOT_PUBLIC)
+        opened = socket.socket(family, kind, protocol)
+        opened.setblocking(False)
+        return opened
+
     async def close(self) -> None: ...
 
 
@@ -274,11 +295,11 @@ def _unpacking(encoding: str) -> Any:
 
 
 def _as_utf8(data: bytes, charset: str) -> bytes:
-    """A page says in which letters it is written. What it says wrongly is left to whoever reads it."""
-    if charset in ("utf-8", "utf8", "us-ascii"):
-        return data
+    """A page says in which letters it is written. What it says wrongly is left to whoever reads it. Of the
+    codecs that there are, only those of letters: punycode takes hours for what is a second's download."""
     try:
-        return data.decode(charset).encode()
+        codec = codecs.lookup(charset).name
+        return data.decode(codec).encode() if _LETTERS.fullmatch(codec) else data
     except (LookupError, UnicodeError):
         return data
 
