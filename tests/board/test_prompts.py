@@ -286,3 +286,53 @@ def test_beyond_the_window_evidence_goes_before_views_and_the_oldest_first() -> 
     request, _ = prompts.brief(board(long, CONVENED, *SPOKE), small=False)
     assert fit(request, needed_tokens(request), "m").left_out == ()
     assert fit(request, needed_tokens(request) - 1, "m").left_out == ("E1 (a.txt)",)
+
+
+# -- what the program knows of what was said -----------------------------------------------------------
+
+WRONG = 'It is one, "and never two of them" [E1:1]. See [E1:2].'
+
+
+def wrongly(*events: BoardEvent) -> BoardState:
+    """The Devil's Advocate cites something that is not there."""
+    others = tuple(one for one in SPOKE if one.persona != DEVIL.id)
+    return board(given_("a.txt"), CONVENED, AdvisorSpoke(DEVIL.id, WRONG, BILL), *others, *events)
+
+
+def test_the_clerk_is_told_which_citations_do_not_hold() -> None:
+    request = prompts.brief(wrongly(), small=False)[0]
+    assert '"and never two of them" [E1:1] (unverified: not in the lines). See [E1:2].' in text_of(request)
+    assert prompts.UNVERIFIED in text_of(request)
+    right = board(given_("a.txt"), CONVENED, *SPOKE)
+    assert "unverified" not in text_of(prompts.brief(right, small=False)[0])
+
+
+def test_the_clerk_is_told_of_a_reply_that_cites_wrongly() -> None:
+    said = (ChallengeMade(STRATEGIST.id, "So?"), ChallengeReplied(STRATEGIST.id, "I hold [E9:1].", BILL))
+    request = prompts.brief(board(CONVENED, *SPOKE, *said), small=False)[0]
+    assert "I hold [E9:1] (unverified: no such item)." in text_of(request)
+
+
+def test_an_advisor_is_told_what_of_theirs_was_not_found() -> None:
+    asked = reply(wrongly(ChallengeMade(DEVIL.id, "So?")))
+    assert '- [E1:1]: not in the lines: "and never two of them"\n' in last(asked)
+    assert "[E1:2]" not in last(asked)
+    assert asked.messages[1] == ModelSaid(WRONG), "their own words stay as they were"
+    assert "<not-found>" not in last(reply(wrongly(ChallengeMade(STRATEGIST.id, "So?")), STRATEGIST))
+
+
+def test_whoever_speaks_after_somebody_is_told_what_of_it_was_not_found() -> None:
+    spoke = AdvisorSpoke(DEVIL.id, WRONG, BILL)
+    state = BOARD.fold([presented("sequential"), given_("a.txt"), CONVENED, spoke])
+    assert "[E1:1] (unverified: not in the lines)" in last(view(state, STRATEGIST))
+
+
+def test_the_clerk_is_told_whose_case_is_a_task() -> None:
+    opening = DecisionPresented(DECISION, MEMBERS, "independent", "m", DEVIL.id)
+    told = text_of(prompts.brief(BOARD.fold([opening, CONVENED, *SPOKE]), small=False)[0])
+    task = (
+        "### The Devil's Advocate\n(On this board, The Devil's Advocate has the task of making the best case"
+    )
+    assert task in told
+    assert told.count("has the task of") == 1
+    assert "has the task of" not in text_of(prompts.brief(board(CONVENED, *SPOKE), small=False)[0])

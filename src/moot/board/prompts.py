@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -25,6 +25,7 @@ from moot.board.ledger import challenges, known_at_first, known_in_view, known_t
 from moot.board.state import Advisor, BoardState
 from moot.core.background import Background
 from moot.core.ledger import source
+from moot.evidence import citations
 from moot.evidence import items as evidence
 from moot.llm.messages import Message, ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
@@ -81,8 +82,20 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
     since = (
         *evidence.sources(state.background.evidence, known=len(advisor.knew.evidence)),
         *source(ledger(state), known_to(state, persona.id)),
+        *_not_found(state, advisor),
     )
     return _request(state, persona, advisor.knew, (*said, UserSaid(open_challenge, since)))
+
+
+def _not_found(state: BoardState, advisor: Advisor) -> tuple[Source, ...]:
+    """What an advisor has cited and the program has not found. Their own words are given back unchanged."""
+    said = (advisor.text or "", *(exchange.reply or "" for exchange in advisor.replied))
+    found = [one for text in said for one in citations.unverified(text, state.background.evidence)]
+    if not found:
+        return ()
+    listed = "\n".join(dict.fromkeys(f"- {citations.in_words(one)}" for one in found))
+    told = fill("board/not-found", {"citations": listed})
+    return (Source("what you cited and was not found", told, Weight.DEPENDED_ON),)
 
 
 def _request(
@@ -129,12 +142,14 @@ def _presented(state: BoardState, persona: Persona, said: tuple[Source, ...]) ->
     names = _listed([advisor.member.name for advisor in earlier])
     spoke = f"{names} spoke before you; what they said stands above.\n" if earlier else ""
     facts = {"decision": state.decision, "earlier": spoke, "name": persona.name}
-    return UserSaid(fill("board/decision", facts), (*said, *map(_spoke_before, earlier)))
+    before = (_spoke_before(advisor, state) for advisor in earlier)
+    return UserSaid(fill("board/decision", facts), (*said, *before))
 
 
-def _spoke_before(advisor: Advisor) -> Source:
+def _spoke_before(advisor: Advisor, state: BoardState) -> Source:
     name = advisor.member.name
-    return Source(f"what {name} said", f"### {name}\n{advisor.text}", Weight.DEPENDED_ON)
+    text = citations.mark(advisor.text or "", state.background.evidence)
+    return Source(f"what {name} said", f"### {name}\n{text}", Weight.DEPENDED_ON)
 
 
 def _earlier(state: BoardState, persona: Persona) -> list[Advisor]:
@@ -204,6 +219,7 @@ def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
             "count": str(len(spoke)),
             "challenged": f" {REFINED}" if challenged else "",
             "missing": silent if missing else "",
+            "unverified": f" {UNVERIFIED}" if not small and _cites_wrongly(state) else "",
         },
     )
     request = Request(
@@ -218,7 +234,7 @@ def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
 
 
 def _summed_up(state: BoardState, spoke: list[Advisor], *, small: bool) -> UserSaid:
-    sections = [_section(advisor, short=small) for advisor in spoke]
+    sections = [_section(advisor, state, short=small) for advisor in spoke]
     if small:
         said = "\n\n".join(sections)
         return UserSaid(
@@ -238,14 +254,37 @@ REFINED = (
 )
 
 
-def _section(advisor: Advisor, *, short: bool) -> str:
+UNVERIFIED = (
+    "Where something that is cited is marked as unverified, the program has not found it there: what rests "
+    "on it is an assertion, and the brief does not cite it."
+)
+
+
+def _cites_wrongly(state: BoardState) -> bool:
+    said = (text for one in state.advisors for text in (one.text, *(each.reply for each in one.replied)))
+    return any(citations.unverified(text or "", state.background.evidence) for text in said)
+
+
+def _section(advisor: Advisor, state: BoardState, *, short: bool) -> str:
     name = advisor.member.name
-    text = (advisor.text or "")[:300] if short else advisor.text
-    parts = [f"### {name}\n{text}"]
-    if advisor.replied:
-        exchanges = "\n".join(f"**User**: {e.challenge}\n**{name}**: {e.reply}" for e in advisor.replied)
-        parts.append(f"#### Follow-up Discussion\n{exchanges}")
-    return "\n\n".join(parts)
+    if short:
+        return _with_exchanges(f"### {name}\n{(advisor.text or '')[:300]}", advisor, lambda text: text)
+
+    def marked(text: str) -> str:
+        return citations.mark(text, state.background.evidence)
+
+    task = fill("board/opposed", {"name": name}) + "\n\n" if advisor.member.id == state.opposes else ""
+    return _with_exchanges(f"### {name}\n{task}{marked(advisor.text or '')}", advisor, marked)
+
+
+def _with_exchanges(section: str, advisor: Advisor, marked: Callable[[str], str]) -> str:
+    if not advisor.replied:
+        return section
+    name = advisor.member.name
+    exchanges = "\n".join(
+        f"**User**: {e.challenge}\n**{name}**: {marked(e.reply or '')}" for e in advisor.replied
+    )
+    return f"{section}\n\n#### Follow-up Discussion\n{exchanges}"
 
 
 def _sentences(spoke: list[Advisor]) -> tuple[str, ...]:

@@ -78,6 +78,12 @@ def unverified(text: str, items: Sequence[Evidence]) -> tuple[Citation, ...]:
     return tuple(one for one in check(text, items) if not one.is_verified)
 
 
+def in_words(one: Citation) -> str:
+    """What is wrong with a citation that is not verified: `[E1:3]: not in the lines: "four of thirty"`."""
+    quoted = ", ".join(f'"{words}"' for words in one.quotes)
+    return f"[{one.shown}]: {one.check}{': ' if quoted else ''}{quoted}"
+
+
 def mark(text: str, items: Sequence[Evidence]) -> str:
     """The text, in which brackets with a citation that is not verified say so: "[E2:14] (unverified)"."""
     ends = {one.end: f" (unverified: {one.check})" for one in unverified(text, items)}
