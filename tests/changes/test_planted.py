@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from moot.app import Moot, Options, opened
-from moot.changes import service
 from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.decisions import Deciding
@@ -22,7 +21,7 @@ from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes
 from moot.changes.state_file import Said, note_said
 from moot.core.ledger import Decided, Kind
-from moot.core.model_effects import NO_ROOM
+from moot.core.model_effects import NO_ROOM, ask_with_eyes
 from moot.evidence.items import Evidence
 from moot.llm.context import needed_tokens
 from moot.llm.messages import Request
@@ -232,13 +231,13 @@ def test_beyond_the_window_a_drafter_is_given_the_oldest_last_of_all_and_everybo
     root, sizes = tmp_path / "project", list[int]()
     put(root / "README.md", "# Shop\n" + "It sells hats. " * 300)
     put(root / "CONTRIBUTING.md", "# House rules\n" + "Write tests. " * 300)
-    asking = service.ask_with_eyes
+    asking = ask_with_eyes
 
     async def measuring(request: Request, *rest: Any) -> Any:
         sizes.append(needed_tokens(replace(request, looks=0, tools_tokens=0)))
         return await asking(request, *rest)
 
-    monkeypatch.setattr(service, "ask_with_eyes", measuring)
+    monkeypatch.setattr("moot.changes.service.ask_with_eyes", measuring)
     stub.default = drafts()
     told: list[str] = []
 
