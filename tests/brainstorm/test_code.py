@@ -70,9 +70,6 @@ def test_it_goes_with_the_reply_and_its_names_stay() -> None:
     assert state.brainstorm.conversation_log[-1].read == (BODY.name, "src/codes.py, lines 1 to 9")
     kept = WORKFLOW.fold([restored(snapshot(state))])
     assert kept == state
-    again = WORKFLOW.advance(kept, RequestMade("discuss", "and then?"))
-    told = whole(due(WORKFLOW.advance(again, CodeFound())))
-    assert f'at="design" after-reading="{BODY.name}; src/codes.py, lines 1 to 9">' in told
 
 
 def test_it_is_looked_for_again_where_other_words_are_asked_about() -> None:

@@ -114,7 +114,7 @@ def test_a_conversational_prompt_has_its_parts_in_order() -> None:
             "<idea>",
             "<workspace>",
             'by="the person" at="questions">\ndrop the second',
-            'by="you" at="questions">\nThey stay.',
+            'by="the brainstormer" at="questions">\nThey stay.',
             "<so-far>",
             "Level, confirmed by the person: exploration",
             "q1. [answered: PostgreSQL]",
@@ -156,8 +156,8 @@ def test_beyond_the_window_the_oldest_goes_first_and_both_are_told() -> None:
     assert fit(request, enough, "model").left_out == ()
     assert fit(request, enough + 1, "model").left_out == ()
     fitted = fit(request, enough - 1, "model")
-    assert fitted.left_out == ("what you said at questions (entry 2 of the conversation)",)
-    assert "- what you said at questions (entry 2 of the conversation)" in whole(fitted.request)
+    assert fitted.left_out == ("what the brainstormer said at questions (entry 2 of the conversation)",)
+    assert "- what the brainstormer said at questions (entry 2 of the conversation)" in whole(fitted.request)
     less = fit(request, enough - 4_000, "model").left_out
     assert [name for name in less if "the person" in name] == [
         f"what the person said at questions (entry {number} of the conversation)" for number in (3, 5, 7)
@@ -268,7 +268,7 @@ def test_a_reassessment_knows_the_batches_and_the_comment() -> None:
     said = whole(request)
     assert "Batch 1, complete: Test baseline" in said
     assert "Batch 2, pending: Cross-task validation" in said
-    assert 'by="you" at="reassess">\nAs planned.' in said
+    assert 'by="the brainstormer" at="reassess">\nAs planned.' in said
     assert said.endswith("<comment>\ndrop it\n</comment>")
     assert "beginning with batch 2" in request.system
 

@@ -47,7 +47,7 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.flow import TRANSITIONS, WORKFLOW, OwnEvent, WorkflowEvent
-from moot.workflow.handover import background, binding, brief
+from moot.workflow.handover import binding, brief
 from moot.workflow.menu import (
     AdjustmentAsked,
     AdjustmentBegun,
@@ -158,10 +158,7 @@ def test_a_refused_choice_names_every_one_that_is_offered() -> None:
 
 def test_each_batch_begins_with_a_fresh_look_at_the_workspace() -> None:
     play = in_batches()
-    looked = play.talk.scout_output
-    assert looked != at(Step.TRIAGE).talk.scout_output
-    given = background(play.put(Continued()).state)
-    assert any(looked in source.text for source in given)
+    assert play.talk.scout_output != at(Step.TRIAGE).talk.scout_output
 
 
 def test_the_scope_of_what_is_left_can_be_adjusted() -> None:

@@ -13,16 +13,18 @@ from msgspec.structs import replace
 
 from moot.brainstorm.state import Step
 from moot.changes import challenge, history, implement
-from moot.changes.folder import ChangeFolder
+from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.points import points
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import Event, Task, TaskDone
 from moot.core.ledger import Correction
 from moot.evidence.items import Evidence
+from moot.files.layout import Workspace
 from moot.llm.messages import Tokens
 from moot.llm.protocol import Call, Turn
 from moot.repo import git
 from moot.workflow import handover
+from moot.workflow.built import built as what_was_built
 from moot.workflow.documents import design_document
 from moot.workflow.effects import BuildBatch, PlanBatch, ReviewPlan, RevisePlan, ScoutAgain
 from moot.workflow.events import BatchBuilt, DesignWritten
@@ -273,6 +275,7 @@ def test_what_was_built_is_known_to_the_reassessor_and_the_next_planner(
     monkeypatch.setattr(implement, "find_coder", FakeCoder(work).found)
     state = replace(planned(root), known_tree=git.snapshot(root, ("moot/",)) or "")
     state = WORKFLOW.advance(state, done(root, ReviewPlan, state, key="2"))
+    assert what_was_built(state, ChangeFolders(Workspace.at(root)), root) == (), "nothing is yet"
     built = done(root, BuildBatch, state, key="3")
     assert isinstance(built, BatchBuilt)
     state = WORKFLOW.advance(state, built)

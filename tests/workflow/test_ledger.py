@@ -5,12 +5,16 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from moot.brainstorm.events import Consulted
+from moot.brainstorm.ledger import note_roundtable
 from moot.brainstorm.state import Step
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.ledger import Correction, lines, read_correction
 from moot.evidence.items import Evidence
+from moot.roundtable.insights import Decision, Synthesis
+from moot.roundtable.state import USER, RoundtableState, Said
 from moot.workflow.events import BatchBuilt, BatchReviewed
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.ledger import binding
 from moot.workflow.menu import Continued, EndedHere
 from moot.workflow.snapshot import queue_change, restored, snapshot
 from moot.workflow.state import WorkflowState
@@ -211,3 +215,19 @@ def test_a_part_that_is_split_off_takes_along_what_was_said_and_decided() -> Non
         "Decided: No cloud (the person, at triage)",
         "Said: never use a database (the person, at triage)",
     ]
+
+
+def test_neither_questions_nor_advice_bind_a_change() -> None:
+    play = at(Step.TRIAGE, ConveneBoard=Consulted("Wait.", None, "Wait a month."))
+    play.choose("board: Is it right?", "discuss: Why? And how?", "discuss: No cloud. Why?")
+    said = {each.text for each in WORKFLOW.ledger(play.state)}
+    assert {"Is it right?", "Why? And how?", "No cloud. Why?", "Recommendation: Wait a month."} <= said
+    assert [each.text for each in binding(play.state)] == ["No cloud. Why?"]
+
+
+def test_what_the_person_decided_at_a_roundtable_is_not_said_twice() -> None:
+    spoken = (Said(USER, "contribution", "Keep colours."), Said(USER, "contribution", "Hm."))
+    minutes = Synthesis((), (Decision("Keep colours.", "", USER),), (), (), "we kept colours")
+    table = RoundtableState(transcript=spoken, synthesis=minutes)
+    noted = note_roundtable(at(Step.APPROACHES).talk, table).noted
+    assert [(each.kind, each.text) for each in noted] == [("said", "Hm."), ("decided", "Keep colours.")]

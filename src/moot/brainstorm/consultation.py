@@ -20,7 +20,7 @@ from moot.brainstorm.events import Consulted
 from moot.brainstorm.state import BrainstormState
 from moot.core.background import EvidenceGiven
 from moot.errors import MootError, ReplyEmpty
-from moot.evidence.items import Evidence
+from moot.evidence.items import Evidence, numbered
 from moot.files.paths import Root
 from moot.llm.messages import Source
 from moot.llm.prices import total_usd
@@ -104,7 +104,9 @@ async def ask_board(moot: Moot, matter: Matter, tell: Callable[[str], None]) -> 
     brief = record.brief_markdown(board, tiny=is_tiny(moot, board.model))
     cost = total_usd(bill.cost_usd for bill in board.bills)
     recommendation = board.brief.recommendation.summary
-    return Consulted(f"{brief.rstrip()}\n\nBoard session {session}", cost, recommendation)
+    numbers = "; ".join(f"{number} is {item.name}" for number, item in numbered(board.background.evidence))
+    told = f"Board session {session}; in what it cites, {numbers}"
+    return Consulted(f"{brief.rstrip()}\n\n{told}", cost, recommendation)
 
 
 async def _find_session(moot: Moot, question: str, context: str, given: EvidenceGiven) -> str | None:

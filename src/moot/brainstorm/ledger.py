@@ -130,8 +130,9 @@ def note_replaced(talk: BrainstormState, gone: list[Question]) -> BrainstormStat
 def note_roundtable(talk: BrainstormState, table: RoundtableState) -> BrainstormState:
     """Its decisions hold, its open questions are open, and the person has said what they said there."""
     assert table.synthesis is not None
+    decided = {each.decision for each in table.synthesis.decisions}
     for said in table.discussion:
-        if said.speaker == USER:
+        if said.speaker == USER and said.text not in decided:
             talk = note(talk, Kind.SAID, said.text, PERSON)
     for each in table.synthesis.decisions:
         why = f" ({each.rationale.rstrip('.')})" if each.rationale else ""

@@ -27,7 +27,12 @@ LOOKS, LOOK_TOKENS = 12, 24_000
 """How often the brainstormer may look into the repository for one reply, and how much of it that may be."""
 _SMALL_ROOM = 600
 _STALE = "made before something that they rest on was changed: to be made again"
-_SPEAKERS = {PERSON: "the person", BRAINSTORMER: "you", "board": "the Board", "roundtable": "the roundtable"}
+_SPEAKERS = {
+    PERSON: "the person",
+    BRAINSTORMER: "the brainstormer",
+    "board": "the Board",
+    "roundtable": "the roundtable",
+}
 _DEPTH: dict[Level, str] = {
     "straightforward": (
         "It is a quick outline: what changes where, and how one sees that it works. At most 150 words in all."
@@ -73,7 +78,8 @@ def approaches(state: BrainstormState, known: Known, *, small: bool) -> Draft:
 
 def design(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     batches = (
-        "\n- The work is done in the batches that are listed: each section says to which of them it belongs."
+        "\n- The work is done in the batches that are listed. A section belongs to one of them, and its "
+        'title ends with it, as in "Reading dates (batch 1)".'
         if state.batches
         else ""
     )
@@ -242,10 +248,9 @@ def entries(talk: BrainstormState, without: str = "") -> Iterator[tuple[Entry, S
         log = log[:-1]
     for number, entry in enumerate(log, start=1):
         speaker = _SPEAKERS.get(entry.speaker, entry.speaker)
-        about = f'number="{number}" by="{speaker}" at="{entry.step}"'
-        about += f' after-reading="{"; ".join(entry.read)}"' if entry.read else ""
-        text = f"<said {about}>\n{entry.content}\n</said>"
-        weight = Weight.DEPENDED_ON if talk.is_near(entry) else Weight.HELPFUL
+        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}\n</said>'
+        depended_on = talk.is_near(entry) or entry.speaker == PERSON
+        weight = Weight.DEPENDED_ON if depended_on else Weight.HELPFUL
         name = f"what {speaker} said at {entry.step} (entry {number} of the conversation)"
         yield entry, Source(name, text, weight)
 

@@ -33,6 +33,8 @@ _MOST_BYTES_SEARCHED = 256_000_000
 _MOST_FOLDERS = 20_000
 _MOST_IN_A_FOLDER = 50_000
 _MOST_NAMES = 40
+_OWN_NOTES = re.compile(r"moot/(?:.*/)?\.[^/]*$")
+"""Who is at work, and locks."""
 _README_LINES = 80
 _README_CHARACTERS = 8_000
 _LOG_ENTRIES = 10
@@ -172,12 +174,26 @@ def _own_places(root: Path) -> tuple[str, ...]:
     return tuple(place.relative_to(root).as_posix() for place in (workspace.changes, workspace.archive))
 
 
+def _own_files(root: Path) -> tuple[Path, ...]:
+    workspace = Workspace.at(root)
+    return workspace.workflow_file, workspace.queue_file
+
+
 def _listed(root: Path) -> tuple[list[str], bool, bool]:
-    """The names of all files but those of changes, whether that is cut off, and whether git was asked."""
+    """The names of all files but moot's own, whether that is cut off, and whether git was asked."""
     listed = git.files(root)
     names, capped = _walked(root) if listed is None else listed
     own = tuple(f"{place}/" for place in _own_places(root))
-    return [name for name in names if not name.startswith(own)], capped, listed is not None
+    kept = {file.relative_to(root).as_posix() for file in _own_files(root)}
+    return (
+        [
+            name
+            for name in names
+            if not name.startswith(own) and name not in kept and not _OWN_NOTES.match(name)
+        ],
+        capped,
+        listed is not None,
+    )
 
 
 def _walked(root: Path) -> tuple[list[str], bool]:

@@ -26,7 +26,8 @@ def built(state: WorkflowState, folders: ChangeFolders, root: Path) -> tuple[Sou
     found = []
     trees = {each.batch: each for each in state.trees}
     for number, batch in enumerate(state.batches, start=1):
-        if batch.change_id and batch.status != "pending":
+        begun = batch.change_id and (batch.status == "complete" or number - 1 in trees)
+        if begun:
             lines = [*_lines(batch.change_id, folders), *_files(trees.get(number - 1), root)]
             about = f'batch="{number}" title="{batch.title}" change="{batch.change_id}"'
             text = f"<built {about}>\n" + "\n".join(lines) + "\n</built>"

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator
 
-from moot.brainstorm.prompts import conversation, scouted
+from moot.brainstorm.prompts import conversation
 from moot.changes.binding import Binding
 from moot.core import ledger as core_ledger
 from moot.core.ledger import Decided
@@ -33,8 +33,8 @@ def brief(state: WorkflowState) -> str:
         parts += _others(state)
     if state.assessment and state.current_batch:
         parts.append(f"After the batch before this one:\n{state.assessment}")
-    share = "Plan this batch of it, and no other" if place else "Plan the whole of it"
-    parts.append(f"The design was approved and binds. {share}.")
+    share = "this batch of it, and no other" if place else "the whole of it"
+    parts.append(f"The design was approved and binds. This change is {share}.")
     return "\n\n".join(parts)
 
 
@@ -105,9 +105,8 @@ def _is_known(line: str, known: Collection[str]) -> bool:
 
 
 def background(state: WorkflowState, built: tuple[Source, ...] = ()) -> tuple[Source, ...]:
-    """For whoever plans: what was seen, the whole conversation, and what was built before."""
-    talk = state.brainstorm
-    return *scouted(talk), *conversation(talk), *built
+    """For whoever plans: the whole conversation, and what was built before."""
+    return *conversation(state.brainstorm), *built
 
 
 def news(state: WorkflowState, written: str, bound: Binding, *, edited: bool) -> tuple[Source, ...]:

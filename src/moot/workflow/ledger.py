@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from moot.analysis.asking import is_only_questions
 from moot.brainstorm import ledger as of_brainstorm
 from moot.brainstorm.state import Step
 from moot.core import ledger
@@ -36,11 +37,14 @@ _AFTER_THE_DESIGN = ("review", "verdict", "open-tasks", BUILD_STEP, REASSESS_STE
 
 
 def binding(state: WorkflowState) -> tuple[Decided, ...]:
-    """What a change has to keep to, besides the design."""
+    """What a change has to keep to, besides the design: no advice, and nothing that the person has only
+    asked."""
     return tuple(
         each
         for each in entries(state)
-        if not each.key.startswith(_NO_POINTS) and each.by not in (MOOT, REVIEWER)
+        if not each.key.startswith(_NO_POINTS)
+        and each.by not in (MOOT, REVIEWER, of_brainstorm.BOARD)
+        and not (each.kind is Kind.SAID and is_only_questions(each.text))
     )
 
 

@@ -77,9 +77,7 @@ def _so_far(state: WorkflowState) -> Iterator[Source]:
         parts.append("\n".join(("What you proposed for the rest:", *proposed)))
     yield Source("the batches", "<batches>\n" + "\n\n".join(parts) + "\n</batches>", Weight.NEEDED)
     if state.built:
-        yield Source(
-            "what the last batch has changed", f"<built>\n{state.built}\n</built>", Weight.DEPENDED_ON
-        )
+        yield Source("what was built", state.built, Weight.DEPENDED_ON)
 
 
 def _known(state: WorkflowState) -> Known:
