@@ -48,6 +48,8 @@ from moot.analysis.events import (
     WorkspaceScanned,
 )
 from moot.analysis.flow import ANALYSIS, TRANSITIONS
+from moot.analysis.ledger import ledger
+from moot.analysis.material import at_hand
 from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.state import AnalysisState, AskedBack, Step
 from moot.cli.menu_lines import shown
@@ -350,6 +352,55 @@ def test_whoever_only_asks_at_the_menu_has_nothing_written_down() -> None:
         drafted = FeedbackReply("They are dark.", {"quick-scan.md": "Tunnels."}, changes)
         written = {"quick-scan.md": "Tunnels."} if changes else {}
         assert play.settle(Drafted(drafted, BILL)) == FeedbackTaken("They are dark.", written, BILL)
+
+
+def test_what_was_open_is_settled_and_what_was_decided_is_taken_back() -> None:
+    play = Play().opens()
+    play.says("No cloud. Maybe Berlin.")
+    notes = Notes("So.", {}, ("who pays",), "", ("Berlin.",), ("a cloud",))
+    play.settle(Drafted(notes, BILL))
+    play.completes()
+    numbered = [f"D{n} {one.kind}: {one.text}" for n, one in enumerate(ledger(play.state), start=1)]
+    assert numbered[1:] == ["D2 decided: Berlin.", "D3 rejected: a cloud", "D4 open: who pays"]
+    play.picks("continue")
+    play.opens().says("The county pays. A cloud is fine after all.")
+    # What is open cannot be taken back, what is decided is not open, and there is no D9.
+    later = Notes("So.", {}, settled=("D4", "D2", "D9"), taken_back=("D3", "D4", "D9"))
+    play.settle(Drafted(later, BILL))
+    assessed = play.events[-1]
+    assert isinstance(assessed, StepAssessed)
+    assert (assessed.settled, assessed.taken_back) == (("open:00-01:1",), ("rejected:00-01:1",))
+    texts = [one.text for one in ledger(play.state)]
+    assert "who pays" not in texts
+    assert "a cloud [taken back at 00-02 (Keyword Search)]" in texts
+    assert "Berlin." in texts
+    play.completes()
+    play.says("Berlin is off.")
+    play.settle(Drafted(FeedbackReply("Yes.", {}, changes=True, taken_back=("D2", "D3")), BILL))
+    assert "Berlin. [taken back at 00-02 (Keyword Search)]" in [one.text for one in ledger(play.state)]
+
+
+def test_who_only_asks_settles_nothing() -> None:
+    play = Play().opens()
+    play.says("Twenty.")
+    play.settle(Drafted(Notes("So.", {}, ("who pays",)), BILL))
+    play.completes()
+    play.says("What is open?")
+    play.settle(Drafted(FeedbackReply("Who pays.", {}, changes=False, settled=("D3",)), BILL))
+    assert "who pays" in [one.text for one in ledger(play.state)]
+
+
+def test_what_was_read_for_a_step_is_kept_with_it() -> None:
+    read_it = msgspec.structs.replace(BILL, looked_at=("src/a.py 1–9", "git log"))
+    play = Play()
+    play.settle(PersonaSpoke("Who needs it?", read_it))
+    play.says("Twenty.")
+    play.settle(
+        Drafted(Notes("So.", {}), msgspec.structs.replace(BILL, looked_at=("git log", "src/b.py 1–2")))
+    )
+    assert play.state.record.looked_at == ("src/a.py 1–9", "git log", "src/b.py 1–2")
+    told = "\n".join(source.text for source in at_hand(play.state))
+    assert "Read for it in the workspace: src/a.py 1–9; git log; src/b.py 1–2" in told
 
 
 def test_an_event_of_another_step_is_refused() -> None:

@@ -5,10 +5,11 @@ Derives every asking from the state alone. What an event then changes, the flow 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from moot.analysis import edits, ledger, menu, references
+from moot.analysis import ledger, menu
+from moot.analysis.citable import there
 from moot.analysis.events import (
     AnalysisEvent,
     AnswerRead,
@@ -115,29 +116,6 @@ def _ask(state: AnalysisState, key: str) -> Effect | None:
             return None
 
 
-def there(state: AnalysisState) -> references.There:
-    """What may be cited, as far as the session itself knows it: which lines files have, it does not."""
-    texts = edits.written(state)
-    for edit in state.edits:
-        texts[edit.file] = "\n".join((texts.get(edit.file, ""), *edit.added))
-    return references.There(
-        ids={*references.defined(texts), *references.mentioned(_by_the_person(state))},
-        steps=[ref.id for ref in state.steps],
-        decisions=len(ledger.ledger(state)),
-        evidence=state.background.evidence,
-    )
-
-
-def _by_the_person(state: AnalysisState) -> Iterator[str]:
-    yield from (state.title, state.description, state.pending_feedback)
-    yield from (item.text for item in state.background.evidence)
-    for step in state.records:
-        yield from (answer for _, answer in step.exchanges)
-        yield from (said for said, _, _ in step.feedback)
-    for held in state.elaborations:
-        yield from ledger.said_by_person(held.table) if held.table else ()
-
-
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
         return roundtable_effects.record(state.table, effect, outcome)
@@ -152,10 +130,20 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
             return StepOpened(state.record.ref.id, text, spoken, there(state).unknown(text))
         case DraftReply(), Drafted(Reading(reply, answers), spoken):
             return AnswerRead(state.record.ref.id, reply, answers, spoken)
-        case DraftReply(), Drafted(Notes(summary, contents, missing, follow_up, decided, rejected), spoken):
-            step = state.record.ref.id
-            return StepAssessed(step, summary, contents, missing, follow_up, spoken, decided, rejected)
-        case DraftReply(), Drafted(FeedbackReply(reply, contents, changes), spoken):
-            return FeedbackTaken(reply, contents if changes else {}, spoken)
+        case DraftReply(), Drafted(Notes() as notes, spoken):
+            return StepAssessed(
+                state.record.ref.id,
+                notes.summary,
+                notes.contents,
+                notes.missing,
+                notes.follow_up,
+                spoken,
+                notes.decided,
+                notes.rejected,
+                *ledger.changed(state, notes.settled, notes.taken_back),
+            )
+        case DraftReply(), Drafted(FeedbackReply() as said, spoken):
+            changed = ledger.changed(state, said.settled, said.taken_back) if said.changes else ((), ())
+            return FeedbackTaken(said.reply, said.contents if said.changes else {}, spoken, *changed)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")

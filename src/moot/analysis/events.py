@@ -145,6 +145,10 @@ class StepAssessed(StepEvent, frozen=True, omit_defaults=True):
     spoken: Usage | None = msgspec.field(default_factory=lambda: None)
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    """Keys in the ledger of what was open until now."""
+    taken_back: tuple[str, ...] = ()
+    """Keys of what the person had decided or rejected, and no longer wants."""
 
 
 class StepCompleted(StepEvent, frozen=True, omit_defaults=True):
@@ -173,10 +177,14 @@ class FeedbackGiven(Event, frozen=True):
     wish: Wish | None = None
 
 
-class FeedbackTaken(Event, frozen=True):
+class FeedbackTaken(Event, frozen=True, omit_defaults=True):
+    """`settled` and `taken_back` as in `StepAssessed`."""
+
     reply: str
     contents: dict[str, Any]
     spoken: Usage
+    settled: tuple[str, ...] = ()
+    taken_back: tuple[str, ...] = ()
 
 
 class FeedbackWritten(Event, frozen=True, omit_defaults=True):

@@ -216,24 +216,28 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
         raise IllegalMove(type(event).__name__, f"{state.step} of {record.ref.id}")
     match event:
         case StepOpened(_, text, spoken, _):
-            return replace(state, current=replace(record, opening=text), question=text).pay(spoken)
+            current = replace(record.read(spoken), opening=text)
+            return replace(state, current=current, question=text).pay(spoken)
         case AnswerGiven(_, text, wish, may_ask):
             current = replace(record, exchanges=(*record.exchanges, (state.question, text)))
             step = Step.READING if may_ask else Step.ASSESSING
             return _listen(replace(state, step=step, current=current, question=""), text, wish)
         case AnswerRead(_, reply, answers, spoken):
+            state = replace(state, current=record.read(spoken))
             return _answer(state.pay(spoken), reply, is_answer=answers)
-        case StepAssessed(_, summary, contents, missing, follow_up, spoken, decided, rejected):
+        case StepAssessed(follow_up=follow_up, spoken=spoken):
             asked = len(record.exchanges) - 1
             goes_on = bool(follow_up.strip()) and asked < FOLLOW_UPS[record.depth]
             step, question = (Step.ANSWERING, follow_up) if goes_on else (Step.WRITING, "")
             current = replace(
-                record,
-                summary=summary,
-                contents=contents,
-                missing=missing,
-                decided=decided,
-                rejected=rejected,
+                record.read(spoken),
+                summary=event.summary,
+                contents=event.contents,
+                missing=event.missing,
+                decided=event.decided,
+                rejected=event.rejected,
+                settled=(*record.settled, *event.settled),
+                taken_back=(*record.taken_back, *event.taken_back),
             )
             return replace(state, step=step, current=current, question=question).pay(spoken)
         case StepCompleted(unknown=unknown):
@@ -291,9 +295,15 @@ def _take_feedback(
     match event:
         case FeedbackGiven(text, wish):
             return _listen(replace(state, pending_feedback=text), text, wish)
-        case FeedbackTaken(reply, contents, spoken):
-            feedback = (*state.record.feedback, (state.pending_feedback, reply, contents))
-            state = state.with_record(replace(state.record, feedback=feedback))
+        case FeedbackTaken(reply, contents, spoken, settled, taken_back):
+            record = state.record.read(spoken)
+            record = replace(
+                record,
+                feedback=(*record.feedback, (state.pending_feedback, reply, contents)),
+                settled=(*record.settled, *settled),
+                taken_back=(*record.taken_back, *taken_back),
+            )
+            state = state.with_record(record)
             return replace(state, pending_feedback="").pay(spoken)
         case FeedbackWritten(_, unknown):
             every = tuple(dict.fromkeys((*state.record.unknown, *unknown)))

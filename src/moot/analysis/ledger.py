@@ -7,7 +7,9 @@ Refuses to know what the person makes of an entry afterwards: corrections are ke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from moot.analysis.state import AnalysisState, Elaboration, StepRecord
 from moot.core import ledger as common
@@ -20,6 +22,7 @@ SAID = "said:"
 """What the keys begin with of what the person said in so many words."""
 BOARD, ROUNDTABLE, PROGRAM = "the Board", "the roundtable", "moot"
 _WORD = re.compile(r"[^\W_]{4,}")
+_TAKEN_BACK = "[taken back at"
 FEW = 10
 """Lines that were changed by hand, which are said; of more, how many."""
 _THEIRS = 0.6
@@ -50,7 +53,33 @@ def _entries(state: AnalysisState) -> tuple[Decided, ...]:
         for brief in record.briefs:
             text = f"{brief.question} The Board recommends: {brief.recommendation}"
             found.append(Decided(f"board:{brief.session}", Kind.SAID, text, BOARD, _at(record)))
-    return (*found, *_skipped(state), *_by_hand(state))
+    return (*_still(state, found), *_skipped(state), *_by_hand(state))
+
+
+def _still(state: AnalysisState, found: Iterable[Decided]) -> Iterator[Decided]:
+    """Without what was open and is settled now; what was taken back says where."""
+    settled = {key for record in state.records for key in record.settled}
+    taken_back = {key: _at(record) for record in state.records for key in record.taken_back}
+    for one in found:
+        if one.key in taken_back:
+            yield msgspec.structs.replace(one, text=f"{one.text} {_TAKEN_BACK} {taken_back[one.key]}]")
+        elif one.key not in settled:
+            yield one
+
+
+def changed(
+    state: AnalysisState, settled: Iterable[str], taken_back: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys of the entries with these numbers: those that are open, and those that the person has decided
+    or rejected. Any other number was a mistake, and changes nothing."""
+    by_number = {f"D{number}": entry for number, entry in enumerate(ledger(state), start=1)}
+    named = [by_number[one] for one in settled if one in by_number]
+    back = [by_number[one] for one in taken_back if one in by_number]
+    own = (Kind.DECIDED, Kind.REJECTED)
+    return (
+        tuple(one.key for one in named if one.kind is Kind.OPEN),
+        tuple(one.key for one in back if one.kind in own and _TAKEN_BACK not in one.text),
+    )
 
 
 def _at(record: StepRecord) -> str:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from moot.analysis import ledger, references
+from moot.analysis.citable import strays
 from moot.analysis.edits import Files, edits
 from moot.analysis.events import Edit
 from moot.analysis.state import AnalysisState, Elaboration, StepRecord
@@ -137,6 +138,8 @@ def _step(
     for brief in record.briefs:
         answer = f"It recommends: {brief.recommendation} (whole in {brief.file})"
         parts.append(f"The Board was asked: {brief.question}\n{answer}")
+    if record.looked_at:
+        parts.append(f"Read for it in the workspace: {'; '.join(record.looked_at)}")
     if parts:
         about = f'step="{name}" led-by="{state.voice(record.ref.persona).name}"'
         text = f"<conversation {about}>\n" + "\n\n".join(parts) + "\n</conversation>"
@@ -198,7 +201,8 @@ def _written(state: AnalysisState, files: Files) -> Iterator[Source]:
         weight = Weight.DEPENDED_ON if name in own | needed else Weight.HELPFUL
         yield Source(f"the artifact {name}", text, weight)
     known = references.defined({name: files[name] for name in in_order(state, files)})
-    if ids := "\n".join(known.values()):
+    stray = strays(state)
+    if ids := "\n".join(line for one, line in known.items() if one not in stray):
         yield Source("the ids that the artifacts define", f"<ids>\n{ids}\n</ids>", Weight.DEPENDED_ON)
     if changed := edits(state, files):
         yield Source("what was changed by hand in the artifacts", _by_hand(changed), Weight.DEPENDED_ON)
@@ -218,9 +222,10 @@ def _place(state: AnalysisState, name: str) -> int:
 
 def _by_hand(changed: Sequence[Edit]) -> str:
     lines = [
-        "Somebody has changed these files by hand, or with another program, and that holds over what was "
-        "said before. Lines with + are in the file and no step wrote them; lines with - a step wrote, and "
-        "they are gone: do not bring them back."
+        "Somebody has changed these files by hand, or with another program. That is the person's word, and "
+        "newer than what was said and decided before: where it contradicts that, it holds, and say so. "
+        "Lines with + are in the file and no step wrote them; lines with - a step wrote, and they are gone: "
+        "do not bring them back."
     ]
     for edit in changed:
         lines.append(str(edit))

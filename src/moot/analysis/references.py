@@ -76,9 +76,12 @@ class There:
 
 
 def defined(files: Mapping[str, str]) -> dict[str, str]:
-    """Each id with the line that defines it. Of several, the first holds, in the order of the files."""
+    """Each id with the line that defines it. Of several, the first holds, in the order of the files. Tables
+    of values only cite."""
     found: dict[str, str] = {}
     for name, text in files.items():
+        if name.endswith(".csv"):
+            continue
         for one in (_STORY if name.endswith(".json") else _DEFINED).finditer(text):
             about = one["about"].strip(' *:|"`')
             found.setdefault(one["id"], f"{one['id']} ({name}): {about}")

@@ -23,6 +23,10 @@ class Notes(msgspec.Struct, frozen=True):
     follow_up: str = ""
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    """Numbers of what was open until now, such as D4."""
+    taken_back: tuple[str, ...] = ()
+    """Numbers of what the person had decided or rejected, and no longer wants."""
 
 
 class FeedbackReply(msgspec.Struct, frozen=True):
@@ -31,3 +35,5 @@ class FeedbackReply(msgspec.Struct, frozen=True):
     reply: str
     contents: dict[str, Any]
     changes: bool = True
+    settled: tuple[str, ...] = ()
+    taken_back: tuple[str, ...] = ()

@@ -45,6 +45,13 @@ def text(limit: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=limit)]
 
 
+def changed_entries() -> dict[str, Any]:
+    """Which entries of what was decided so far are no longer as they are listed, by their numbers."""
+    number = Annotated[str, StringConstraints(pattern=r"^D[0-9]{1,4}$")]
+    listed = Annotated[list[number], Field(max_length=20)]
+    return {name: (listed, Field(default_factory=list)) for name in ("settled", "taken_back")}
+
+
 def notes() -> dict[str, Any]:
     line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
     return {
@@ -53,6 +60,7 @@ def notes() -> dict[str, Any]:
         "follow_up": (Annotated[str, StringConstraints(max_length=800)], ...),
         "decided": (Annotated[list[line], Field(max_length=12)], Field(default_factory=list)),
         "rejected": (Annotated[list[line], Field(max_length=12)], Field(default_factory=list)),
+        **changed_entries(),
     }
 
 

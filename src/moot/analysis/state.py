@@ -79,6 +79,9 @@ class StepRecord:
     missing: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    """Keys in the ledger of what was open before."""
+    taken_back: tuple[str, ...] = ()
     feedback: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
     """What the person said at the menu, what was replied, and what the artifacts got."""
     unheard: tuple[str, ...] = ()
@@ -87,6 +90,13 @@ class StepRecord:
     """What the Board has answered."""
     unknown: tuple[str, ...] = ()
     """What its artifacts cite and is not there."""
+    looked_at: tuple[str, ...] = ()
+    """What was read in the workspace for it."""
+
+    def read(self, spoken: Usage | None) -> StepRecord:
+        if spoken is None or not spoken.looked_at:
+            return self
+        return replace(self, looked_at=tuple(dict.fromkeys((*self.looked_at, *spoken.looked_at))))
 
 
 @dataclass(frozen=True, slots=True)

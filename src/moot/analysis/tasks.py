@@ -7,7 +7,7 @@ Everything here can be done twice without harm, because after a crash it may be 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moot.analysis import artifacts, edits, references
+from moot.analysis.citable import strays, there
 from moot.analysis.current_steps import current_steps
 from moot.analysis.effects import (
     AmendArtifacts,
@@ -24,7 +25,6 @@ from moot.analysis.effects import (
     ReadSteps,
     ScanWorkspace,
     WriteArtifacts,
-    there,
 )
 from moot.analysis.events import (
     AnalysisEvent,
@@ -40,6 +40,7 @@ from moot.analysis.events import (
 )
 from moot.analysis.item_meta import Elaboration
 from moot.analysis.items import ItemFolder
+from moot.analysis.ledger import said_by_person
 from moot.analysis.lines import Lines
 from moot.analysis.material import for_board
 from moot.analysis.state import AnalysisState
@@ -141,9 +142,12 @@ class Work:
     def _look_for_impact(self, state: AnalysisState) -> ImpactLooked:
         root = self._moot.workspace.root
         scan = scanning.quick_scan(root, state.title, state.description)
-        said = "\n".join(answer for record in state.done for _, answer in record.exchanges)
-        bodies = first_look(root, f"{state.title}\n{state.description}\n{said}")
-        return ImpactLooked(scanning.as_markdown(scanning.impact(root, scan, scan.keywords)), bodies)
+        said = list(since_the_scan(state))
+        impact = scanning.impact(root, scan, said)
+        # What the requirements have led to counts as named: the title alone did not lead there.
+        new = [f"`{one.file}`" for one in impact.touched if one.file not in scan.likely]
+        bodies = first_look(root, "\n".join([state.title, state.description, *said, *new]))
+        return ImpactLooked(scanning.as_markdown(impact), bodies)
 
     # -- writing down ------------------------------------------------------------------------
 
@@ -172,7 +176,7 @@ class Work:
         in_session = there(state)
         known = replace(
             in_session,
-            ids={*references.defined(files), *in_session.ids},
+            ids={*(references.defined(files).keys() - strays(state)), *in_session.ids},
             lines=Lines(self._moot.workspace.root, files),
         )
         return known.unknown(references.as_text([*contents.values()]), defines)
@@ -279,6 +283,17 @@ class Work:
         if target is not None:
             self._item.write_artifact(target, _addition(target, state, body, f"<!-- Board: {session} -->"))
         return BoardAnswered(question, session, name, board.brief.recommendation.summary)
+
+
+def since_the_scan(state: AnalysisState) -> Iterator[str]:
+    """What the item has turned out to be about: what was decided first, then all that the person said."""
+    for record in state.done:
+        yield from record.decided
+    for record in state.done:
+        yield from (answer for _, answer in record.exchanges)
+        yield from (words for words, _, _ in record.feedback)
+    for held in state.elaborations:
+        yield from said_by_person(held.table) if held.table else ()
 
 
 def step_refs(moot: Moot, steps: Steps) -> tuple[StepRef, ...]:

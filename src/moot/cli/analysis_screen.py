@@ -22,7 +22,7 @@ from moot.analysis.events import (
     StepsRead,
     WorkspaceScanned,
 )
-from moot.analysis.state import AnalysisState
+from moot.analysis.state import AnalysisState, StepRecord
 from moot.cli import screen
 from moot.cli.narrator import bill
 from moot.cli.roundtable_screen import RoundtableNarrator
@@ -118,9 +118,8 @@ class AnalysisNarrator(RoundtableNarrator):
                 self._tell_unknown(unknown)
             case StepAssessed(follow_up=follow_up) if state.question:
                 self._tell_reply(state, follow_up)
-            case StepCompleted(files=files, unknown=unknown) | FeedbackWritten(files, unknown) if files:
-                screen.say(f"Written: {', '.join(files)}", "dim")
-                self._tell_unknown(unknown)
+            case StepCompleted() | FeedbackWritten():
+                self._tell_written(state.record, event)
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._tell_reply(state, reply)
             case MenuChosen():
@@ -135,6 +134,23 @@ class AnalysisNarrator(RoundtableNarrator):
 
     def _tell_model_failure(self, failure: ModelFailed) -> None:
         self._tell_failure(failure.kind, failure.message, raw=failure.raw)
+
+    def _tell_notes(self, record: StepRecord) -> None:
+        """What was made of the answers, so that the person can object."""
+        if record.summary:
+            screen.say(f"Noted: {record.summary}")
+        for what, lines in (("Decided", record.decided), ("Ruled out", record.rejected)):
+            if lines:
+                screen.say(f"{what}: {'; '.join(line.rstrip('.') for line in lines)}.")
+        if record.missing:
+            screen.say(f"Still open: {'; '.join(line.rstrip('.') for line in record.missing)}.")
+
+    def _tell_written(self, record: StepRecord, event: StepCompleted | FeedbackWritten) -> None:
+        if isinstance(event, StepCompleted):
+            self._tell_notes(record)
+        if event.files:
+            screen.say(f"Written: {', '.join(event.files)}", "dim")
+        self._tell_unknown(event.unknown)
 
     def _tell_unknown(self, unknown: tuple[str, ...]) -> None:
         if unknown:

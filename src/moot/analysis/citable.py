@@ -1,0 +1,47 @@
+"""What may be cited in an analysis, as far as its log knows it: ids, steps, decisions and evidence.
+
+Pure. Refuses to know what is on disk: whoever writes the artifacts adds that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from moot.analysis import edits, ledger, references
+from moot.analysis.state import AnalysisState
+
+
+def there(state: AnalysisState) -> references.There:
+    """What may be cited, as far as the session itself knows it: which lines files have, it does not."""
+    texts = edits.written(state)
+    for edit in state.edits:
+        texts[edit.file] = "\n".join((texts.get(edit.file, ""), *edit.added))
+    own = references.mentioned(_by_the_person(state))
+    return references.There(
+        ids={*(references.defined(texts).keys() - strays(state)), *own},
+        steps=[ref.id for ref in state.steps],
+        decisions=len(ledger.ledger(state)),
+        evidence=state.background.evidence,
+    )
+
+
+def strays(state: AnalysisState) -> set[str]:
+    """Ids that a step has cited and nothing defined: they stand in its text, and are no definitions there."""
+    flagged = references.mentioned(text for record in state.records for text in record.unknown)
+    amended = [
+        references.as_text([*contents.values()])
+        for record in state.records
+        for _, _, contents in record.feedback
+    ]
+    return flagged - references.defined({f"{number}.md": text for number, text in enumerate(amended)}).keys()
+
+
+def _by_the_person(state: AnalysisState) -> Iterator[str]:
+    yield from (state.title, state.description, state.pending_feedback)
+    yield from (item.text for item in state.background.evidence)
+    yield from (line for edit in state.edits for line in edit.added)
+    for step in state.records:
+        yield from (answer for _, answer in step.exchanges)
+        yield from (said for said, _, _ in step.feedback)
+    for held in state.elaborations:
+        yield from ledger.said_by_person(held.table) if held.table else ()
