@@ -18,7 +18,7 @@ from moot.personas.library import load_library
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.held import Held
-from tests.support.planted import Planting, left_out
+from tests.support.planted import Planting, left_out, planting_a_workspace
 
 AskHeld = Held[AskState, AskEvent]
 COACH = load_library().persona("the-coach")
@@ -55,6 +55,19 @@ def test_a_fact_at_each_place_is_known_ever_after(stub: StubServer, tmp_path: Pa
     # What was corrected is gone: that it does not hold any more needs no words.
     kept = ("evidence", "question", "answer", "later evidence", "follow-up", "corrected correction")
     assert facts.unknown(*kept) == []
+
+
+def test_what_is_in_the_workspace_is_behind_a_tool_for_whoever_may_look(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    facts = planting_a_workspace(tmp_path / "shop", stub)
+    ask = held(stub, tmp_path)
+    ask.workspace = tmp_path / "shop"
+    stub.default = lambda _: Behaviour(text="No.")
+    ask.happen(AskOpened(COACH.id, ask.model, looks=True), QuestionAsked("Why?"))
+    ask.happen(QuestionAsked("So?"))
+    assert len(facts.later("readme")) == 2
+    assert facts.unknown("readme", "function body") == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from moot.llm.context import needed_tokens
 from tests.stub.script import Recorded
 from tests.stub.server import StubServer
 from tests.support.board_held import ADVISORS, BoardHeld, a_board_held, is_brief, presented
-from tests.support.planted import Planting, left_out
+from tests.support.planted import Planting, left_out, planting_a_workspace
 from tests.support.speaker import speaker
 
 FIRST, SECOND, *_, LAST = ADVISORS
@@ -94,6 +94,31 @@ def test_in_a_sequential_board_a_view_is_known_to_all_who_come_after(
     facts.begin("view", after=stub.requests[0])
     assert len(facts.later("view")) == 8, "seven views and the brief"
     assert facts.unknown("view") == []
+
+
+def test_what_is_in_the_workspace_is_behind_a_tool_for_every_advisor_who_may_look(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    facts = planting_a_workspace(tmp_path / "shop", stub)
+    board = a_board_held(stub, tmp_path)
+    board.workspace = tmp_path / "shop"
+    board.happen(presented("Should we move?", board.model, looks=True), BoardConvened())
+    board.happen(ChallengeMade(FIRST.id, "Have you looked?"))
+    board.happen(BriefRequested())
+
+    def speaks(request: Recorded) -> bool:
+        return request.schema is None
+
+    assert len(facts.later("readme", speaks)) == 9
+    assert facts.unknown("readme", "function body", concerns=speaks) == []
+
+
+def test_nobody_is_offered_the_workspace_who_may_not_look(stub: StubServer, tmp_path: Path) -> None:
+    facts = planting_a_workspace(tmp_path / "shop", stub)
+    board = a_board_held(stub, tmp_path)
+    board.workspace = tmp_path / "shop"
+    board.happen(presented("Should we move?", board.model), BoardConvened())
+    assert len(facts.unknown("readme")) == len(stub.requests)
 
 
 # -- at the window's edge ----------------------------------------------------------------------------

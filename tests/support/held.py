@@ -44,6 +44,8 @@ class Held(Generic[S, E]):
         self.flow = flow
         self.model = MODELS[wire]
         self.events: list[E] = []
+        self.workspace: Path | None = None
+        """Where whoever speaks may look, if anywhere."""
         self._prompts = prompts
         self._folder = folder
         self._config = config or Config()
@@ -67,13 +69,16 @@ class Held(Generic[S, E]):
         # As the provider itself is asked, and not a server of one's own that speaks like it.
         served = provider(self._wire, self._stub, compatible=False)
         gateway._providers[self._wire] = served
-        speak = speaking(load_library, gateway, parse(self.model), self._prompts)
+        speak = speaking(load_library, gateway, parse(self.model), self._prompts, self._look)
         try:
             runner = await open_session(self.flow, self, Participants(speak, _Deaf()), "held")
             await runner.run()
         finally:
             await served.close()
             await gateway.close()
+
+    async def _look(self) -> Path | None:
+        return self.workspace
 
     # -- as a log ----------------------------------------------------------------------------
 

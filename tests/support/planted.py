@@ -28,11 +28,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 
 from moot.llm.messages import Tool, ToolFault
+from moot.repo.eyes import Eyes
 from tests.stub.script import Match, Recorded, tool_name
 from tests.stub.server import StubServer
 
@@ -57,6 +59,16 @@ class Fact:
     def text(self) -> str:
         """To be said or written at its place."""
         return f"The {self.place} is called {self.word}."
+
+
+BODY = '''"""The till."""
+
+
+def total(rows):
+    """All that was sold."""
+    day = rows[0]  # {fact}
+    return sum(row.price for row in rows if row.day == day)
+'''
 
 
 class Planting:
@@ -113,6 +125,17 @@ class Planting:
             return False
         jsonschema_rs.validator_for(offered[name]).validate(dict(given))
         return word in _run(self._tools[name], given)
+
+
+def planting_a_workspace(folder: Path, stub: StubServer) -> Planting:
+    """With a fact in its README and one in the body of a function, each behind a tool of repo/eyes.py."""
+    folder.mkdir(parents=True)
+    facts = Planting(stub, *Eyes(folder, 1_000, 1_000_000).tools())
+    readme = facts.plant("readme", ("read_file", {"path": "README.md"}))
+    (folder / "README.md").write_text(f"# The shop\n\n{readme}\n", encoding="utf-8")
+    body = facts.plant("function body", ("search", {"text": "The function body"}))
+    (folder / "till.py").write_text(BODY.format(fact=body), encoding="utf-8")
+    return facts
 
 
 def word_of(place: str) -> str:

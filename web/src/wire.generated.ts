@@ -528,6 +528,7 @@ export interface SessionRequest {
   readonly answers?: readonly Answered[];
   readonly panel?: string;
   readonly mode?: "independent" | "sequential";
+  readonly looks?: boolean;
   readonly evidence?: readonly EvidenceIn[];
 }
 

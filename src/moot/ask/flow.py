@@ -40,11 +40,13 @@ class Step(StrEnum):
     FAILED = "failed"
 
 
-class AskOpened(Event, frozen=True):
-    """`model` is the one that the session began with; follow-ups keep to it, so that the voice stays."""
+class AskOpened(Event, frozen=True, omit_defaults=True):
+    """`model` is the one that the session began with; follow-ups keep to it, so that the voice stays.
+    `looks`: whoever is asked may look things up in the repository."""
 
     persona: str
     model: str
+    looks: bool = False
 
 
 class QuestionAsked(Event, frozen=True):
@@ -88,6 +90,7 @@ class AskState:
     attempts: int = 0
     failure: AnswerFailed | None = None
     bills: tuple[Usage, ...] = ()
+    looks: bool = False
     background: Background = field(default_factory=Background)
 
     @property
@@ -105,8 +108,8 @@ class AskState:
 def advance_own(state: AskState, event: OwnEvent) -> AskState:
     step = next_step(TRANSITIONS, state.step, event)
     match event:
-        case AskOpened(persona, model):
-            return replace(state, step=step, persona=persona, model=model)
+        case AskOpened(persona, model, looks):
+            return replace(state, step=step, persona=persona, model=model, looks=looks)
         case QuestionAsked(text):
             _check(text)
             # After a failure, a new question takes the place of the one that got no answer.

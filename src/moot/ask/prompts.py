@@ -12,6 +12,9 @@ from moot.prompts.template import fill, system_prompt, when_challenged
 
 ANSWER_TOKENS = 1024
 ANSWER_TEMPERATURE = 0.7
+LOOKS, LOOKS_TOKENS = 6, 24_000
+"""How often whoever is asked may look something up, where the person wants them to, and how much that may
+take."""
 
 
 def answer(state: AskState, persona: Persona, *, small: bool) -> Request:
@@ -37,6 +40,8 @@ def answer(state: AskState, persona: Persona, *, small: bool) -> Request:
         temperature=ANSWER_TEMPERATURE,
         shared=(given,) if given else (),
         history=len(messages) - 1,
+        looks=LOOKS if state.looks else 0,
+        tools_tokens=LOOKS_TOKENS if state.looks else 0,
     )
 
 

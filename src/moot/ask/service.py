@@ -37,8 +37,11 @@ FORMAT = event_format(ASK, title=_title, model=lambda state: state.model)
 
 
 class AskOpening(BaseModel):
+    """With `looks`, whoever is asked may look into the workspace."""
+
     persona: str
     question: str | None = None
+    looks: bool = False
 
 
 class AskService(Service[AskState, AskEvent]):
@@ -59,23 +62,33 @@ class AskService(Service[AskState, AskEvent]):
         return state, Asking(state.model, PROMPTS, "")
 
     async def _first(self, opening: AskOpening, given: Sequence[AskEvent]) -> list[AskEvent]:
-        _, (first, *asked) = await _opening(self._moot, opening.persona, opening.question)
+        _, (first, *asked) = await _opening(
+            self._moot, opening.persona, opening.question, looks=opening.looks
+        )
         return [first, *given, *asked]
 
 
-async def _opening(moot: Moot, persona: str, question: str | None) -> tuple[ModelName, list[AskEvent]]:
+async def _opening(
+    moot: Moot, persona: str, question: str | None, *, looks: bool = False
+) -> tuple[ModelName, list[AskEvent]]:
     found = moot.library.persona(persona)
     choice = await moot.gateway.choice(Speaker("ask", found.id, found.model))
-    opening: list[AskEvent] = [AskOpened(found.id, str(choice.name))]
+    opening: list[AskEvent] = [AskOpened(found.id, str(choice.name), looks)]
     if question is not None:
         opening.append(QuestionAsked(question))
     return choice.name, opening
 
 
 async def new_ask(
-    moot: Moot, persona: str, question: str | None, person: Person, listener: Listener
+    moot: Moot,
+    persona: str,
+    question: str | None,
+    person: Person,
+    listener: Listener,
+    *,
+    looks: bool = False,
 ) -> AskConversation:
-    model, opening = await _opening(moot, persona, question)
+    model, opening = await _opening(moot, persona, question, looks=looks)
     part = Part(PROMPTS, person, listener, FORMAT)
     return await moot.begin(ASK, _title(ASK.fold(opening)), opening, model, part)
 

@@ -106,13 +106,16 @@ class Boards(SeenSessions):
         client: str = "",
         key: tuple[str, str] | None = None,
         given: Sequence[BoardEvent] = (),
+        *,
+        looks: bool = False,
     ) -> ActiveBoard:
-        """A new session, with what it is `given` to know. With a key, which is a name and what was asked for
-        under it, that came before: the session that it came with."""
+        """A new session, with what it is `given` to know, whose advisors may look into the workspace. With a
+        key, which is a name and what was asked for under it, that came before: the session that it came
+        with."""
         kept = Key(*key) if key else None
         if kept is not None and (before := await self.hub.store.keyed(self.owns_as, kept)):
             return await self.live(before.id, client)
-        first = await present(self._moot, decision, self.advisors(panel), mode, panel)
+        first = await present(self._moot, decision, self.advisors(panel), mode, panel, looks=looks)
         by = Client(client, self.owns_as, key)
         return await self.hub.begin(FORMAT, [first, *given, BoardConvened(answers)], by)
 
@@ -252,12 +255,14 @@ class Boards(SeenSessions):
 
 
 class BoardOpening(BaseModel):
-    """Without `questions`, the board is convened at once."""
+    """Without `questions`, the board is convened at once. With `looks`, advisors may look into the
+    workspace."""
 
     decision: str
     panel: str = "board"
     mode: Mode = "independent"
     questions: bool = True
+    looks: bool = False
 
 
 class BoardService(Service[BoardState, BoardEvent]):
@@ -290,7 +295,9 @@ class BoardService(Service[BoardState, BoardEvent]):
 
     async def _first(self, opening: BoardOpening, given: Sequence[BoardEvent]) -> list[BoardEvent]:
         speakers = advisors(self._moot, opening.panel)
-        presented = await present(self._moot, opening.decision, speakers, opening.mode, opening.panel)
+        presented = await present(
+            self._moot, opening.decision, speakers, opening.mode, opening.panel, looks=opening.looks
+        )
         convened = () if opening.questions else (BoardConvened(),)
         return [presented, *given, *convened]
 
@@ -314,12 +321,18 @@ def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
 
 
 async def present(
-    moot: Moot, decision: str, speakers: tuple[Persona, ...], mode: Mode, panel: str = "board"
+    moot: Moot,
+    decision: str,
+    speakers: tuple[Persona, ...],
+    mode: Mode,
+    panel: str = "board",
+    *,
+    looks: bool = False,
 ) -> DecisionPresented:
     choice = await moot.gateway.choice(Speaker("advisor"))
     members = tuple(_member(persona) for persona in speakers)
     opposes = _opposing(moot, panel, {member.id for member in members})
-    return DecisionPresented(decision, members, mode, str(choice.name), opposes)
+    return DecisionPresented(decision, members, mode, str(choice.name), opposes, looks)
 
 
 def _opposing(moot: Moot, panel_id: str, present: Collection[str]) -> str:
@@ -369,20 +382,29 @@ async def hold_board(
     panel: str,
     tell: Callable[[str], None],
     given: Sequence[BoardEvent] = (),
+    *,
+    looks: bool = False,
 ) -> tuple[str, BoardState]:
     """A board from its convening to its brief, stored like any other: its session's id, and its state.
     `tell` hears who has spoken; `given` is what everybody is to know."""
-    session_id = await create_board(moot, decision, context, panel, given)
+    session_id = await create_board(moot, decision, context, panel, given, looks=looks)
     return session_id, await run_board(moot, session_id, tell)
 
 
 async def create_board(
-    moot: Moot, decision: str, context: str, panel: str, given: Sequence[BoardEvent] = ()
+    moot: Moot,
+    decision: str,
+    context: str,
+    panel: str,
+    given: Sequence[BoardEvent] = (),
+    *,
+    looks: bool = False,
 ) -> str:
     """A session in which nobody has been asked yet, with what it is `given` to know. Whoever notes its id can
     go on with it after a crash."""
     async with open_boards(moot, grace=0, work="own") as boards:
-        live = await boards.convene(decision, known(context), panel, "independent", given=given)
+        answers = known(context)
+        live = await boards.convene(decision, answers, panel, "independent", given=given, looks=looks)
         assert live.session is not None
         return live.session.id
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, LookOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -25,6 +25,7 @@ async def ask(
         str | None, typer.Option("--resume", "-r", metavar="ID", help="Resume a conversation.")
     ] = None,
     last: Annotated[bool, typer.Option("--last", "-l", help="Resume the latest conversation.")] = False,
+    look: LookOption = False,
     evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
@@ -51,11 +52,16 @@ async def ask(
             "name a persona (`moot personas` lists them), or continue with --resume ID or --last",
             param_hint="PERSONA",
         )
+    if resuming and look:
+        raise typer.BadParameter(
+            "a conversation keeps to what it began with: leave this option out, or begin a new one",
+            param_hint="--look",
+        )
     narrator = AskNarrator(lambda: moot.library, words_to_stdout=not as_json)
     given = await gather(moot, ASK, evidence or (), "" if resuming else question or "")
     with answering(answers, question if resuming else None) as person:
         if persona is not None:
-            conversation = await new_ask(moot, persona, question, person, narrator)
+            conversation = await new_ask(moot, persona, question, person, narrator, looks=look)
         else:
             conversation = await resume_ask(moot, resume, person, narrator)
             recount(moot.library, conversation.state)

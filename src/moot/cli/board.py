@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from moot.cli import screen
-from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, LookOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Conversation, Moot
@@ -41,6 +41,7 @@ async def board(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the record at the end: .md, .json or .html."),
     ] = None,
+    look: LookOption = False,
     evidence: WithOption = None,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
@@ -73,7 +74,7 @@ async def board(
     given = await gather(moot, BOARD, evidence or (), decision or "")
     with answering(answers) as person:
         if decision is not None:
-            first = await present(moot, decision, advisors(moot, panel), mode, panel)
+            first = await present(moot, decision, advisors(moot, panel), mode, panel, looks=look)
             begun = await new_board(moot, first, person, narrator, questions=questions)
         else:
             begun = await resume_board(moot, resume, person, narrator)
@@ -97,7 +98,12 @@ async def board(
 
 def _refuse_settled(context: typer.Context) -> None:
     """Who sits on a board, and how, is settled when it begins. To ignore a wish silently would be worse."""
-    options = {"mode": "--mode", "panel": "--panel", "questions": "--questions/--no-questions"}
+    options = {
+        "mode": "--mode",
+        "panel": "--panel",
+        "questions": "--questions/--no-questions",
+        "look": "--look",
+    }
     for name, option in options.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

@@ -40,6 +40,10 @@ WithOption = Annotated[
     ),
 ]
 
+LookOption = Annotated[
+    bool, typer.Option("--look", help="Whoever speaks may look into the workspace before they answer.")
+]
+
 _OPENS = {
     "model": Annotated[
         str | None,

@@ -89,6 +89,9 @@ OneAdvisor = Annotated[str, Field(max_length=64, description="One advisor alone,
 Condition = Annotated[
     str, Field(min_length=1, description="One of the recommendation's conditions, word for word.")
 ]
+Looks = Annotated[
+    bool, Field(description="Whether whoever speaks may look into the workspace's files before they answer.")
+]
 PersonaId = Annotated[str, Field(description="Who is asked, such as 'the-strategist'.")]
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
 
@@ -107,12 +110,13 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
         panel: Panel = "board",
         include_views: Views = False,
         evidence: Given = (),
+        looks: Looks = False,
     ) -> BoardOut:
         members = len(moot.library.panel(panel).members)
         given = await gather(evidence)
         async with Progress(call, members + 1) as progress:
             told, known = progress.tell, events_of(given)
-            board = await during(lambda: hold_board(moot, decision, context, panel, told, known))
+            board = await during(lambda: hold_board(moot, decision, context, panel, told, known, looks=looks))
         return heard(*board, views=include_views).model_copy(update={"given": _given_out(given)})
 
     def out(session_id: str, state: BoardState, *, views: bool) -> BoardOut:
@@ -160,9 +164,11 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
 
         return out(*await look(session_id, tick), views=False)
 
-    async def ask_persona(persona: PersonaId, question: QuestionText, evidence: Given = ()) -> AnswerOut:
+    async def ask_persona(
+        persona: PersonaId, question: QuestionText, evidence: Given = (), looks: Looks = False
+    ) -> AnswerOut:
         given = await gather(evidence)
-        answer = await to_its_end(_answer(moot, persona, question, events_of(given)))
+        answer = await to_its_end(_answer(moot, persona, question, events_of(given), looks=looks))
         return answer.model_copy(update={"given": _given_out(given)})
 
     server.add_tool(
@@ -279,8 +285,10 @@ class _Deaf:
     def happened(self, *_: object) -> None: ...
 
 
-async def _answer(moot: Moot, persona: str, question: str, given: Sequence[EvidenceGiven]) -> AnswerOut:
-    conversation = await new_ask(moot, persona, question, _Nobody(), _Deaf())
+async def _answer(
+    moot: Moot, persona: str, question: str, given: Sequence[EvidenceGiven], *, looks: bool
+) -> AnswerOut:
+    conversation = await new_ask(moot, persona, question, _Nobody(), _Deaf(), looks=looks)
     try:
         for event in given:
             await conversation.runner.put(event)

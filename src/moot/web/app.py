@@ -133,7 +133,9 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
         answers = payloads.answers_of(asked.answers)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
         given = events_of(await gathered(request, asked.evidence))
-        live = await boards.convene(asked.decision, answers, asked.panel, asked.mode, client, key, given)
+        live = await boards.convene(
+            asked.decision, answers, asked.panel, asked.mode, client, key, given, looks=asked.looks
+        )
         await note(request, "convened", live.session.id if live.session else "")
         return EventStream(frames_of(boards.hub, live, 0, go_on=True))
 

@@ -114,6 +114,8 @@ class SessionRequest(Received):
     answers: Answers = []
     panel: Id = "board"
     mode: Mode = "independent"
+    looks: bool = False
+    """Whether advisors may look into the workspace."""
     evidence: Items = ()
 
 
