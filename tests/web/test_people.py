@@ -185,9 +185,45 @@ def test_only_the_admin_uses_formats_that_write_files(team: Team) -> None:
     before = log.read_text(encoding="utf-8")
     answer = {"step": "00-01", "key": "1", "text": "Ten."}
     for action, body in (("answers", answer), ("stop", {}), ("go-on", {})):
-        assert team.post("ada", f"{path}/{action}", body).status == 403
-    assert team.get("ada", path).status == 200, "it is nobody's"
+        assert team.post("ada", f"{path}/{action}", body).status == 404
+    # What models have read in the workspace for it, it may say.
+    for more in ("", "/events", "/cost", "/evidence/E1"):
+        assert team.get("ada", f"{path}{more}").status == 404, "as if it were not there"
+    everything = json.loads(team.get("ada", "/api/sessions").body)["sessions"]
+    assert "analysis" not in {one["format"] for one in everything}
     assert log.read_text(encoding="utf-8") == before
+
+
+SECRET = "The till is under the oak."
+
+
+def test_no_model_and_no_path_shows_the_workspace_to_whoever_may_not_use_it(
+    team: Team, stub: StubServer
+) -> None:
+    (team.folder / "till.md").write_text(f"# Till\n\n{SECRET}\n", encoding="utf-8")
+    a_board(stub)
+    before = len(stub.requests)
+    spoken = told(team.post("ada", SESSION, {"decision": "Where is the till? See till.md."}))
+    session, first = spoken[0]["sessionId"], next(one for one in spoken if one["type"] == "persona_start")
+    view = "".join(
+        one["token"] for one in spoken if one.get("personaId") == first["personaId"] and "token" in one
+    )
+    challenge = {
+        "sessionId": session, "personaId": first["personaId"], "decision": DECISION, "priorChallenges": [],
+        "initialResponse": view, "challengeText": "What does `till.md` say?",
+    }  # fmt: skip
+    told(team.post("ada", "/api/board/challenge", challenge))
+    asked = stub.requests[before:]
+    assert len(asked) > 8
+    assert [request.tools for request in asked if "read_file" in request.tools] == []
+    assert not any(SECRET in request.said for request in asked)
+
+    items = [{"path": "till.md"}, {"path": str(team.folder / "till.md")}, {"path": "../till.md"}]
+    weighed = json.loads(team.post("ada", "/api/evidence", {"items": items}).body)
+    assert weighed["taken"] == []
+    assert all("only by whoever runs it" in one["why"] for one in weighed["leftOut"])
+    theirs = json.loads(team.post("admin", "/api/evidence", {"items": items[:1]}).body)
+    assert [one["name"] for one in theirs["taken"]] == ["till.md"], "it is there"
 
 
 # -- signing in ------------------------------------------------------------------------------------

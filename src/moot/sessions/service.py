@@ -80,7 +80,10 @@ class Sessions(SeenSessions):
     def __init__(
         self, moot: Moot, hub: Hub, known: Mapping[str, AnyService], person: Person | None = None
     ) -> None:
-        super().__init__(moot, hub, known, person)
+        may_use_files = person is None or person.admin
+        # What lives in the workspace's files says what is in them: models look into all of them for it.
+        seen = [name for name, one in known.items() if may_use_files or not one.writes_files]
+        super().__init__(moot, hub, seen, person)
         self._moot = moot
         self._services = known
         self.boards = Boards(moot, hub, person)
