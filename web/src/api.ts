@@ -9,13 +9,16 @@ import type {
   ChallengeRequest,
   ConditionRequest,
   CorrectionRequest,
+  Cost,
   Decided,
+  Estimate,
   EvidenceIn,
   Given,
   GiveRequest,
   LedgerOut,
   Me,
   ModelInfo,
+  OpenRequest,
   PersonasOut,
   Question,
   QuestionsOut,
@@ -184,6 +187,19 @@ export const api = {
         "Idempotency-Key": key,
       }),
     ),
+
+  /** What a board would take that is begun with this. */
+  estimate: async (
+    opening: { decision: string; questions: boolean },
+    evidence: readonly EvidenceIn[],
+    signal?: AbortSignal,
+  ): Promise<Estimate> => {
+    const asked = { format: "board", opening, ...some({ evidence }) };
+    return (await (await post<OpenRequest>("/api/estimate", asked, signal)).json()) as Estimate;
+  },
+
+  /** What a session has cost so far, and what comes next. */
+  cost: (id: string, signal?: AbortSignal) => getJson<Cost>(`${ofAny(id)}/cost`, signal),
 
   /** What a new session would take of it. Nothing is kept, and no model is asked. */
   weigh: async (items: readonly EvidenceIn[]): Promise<Given> =>

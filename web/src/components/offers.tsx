@@ -18,7 +18,14 @@ import {
 
 type Way = "text" | "address" | null;
 
-export function Offers({ place, children }: { place: Place; children?: ReactNode }): ReactNode {
+interface Props {
+  place: Place;
+  /** A model has been told of it already. */
+  told?: boolean;
+  children?: ReactNode;
+}
+
+export function Offers({ place, told = false, children }: Props): ReactNode {
   const offers = useOffers(place);
   const unkept = useIsUnkept(place);
   const [way, setWay] = useState<Way>(null);
@@ -129,7 +136,7 @@ export function Offers({ place, children }: { place: Place; children?: ReactNode
           {weighing
             ? "Weighing…"
             : summary
-              ? `${summary}. Nothing has been sent yet.`
+              ? `${summary}.${told ? "" : " Nothing has been sent yet."}`
               : "Nothing of this can be taken."}
           {unkept ? " It is too large for this browser to keep over a reload." : ""}
         </p>

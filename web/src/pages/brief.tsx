@@ -2,9 +2,9 @@ import { memo, type ReactNode, useCallback, useEffect, useRef, useState } from "
 import { announce } from "../announce";
 import { api, sentence } from "../api";
 import { AdvisorAccordion } from "../components/accordion";
+import { Bill } from "../components/costs";
 import { ExportMenu } from "../components/export-menu";
 import { Mark } from "../components/glyphs";
-import { Ledger } from "../components/ledger";
 import { Problem, Waiting } from "../components/notes";
 import { Rests } from "../components/rests";
 import { asSentence, listed } from "../format";
@@ -132,7 +132,7 @@ export function BriefPage({ store }: { store: SessionStore }): ReactNode {
         <Responses store={store} />
       </article>
       <div className="brief-ledger">
-        <Ledger store={store} />
+        <Bill store={store} />
       </div>
     </div>
   );

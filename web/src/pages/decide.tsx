@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from "react";
+import { Foretold } from "../components/costs";
 import { ModelNote } from "../components/model-note";
 import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
@@ -66,6 +67,7 @@ export function Decide(): ReactNode {
         </p>
         <Offers place={NEW} />
       </section>
+      <Foretold decision={draft.decision.trim()} questions />
       <div className="row row-spread">
         <button type="submit" form={`${id}-form`} className="button button-accent" disabled={!ready}>
           {weighing ? "Weighing the evidence…" : "Continue"}

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, api, isAbort, newKey, sentence } from "../api";
+import { Foretold } from "../components/costs";
 import { DecisionFold } from "../components/decision-fold";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
@@ -164,7 +165,7 @@ export function Questions(): ReactNode {
       </form>
       <section className="offered" aria-labelledby="offered">
         <h2 id="offered">Evidence</h2>
-        <Offers place={NEW} />
+        <Offers place={NEW} told />
       </section>
       {refused ? (
         <Problem
@@ -174,6 +175,7 @@ export function Questions(): ReactNode {
           onAction={() => void convene()}
         />
       ) : null}
+      <Foretold decision={decision} questions={false} />
       <div className="row row-spread convene">
         <button
           type="submit"
@@ -192,7 +194,7 @@ export function Questions(): ReactNode {
                     ? `${count(answered, "answer")} will go along`
                     : "without answers"
                   : "without questions",
-                ...(evidence ? [`with ${evidence} of evidence`] : []),
+                ...(evidence ? [`with evidence: ${evidence}`] : []),
               ].join(", ")}
         </span>
       </div>

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { type Cited, inWords, type Reading, ReadingContext } from "../citing";
+import { ToGoOn } from "../components/costs";
 import { DecisionFold } from "../components/decision-fold";
 import { Desk, DeskToggle, useDesk } from "../components/desk";
 import { EvidenceDialog, EvidenceItemView } from "../components/evidence-item";
@@ -216,6 +217,7 @@ function ConnectionNote({ store }: { store: SessionStore }): ReactNode {
         <p>
           <strong>Paused.</strong> Nothing is asked and nothing is spent until you go on. What was said to its end is
           kept.
+          <ToGoOn store={store} />
         </p>
         <button type="button" className="button button-accent" onClick={() => void store.goOn()}>
           Go on
