@@ -20,6 +20,7 @@ from moot.brainstorm import flow as brainstorm
 from moot.changes import flow as change
 from moot.changes import phases
 from moot.cli.main import app
+from moot.diffs import flow as diff
 from moot.personas.library import load_library
 from moot.roundtable import flow as roundtable
 from moot.web.app import create_app
@@ -92,6 +93,7 @@ FLOWS: Mapping[str, Mapping[Any, Any]] = {
     "phases of a change": phases.TRANSITIONS,
     "brainstorm": brainstorm.TRANSITIONS,
     "workflow": workflow.TRANSITIONS,
+    "diff": diff.TRANSITIONS,
 }
 MOST_NAMES = 4
 """On one arrow: more would hide the drawing."""

@@ -106,8 +106,7 @@ def test_what_is_no_commit_is_said_to_be_none(repo: Path, base: str) -> None:
 
 
 def test_nothing_and_nowhere_are_said(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(InvalidInput, match="not committed has nothing to review"):
-        of_workspace(repo)
+    assert of_workspace(repo).patch.files == ()
     with pytest.raises(InvalidInput, match="is no part of main"):
         of_workspace(repo, "main..feature", staged=True)
     git(repo, "switch", "-q", "--orphan", "alone")
@@ -135,7 +134,7 @@ def test_what_is_private_or_has_a_secret_is_left_out_aloud(repo: Path) -> None:
 
 def test_a_private_file_that_is_renamed_stays_out() -> None:
     text = "diff --git a/.env b/plain\nsimilarity index 100%\nrename from .env\nrename to plain\n"
-    with pytest.raises(InvalidInput, match="nothing to review; left out: plain"):
+    with pytest.raises(InvalidInput, match="can be shown to a reviewer: plain"):
         of_text(text)
 
 

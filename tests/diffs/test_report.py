@@ -100,6 +100,9 @@ def test_one_reviewer_is_not_named_at_each_finding() -> None:
 def test_agreement_nothing_found_and_nobody_are_said() -> None:
     clean = Review("codex", "Good.")
     assert headline(report(clean)) == "APPROVED - Nothing found"
+    assert list(as_github(report())) == [
+        "::notice title=moot challenge::NOTHING TO REVIEW - There is nothing in the diff to main"
+    ]
     agreed = list(as_text(report(clean, Review("claude", "Good."))))
     assert agreed[1] == "Reviewers: codex APPROVED, claude APPROVED"
     assert not any("disagree" in line for line in agreed)
@@ -156,7 +159,7 @@ def schema() -> jsonschema.Draft7Validator:
     return jsonschema.Draft7Validator(read, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
 
 
-@pytest.mark.parametrize("shown", [BOTH, FAILED, report(Review("codex", ""))])
+@pytest.mark.parametrize("shown", [BOTH, FAILED, report(), report(Review("codex", ""))])
 def test_sarif_is_what_its_schema_says(shown: Report, schema: jsonschema.Draft7Validator) -> None:
     schema.validate(json.loads(json.dumps(as_sarif(shown))))
 

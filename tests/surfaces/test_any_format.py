@@ -204,10 +204,10 @@ def test_every_format_says_what_begins_a_session_and_a_list_has_them_all(
 ) -> None:
     stub.default = speaking
     described = {one["name"]: one for one in server.get("/api/formats").json()["formats"]}
-    assert [*described] == ["board", "ask", "analysis", "workflow", "change"]
+    assert [*described] == ["board", "ask", "analysis", "workflow", "change", "diff"]
     assert described["analysis"]["opening"]["required"] == ["item"]
     in_files = [name for name, one in described.items() if one["writesFiles"]]
-    assert in_files == ["analysis", "workflow", "change"]
+    assert in_files == ["analysis", "workflow", "change", "diff"]
     begun = {
         "board": AnyFormatClient.begin(server, "board", decision="Move?"),
         "analysis": AnyFormatClient.begin(server, "analysis", item="C++"),

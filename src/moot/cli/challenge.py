@@ -1,54 +1,110 @@
-"""`moot challenge`: a reviewer reads a change and appends its review; the verdict moves the change on."""
+"""`moot challenge`: a reviewer reads a change and appends its review; the verdict moves the change on. With
+--diff, reviewers read code, and nothing is moved."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from moot.cli import screen
-from moot.cli.changes import ChangeArgument
 from moot.cli.command import JsonOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
     from moot.changes.challenge import Challenged
 
+ENGINES = ("auto", "codex", "claude", "model")
 VERDICT_COUNTS = 3
-"""The exit code of a verdict that --fail-on names."""
+"""The exit code of what --fail-on names."""
 
 
-@command("model workspace")
+@command("model workspace database")
 async def challenge(
     moot: Moot,
-    change_id: ChangeArgument,
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CHANGE|BASE]",
+            help="The change's id. With --diff: a branch or commit to compare with (default: what is not "
+            "committed), a range as A..B or A...B, or - for a patch on standard input.",
+        ),
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Review code, without any change.")] = False,
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Review what is staged, since BASE or HEAD.")
+    ] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            "--plan", metavar="FILE|-", help="A plan to hold the diff against; alone, the plan is reviewed."
+        ),
+    ] = None,
     engine: Annotated[
-        Literal["auto", "codex", "claude", "model"],
-        typer.Option(help="Who reviews; auto takes the first available, in this order."),
-    ] = "auto",
+        list[str] | None,
+        typer.Option(
+            "--engine",
+            "--by",
+            metavar="WHO",
+            help="Who reviews: codex, claude, model, or auto, which takes the first available, in this "
+            "order. Of code also a persona's id or a model's name; several review at once.",
+        ),
+    ] = None,
     revise: Annotated[
         bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")
     ] = False,
     fail_on: Annotated[
-        Literal["needs_revision", "rejected"] | None,
-        typer.Option(help="Exit with 3 on this verdict, or a worse one."),
-    ] = None,
+        Literal["needs_revision", "rejected", "high", "medium", "low", "never"],
+        typer.Option(help="Exit with 3 on this verdict or finding, or a worse one."),
+    ] = "never",
+    format_: Annotated[
+        Literal["text", "json", "sarif", "github"],
+        typer.Option("--format", help="How findings in code are told; github: as annotations."),
+    ] = "text",
     as_json: JsonOption = False,
 ) -> int:
-    """Have a change reviewed. The review is appended to its proposal, and its verdict moves the change on."""
+    """Have a change reviewed, or code. The review of a change is appended to its proposal, and its verdict
+    moves the change on; of code, findings are told with file and line.
+
+    Exit codes: 0 reviewed, whatever was found; 3 as --fail-on says; 1 where a reviewer failed; 2 wrong usage.
+    """
+    if diff or staged or plan is not None:
+        from moot.cli import challenge_diff
+
+        if revise:
+            raise typer.BadParameter(
+                "is for changes: code is fixed by whoever wrote it", param_hint="--revise"
+            )
+        wanted = challenge_diff.Wanted(target or "", diff, staged, plan)
+        told = "json" if as_json else format_
+        return await challenge_diff.review(moot, wanted, tuple(engine or ()), fail_on, told)
+    if target is None:
+        raise typer.BadParameter("name a change, or review code with --diff", param_hint="CHANGE")
+    if format_ != "text":
+        raise typer.BadParameter("is for --diff; a change has --json", param_hint="--format")
+    return await _challenge_change(moot, target, engine or ["auto"], revise, fail_on, as_json)
+
+
+async def _challenge_change(
+    moot: Moot, change_id: str, engines: list[str], revise: bool, fail_on: str, as_json: bool
+) -> int:
     from moot.changes.challenge import Challenging
     from moot.changes.service import Changes
     from moot.cli.progress import Steps
 
+    if len(engines) > 1 or engines[0] not in ENGINES:
+        known = ", ".join(ENGINES)
+        raise typer.BadParameter(f"of a change, one reviews: {known}", param_hint="--engine")
     challenging = Challenging(Changes(moot))
     stopped, rounds = "", 1
     with Steps(f"Challenge '{change_id}'") as tell:
         if revise:
-            argued = await challenging.argue(change_id, engine, tell)
+            argued = await challenging.argue(change_id, engines[0], tell)
             last, stopped, rounds = argued.last, argued.stopped, argued.rounds
         else:
-            last = await challenging.challenge(change_id, engine, tell)
+            last = await challenging.challenge(change_id, engines[0], tell)
     if as_json:
         screen.show_json({**document(last), "rounds": rounds, "stopped": stopped or None})
     else:
@@ -56,8 +112,23 @@ async def challenge(
         if stopped:
             screen.show(f"Stopped after {rounds} rounds: {stopped}.")
         screen.say(_next(last), "dim")
-    bad = {"rejected": ("REJECTED",), "needs_revision": ("REJECTED", "NEEDS_REVISION")}
-    return VERDICT_COUNTS if fail_on is not None and last.verdict in bad[fail_on] else 0
+    return VERDICT_COUNTS if _fails(last, fail_on) else 0
+
+
+def _fails(last: Challenged, fail_on: str) -> bool:
+    counted = {severity.lower(): count for severity, count in last.counts.items()}
+    return is_bad(last.verdict, counted, fail_on)
+
+
+def is_bad(verdict: str, counts: Mapping[str, int], fail_on: str) -> bool:
+    """Whether --fail-on names the verdict, or a finding that there is, or something less bad."""
+    verdicts = {"rejected": ("REJECTED",), "needs_revision": ("REJECTED", "NEEDS_REVISION")}
+    if fail_on in verdicts:
+        return verdict in verdicts[fail_on]
+    worst_first = ("high", "medium", "low")
+    if fail_on not in worst_first:
+        return False
+    return any(counts[one] for one in worst_first[: worst_first.index(fail_on) + 1])
 
 
 def headline(last: Challenged) -> str:

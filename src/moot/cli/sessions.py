@@ -43,9 +43,10 @@ async def list_sessions(
     """
     from moot.ask.flow import ASK
     from moot.board.flow import BOARD
+    from moot.diffs.flow import DIFF
 
     # One more than wanted tells whether there are more.
-    found = await moot.sessions((ASK, BOARD), limit + 1, everywhere=everywhere, search=search)
+    found = await moot.sessions((ASK, BOARD, DIFF), limit + 1, everywhere=everywhere, search=search)
     standing, more = found[:limit], len(found) > limit
     if as_json:
         screen.show_json({"sessions": [_as_json(one) for one in standing], "more": more})

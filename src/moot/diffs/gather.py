@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from moot.diffs import patch as patches
 from moot.diffs.patch import FileDiff, Patch
@@ -32,7 +32,7 @@ class Gathered:
 
 
 def of_text(text: str, what: str = "the patch that was handed over") -> Gathered:
-    """Raises PatchInvalid where it is none, and InvalidInput where nothing is left to review."""
+    """Raises PatchInvalid where it is none, and InvalidInput where all of it has to be left out."""
     patch = patches.parse(text)
     left_out: dict[str, str] = {}
     for file in patch.files:
@@ -41,11 +41,33 @@ def of_text(text: str, what: str = "the patch that was handed over") -> Gathered
     kept = patches.without(
         patch, {name for file in patch.files if file.path in left_out for name in _names(file)}
     )
-    if not kept.files:
-        nothing = f"; left out: {', '.join(left_out)}" if left_out else ""
-        raise InvalidInput("diff", f"{what} has nothing to review{nothing}")
+    if left_out and not kept.files:
+        raise InvalidInput("diff", f"nothing of {what} can be shown to a reviewer: {', '.join(left_out)}")
     binary = [f"{file.path}: binary, only its name is shown" for file in kept.files if file.binary]
     return Gathered(what, kept, (*(f"{name}: {why}" for name, why in left_out.items()), *binary))
+
+
+def of_plan(text: str, name: str) -> Gathered:
+    """A plan, as a diff that adds it: what is found in it has its line, too."""
+    plan = check_plan(text)
+    rows = plan.removesuffix("\n").split("\n")
+    added = "".join(f"+{row}\n" for row in rows)
+    path = PurePath(name).name or "plan.md"
+    head = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(rows)} @@\n"
+    return Gathered(
+        f"the plan in {name}" if name else "the plan that was handed over", patches.parse(head + added)
+    )
+
+
+def check_plan(text: str) -> str:
+    """The plan, where it may go to a provider. What is in it nobody would leave out: it is read whole."""
+    if not text.strip():
+        raise InvalidInput("--plan", "is empty")
+    if secrets := find_secrets(text):
+        raise InvalidInput(
+            "--plan", f"line {secrets[0].line} looks like {secrets[0].kind}: take it out first"
+        )
+    return text
 
 
 def _names(file: FileDiff) -> set[str]:

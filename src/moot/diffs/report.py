@@ -6,7 +6,6 @@ they are printed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,8 +51,10 @@ class Report:
 
 def headline(report: Report) -> str:
     judged = report.judged
-    if judged is None:
+    if judged is None and report.failed:
         return "NOT REVIEWED - No reviewer has finished"
+    if judged is None:
+        return f"NOTHING TO REVIEW - There is nothing in {report.what}"
     if not report.findings:
         return f"{judged.verdict} - Nothing found"
     counts = ", ".join(f"{judged.count(one)} {one.upper()}" for one in Severity)
@@ -256,7 +257,7 @@ def as_github(report: Report) -> Iterator[str]:
     yield from (_command("error", f"No review by {by}: {why}", title="moot") for by, why in report.failed)
     yield from (_command("notice", f"Left out: {one}", title="moot") for one in report.left_out)
     votes = "\n".join(_votes(report.judged)) if report.judged else ""
-    is_clear = report.judged is not None and report.judged.verdict == "APPROVED" and not report.failed
+    is_clear = (report.judged is None or report.judged.verdict == "APPROVED") and not report.failed
     yield _command(
         "notice" if is_clear else "warning", f"{headline(report)}\n{votes}".strip(), title="moot challenge"
     )
@@ -271,7 +272,3 @@ def _escape(text: str, more: str = "") -> str:
     for character in ("%", "\r", "\n", *more):
         text = text.replace(character, f"%{ord(character):02X}")
     return text
-
-
-def dumped(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2)

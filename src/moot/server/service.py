@@ -67,6 +67,8 @@ class Service(Generic[S, E]):
     """What has to be said to begin a session."""
     writes_files = False
     """Whether its sessions write into the workspace, or have programs run there."""
+    keeps_files = True
+    """Whether one that writes files is kept in them, so that whoever has no use for it deletes them."""
     decided_in_person = False
     """Whether some of its answers count as the person's own decision: then no agent may hand them on."""
     told: tuple[type[Event], ...] = ()

@@ -19,6 +19,7 @@ from moot.core.background import Background, EvidenceGiven, LedgerCorrected, tak
 from moot.core.estimate import UNKNOWN, Asking, Estimate, estimate_next
 from moot.core.flow import AskPerson, Flow, PersonAnswered
 from moot.core.ledger import correction_of
+from moot.diffs.service import DiffService
 from moot.errors import InvalidInput, MootError, NotAllowed, NotNow
 from moot.evidence.files import Reach
 from moot.server import Client, Drives, Hub, SeenSessions, Service
@@ -49,6 +50,7 @@ def services(moot: Moot) -> dict[str, AnyService]:
         AnalysisService(moot),
         WorkflowService(moot),
         ChangeService(moot),
+        DiffService(moot),
     ]
     return {one.format.flow.name: one for one in found}
 
@@ -277,7 +279,9 @@ class Sessions(SeenSessions):
 
     async def delete(self, session_id: str) -> None:
         """For good. What is in the workspace's files is for its owner to delete."""
-        if self._services[(await self.session(session_id)).format].writes_files:
+        service = self._services[(await self.session(session_id)).format]
+        self._check_may_use(service)
+        if service.writes_files and service.keeps_files:
             raise NotNow("It is in the workspace's files: delete them there")
         await super().delete(session_id)
 

@@ -1,0 +1,122 @@
+"""`moot challenge --diff`: code, or a plan from elsewhere, before one reviewer or several at once."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from moot.cli import screen
+from moot.cli.progress import Steps
+
+if TYPE_CHECKING:
+    from moot.app import Moot
+    from moot.diffs.gather import Gathered
+    from moot.diffs.report import Report
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be reviewed, as it was typed."""
+
+    base: str
+    diff: bool
+    staged: bool
+    plan: str | None
+
+    def check(self) -> None:
+        if self.base == STDIN == self.plan:
+            raise typer.BadParameter(
+                "standard input can be the patch or the plan, not both", param_hint="--plan"
+            )
+        if self.staged and self.base == STDIN:
+            raise typer.BadParameter("is no part of a patch", param_hint="--staged")
+        if self.base and not (self.diff or self.staged):
+            raise typer.BadParameter("with a plan alone, there is nothing to compare", param_hint="BASE")
+
+
+async def review(moot: Moot, wanted: Wanted, by: tuple[str, ...], fail_on: str, told: str) -> int:
+    from moot.cli.challenge import VERDICT_COUNTS, is_bad
+    from moot.cli.failures import FAILED
+    from moot.diffs import service
+    from moot.diffs.flow import report_of
+    from moot.diffs.report import Report, as_json
+
+    wanted.check()
+    gathered, plan, is_plan = await asyncio.to_thread(_gather, moot, wanted)
+    if not gathered.patch.files:
+        _show(Report(gathered.what, None), told)
+        return 0
+    with Steps("Challenge") as tell:
+        seats = await service.seats(moot, by, tell)
+        opened = await service.open_review(moot, gathered, seats, plan, is_plan=is_plan)
+        for line in gathered.left_out:
+            tell(f"left out: {line}")
+        tell(f"{_size(gathered)}, for {', '.join(seat.by for seat in seats)}: {opened.estimate}")
+        session, runner = await service.begin_review(moot, opened, _Quiet(), tell)
+        state = await runner.run()
+    report = report_of(state, session.id)
+    _show(report, told)
+    if told == "text":
+        screen.say(f"Kept as session {session.id}", "dim")
+    counts = as_json(report)["counts"]
+    if report.judged is not None and is_bad(report.judged.verdict, counts, fail_on):
+        return VERDICT_COUNTS
+    # Of whoever failed, nobody knows what they would have found: that is no pass.
+    return FAILED if report.failed else 0
+
+
+def _gather(moot: Moot, wanted: Wanted) -> tuple[Gathered, str, bool]:
+    """What is reviewed, the plan that it is held against, and whether it is a plan itself."""
+    from moot.diffs import gather
+
+    plan = None if wanted.plan is None else _read(wanted.plan)
+    if not (wanted.diff or wanted.staged):
+        assert wanted.plan is not None
+        return gather.of_plan(plan or "", "" if wanted.plan == STDIN else wanted.plan), "", True
+    held = "" if plan is None else gather.check_plan(plan)
+    if wanted.base == STDIN:
+        return gather.of_text(_standard_input()), held, False
+    return gather.of_workspace(moot.workspace.root, wanted.base, staged=wanted.staged), held, False
+
+
+def _read(name: str) -> str:
+    return _standard_input() if name == STDIN else Path(name).read_bytes().decode("utf-8", "replace")
+
+
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _size(gathered: Gathered) -> str:
+    files = gathered.patch.files
+    added, removed = (sum(file.count(sign) for file in files) for sign in "+-")
+    return f"{gathered.what}: {len(files)} file{'s' * (len(files) != 1)}, +{added} -{removed}"
+
+
+def _show(report: Report, told: str) -> None:
+    from moot.diffs import report as forms
+
+    if told == "json":
+        screen.show_json(forms.as_json(report))
+    elif told == "sarif":
+        screen.show_json(forms.as_sarif(report))
+    else:
+        for line in forms.as_github(report) if told == "github" else forms.as_text(report):
+            screen.show(line)
+
+
+class _Quiet:
+    """What reviewers do, they say themselves."""
+
+    def began(self, *_: Any) -> None: ...
+    def said(self, *_: Any) -> None: ...
+    def waits(self, *_: Any) -> None: ...
+    def looks(self, *_: Any) -> None: ...
+    def happened(self, *_: Any) -> None: ...

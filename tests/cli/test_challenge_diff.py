@@ -1,0 +1,203 @@
+"""`moot challenge --diff` as it is typed: what is gathered, who reviews, what is told, how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stub.script import Behaviour, Recorded
+from tests.stub.server import StubServer
+from tests.support.command import Ended, environment, moot
+
+BUG = "    return sum(cart[1:])"
+FINDING = {
+    "severity": "High",
+    "kind": "bug",
+    "file": "shop.py",
+    "quote": BUG,
+    "line": 2,
+    "problem": "The first item is not counted.",
+    "consequence": "Every customer pays too little.",
+    "fix": "Sum the whole cart.",
+}
+CLEAN = {"findings": [], "summary": "Fine.", "rejects": False}
+FOUND = {"findings": [FINDING], "summary": "One item is free.", "rejects": False}
+
+
+def says(review: dict[str, Any]) -> Behaviour:
+    return Behaviour(json_text=json.dumps(review))
+
+
+class Shop:
+    def __init__(self, folder: Path, stub: StubServer) -> None:
+        self.root = folder / "shop"
+        self.root.mkdir()
+        self.stub = stub
+        self.env = environment(folder, stub)
+        self._git("init", "-q", "-b", "main")
+        (self.root / "shop.py").write_text("def total(cart):\n    return sum(cart)\n")
+        self._git("add", "-A")
+        self._git("commit", "-qm", "one")
+        (self.root / "shop.py").write_text(f"def total(cart):\n{BUG}\n")
+
+    def _git(self, *arguments: str) -> None:
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True, capture_output=True)
+
+    def challenge(self, *arguments: str, stdin: str = "") -> Ended:
+        return moot("challenge", *arguments, env=self.env, cwd=self.root, stdin=stdin)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, stub: StubServer) -> Shop:
+    return Shop(tmp_path, stub)
+
+
+def test_uncommitted_code_is_reviewed_by_a_model(shop: Shop) -> None:
+    shop.stub.script(says(FOUND))
+    ended = shop.challenge("--diff", "--by", "model")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines() == [
+        "NEEDS_REVISION - Found 1 HIGH, 0 MEDIUM, 0 LOW",
+        "",
+        "F1  High   bug  shop.py:2  [blocks]",
+        "    The first item is not counted.",
+        "    So: Every customer pays too little.",
+        "    Fix: Sum the whole cart.",
+        "    >     return sum(cart[1:])",
+        "",
+        "model: One item is free.",
+    ]
+    assert "the work that is not committed: 1 file, +1 -1, for model: about " in ended.err
+    asked = shop.stub.requests[0].said
+    assert "+    return sum(cart[1:])" in asked
+    listed = moot("sessions", "--json", env=shop.env, cwd=shop.root).json["sessions"]
+    assert [(one["format"], one["step"]) for one in listed] == [("diff", "judged")]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"),
+    [("never", 0), ("low", 3), ("medium", 3), ("high", 0), ("needs_revision", 0), ("rejected", 0)],
+)
+def test_what_fails_is_what_was_asked_for(shop: Shop, fail_on: str, code: int) -> None:
+    shop.stub.script(says(FOUND | {"findings": [FINDING | {"severity": "Medium"}]}))
+    assert shop.challenge("--diff", "--by", "model", "--fail-on", fail_on).code == code
+
+
+def test_two_reviewers_that_disagree_are_both_kept(shop: Shop) -> None:
+    def by_persona(request: Recorded) -> Behaviour:
+        return says(CLEAN if "You are The Pragmatist" in request.said else FOUND)
+
+    shop.stub.on(lambda _: True, by_persona, by_persona)
+    ended = shop.challenge("--diff", "--by", "model", "--by", "the-pragmatist", "--json", "--fail-on", "high")
+    assert ended.code == 3, ended.err
+    told = ended.json
+    assert told["verdict"] == "NEEDS_REVISION"
+    assert [(one["by"], one["verdict"], one["summary"]) for one in told["reviewers"]] == [
+        ("model", "NEEDS_REVISION", "One item is free."),
+        ("the-pragmatist", "APPROVED", "Fine."),
+    ]
+    assert told["estimate"].startswith("at least about ")
+    assert f"model, the-pragmatist: {told['estimate']}" in ended.err
+    assert [voice["by"] for voice in told["findings"][0]["voices"]] == ["model"]
+
+
+def test_quotes_that_are_not_there_are_returned_once(shop: Shop) -> None:
+    invented = FINDING | {"quote": "return sum(basket)"}
+    shop.stub.script(says(FOUND | {"findings": [invented]}), says(FOUND))
+    assert shop.challenge("--diff", "--by", "model", "--fail-on", "high").code == 3
+    assert "These quotes are not in the diff:\n- shop.py: return sum(basket)" in shop.stub.requests[1].said
+    shop.stub.script(*[says(FOUND | {"findings": [invented]})] * 2)
+    ended = shop.challenge("--diff", "--by", "model", "--fail-on", "high")
+    assert (ended.code, ended.out.splitlines()[0]) == (
+        0,
+        "APPROVED - Found 0 HIGH, 0 MEDIUM, 0 LOW; 1 more whose quote is not in the diff",
+    )
+
+
+def test_a_patch_comes_from_standard_input(shop: Shop) -> None:
+    patch = "--- a/other.py\r\n+++ b/other.py\r\n@@ -7,2 +7,2 @@\r\n x = 1\r\n-y = 1\r\n+y = x / 0\r\n"
+    shop.stub.script(says({**FOUND, "findings": [FINDING | {"file": "other.py", "quote": "y = x / 0"}]}))
+    ended = shop.challenge("--diff", "-", "--by", "model", "--format", "github", stdin=patch)
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("::error file=other.py,line=8,endLine=8,title=High bug (model)::")
+    refused = shop.challenge("--diff", "-", "--by", "model", stdin="no patch")
+    assert (refused.code, "line 1: there is no diff in it" in refused.err) == (1, True)
+
+
+def test_a_diff_is_held_against_a_plan_and_a_plan_is_reviewed_alone(shop: Shop) -> None:
+    plan = shop.root.parent / "plan.md"
+    plan.write_text("# Plan\n\nSum everything.\n")
+    shop.stub.script(says(CLEAN))
+    assert shop.challenge("--diff", "--plan", str(plan), "--by", "model").code == 0
+    asked = shop.stub.requests[0].said
+    assert "<plan>\n# Plan\n\nSum everything.\n\n</plan>" in asked
+    assert "a finding of the kind `plan`" in asked
+    unclear = FINDING | {"file": "plan.md", "quote": "Sum everything.", "kind": "design", "line": None}
+    shop.stub.script(says(FOUND | {"findings": [unclear]}))
+    ended = shop.challenge("--plan", "-", "--by", "model", stdin=plan.read_text())
+    assert ended.code == 0, ended.err
+    assert "F1  High   design  plan.md:3  [blocks]" in ended.out
+    assert "You review a plan before anybody builds it" in shop.stub.requests[1].said
+
+
+def test_sarif_is_one_document(shop: Shop) -> None:
+    shop.stub.script(says(FOUND))
+    told = shop.challenge("--diff", "main", "--by", "model", "--format", "sarif")
+    [result] = told.json["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 2, "endLine": 2}
+
+
+def test_nothing_is_no_failure(shop: Shop) -> None:
+    ended = shop.challenge("--staged", "--by", "model", "--fail-on", "low")
+    assert (ended.code, ended.out) == (0, "NOTHING TO REVIEW - There is nothing in what is staged\n")
+    told = shop.challenge("--staged", "--format", "sarif").json
+    assert told["runs"][0]["results"] == []
+    assert shop.stub.requests == []
+
+
+def test_a_reviewer_that_fails_is_no_pass(shop: Shop) -> None:
+    shop.stub.on(lambda request: "You are The Pragmatist" in request.said, Behaviour(status=401))
+    shop.stub.on(lambda request: "You are The Pragmatist" not in request.said, says(CLEAN))
+    ended = shop.challenge("--diff", "--by", "model", "--by", "the-pragmatist")
+    assert ended.code == 1
+    assert ended.out.splitlines()[0] == "APPROVED - Nothing found"
+    assert "No review by the-pragmatist: " in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        ((), 2, "name a change"),
+        (("feat", "--format", "sarif"), 2, "is for --diff"),
+        (("feat", "--by", "codex", "--by", "model"), 2, "one reviews"),
+        (("feat", "--by", "the-pragmatist"), 2, "one reviews"),
+        (("--diff", "--revise"), 2, "is for changes: code"),
+        (("--diff", "-", "--plan", "-"), 2, "not both"),
+        (("--diff", "-", "--staged"), 2, "no part of a patch"),
+        (("main", "--plan", "-"), 2, "nothing to compare"),
+        (("--diff", "nowhere"), 1, "'nowhere' not found"),
+        (("--diff", "--by", "nobody"), 1, "'nobody' not found"),
+        (("--diff", "--by", "model", "--by", "model"), 2, "named twice"),
+        (("--diff", "--by", "codex"), 1, "no program 'codex'"),
+        (("--diff", "--plan", "nowhere.md"), 1, "nowhere.md"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(shop: Shop, arguments: tuple[str, ...], code: int, why: str) -> None:
+    shop.env = {**shop.env, "PATH": "/usr/bin:/bin"}
+    ended = shop.challenge(*arguments)
+    assert (ended.code, why in ended.err) == (code, True), ended.err
+    assert shop.stub.requests == []
+
+
+def test_what_is_left_out_is_said(shop: Shop) -> None:
+    (shop.root / ".env").write_text("KEY=1\n")
+    shop.stub.script(says(CLEAN))
+    ended = shop.challenge("--diff", "--by", "model")
+    assert "Left out: .env: private" in ended.out
+    assert "KEY=1" not in shop.stub.requests[0].said
+    assert ".env: private" in shop.stub.requests[0].said
