@@ -312,12 +312,13 @@ def is_tiny(moot: Moot, model: str) -> bool:
 
 def advisors(moot: Moot, panel: str) -> tuple[Persona, ...]:
     """In speaking order."""
+    library = moot.library
     try:
-        found = moot.library.panel(panel)
+        found = library.panel(panel)
     except NotFound as unknown:
         known = ", ".join(unknown.known)
         raise InvalidInput("panel", f"there is none called {panel[:80]!r}; there is {known}") from None
-    return speaking_order(moot.library.members(found))
+    return speaking_order(library.members(found))
 
 
 async def present(
@@ -336,9 +337,10 @@ async def present(
 
 
 def _opposing(moot: Moot, panel_id: str, present: Collection[str]) -> str:
+    library = moot.library
     try:
-        panel = moot.library.panel(panel_id)
-        seat = opposing_seat(panel, moot.library.members(panel))
+        panel = library.panel(panel_id)
+        seat = opposing_seat(panel, library.members(panel))
     except (NotFound, DefinitionInvalid):
         # Whoever convenes a panel is told what is wrong with it; nobody else has to know.
         return ""

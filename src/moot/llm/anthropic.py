@@ -46,16 +46,10 @@ class AnthropicProvider(http.HttpProvider["anthropic.AsyncAnthropic"]):
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
-            async with self._client().messages.with_streaming_response.create(**body) as response:
-                await http.read_events(
-                    response.http_response,
-                    call.model,
-                    decoder.take,
-                    said,
-                    self._stall_seconds,
-                    self._pace,
-                    room,
-                )
+            response = await self._client().post(
+                "/v1/messages", stream_cls=anthropic.AsyncStream[object], **http.posted(body)
+            )
+            await self._read(response, call, decoder.take, said, room)
         except anthropic.APIError as error:
             call.tally.is_refused = http.is_refused(error)
             raise http.failure(error, call.model) from error
@@ -85,8 +79,8 @@ def request_body(call: Call, forms: Mapping[str, int]) -> dict[str, Any]:
     elif call.system:
         body["system"] = call.system
     if call.temperature is not None and known.takes_temperature and not forms["temperature"]:
-        # The SDK has no such parameter any more, since current models refuse it; older ones take it.
-        body["extra_body"] = {"temperature": call.temperature}
+        # Current models refuse it; older ones take it.
+        body["temperature"] = call.temperature
     output_config: dict[str, Any] = {}
     if known.thinking != "absent":
         form = _THINKING_FORMS.index(known.thinking) + forms["thinking"]

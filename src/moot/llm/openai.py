@@ -67,19 +67,10 @@ class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
-            create = self._client().chat.completions.with_streaming_response.create
-            # As parameters, each message would be compared with the SDK's types, which takes longer than all
-            # the rest of a request.
-            async with create(model=call.model, messages=[], stream=True, extra_body=body) as response:
-                await http.read_events(
-                    response.http_response,
-                    call.model,
-                    decoder.take,
-                    said,
-                    self._stall_seconds,
-                    self._pace,
-                    room,
-                )
+            response = await self._client().post(
+                "/chat/completions", stream_cls=openai.AsyncStream[object], **http.posted(body)
+            )
+            await self._read(response, call, decoder.take, said, room)
         except openai.APIError as error:
             call.tally.is_refused = http.is_refused(error)
             raise http.failure(error, call.model) from error

@@ -20,6 +20,8 @@ from typing import cast
 
 import aiohttp
 import httpx2
+import yarl
+from aiohttp.helpers import get_env_proxy_for_url
 
 from moot.llm.protocol import Tally
 
@@ -40,6 +42,7 @@ class Transport(httpx2.AsyncBaseTransport):
     def __init__(self, max_connections: int) -> None:
         self._max_connections = max_connections
         self._made: aiohttp.ClientSession | None = None
+        self._proxies: dict[str, tuple[yarl.URL, aiohttp.BasicAuth | None] | None] = {}
 
     @cached_property
     def _ssl(self) -> ssl.SSLContext:
@@ -52,13 +55,23 @@ class Transport(httpx2.AsyncBaseTransport):
             self._made = aiohttp.ClientSession(
                 connector=connector,
                 auto_decompress=False,
-                trust_env=True,
                 trace_configs=[_tracing()],
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # The SDKs set every header themselves.
                 skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
             )
         return self._made
+
+    async def _proxy(self, url: httpx2.URL) -> tuple[yarl.URL, aiohttp.BasicAuth | None] | None:
+        """What the environment says, read once for each server: aiohttp would have a thread read it, and
+        the user's .netrc, for every request."""
+        origin = f"{url.scheme}://{url.netloc.decode()}"
+        if origin not in self._proxies:
+            try:
+                self._proxies[origin] = await asyncio.to_thread(get_env_proxy_for_url, yarl.URL(origin))
+            except LookupError:
+                self._proxies[origin] = None
+        return self._proxies[origin]
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         limits = request.extensions.get("timeout", {})
@@ -68,6 +81,7 @@ class Transport(httpx2.AsyncBaseTransport):
         body = await request.aread()
         # Unpacking costs more than it saves on a line of a few words at a time.
         request.headers["accept-encoding"] = "identity"
+        proxy = await self._proxy(request.url)
         with _translated():
             async with asyncio.timeout(patience):
                 response = await self._session().request(
@@ -78,6 +92,8 @@ class Transport(httpx2.AsyncBaseTransport):
                     allow_redirects=False,
                     timeout=timeout,
                     ssl=self._ssl if request.url.scheme == "https" else True,
+                    proxy=proxy[0] if proxy else None,
+                    proxy_auth=proxy[1] if proxy else None,
                 )
         headers = [pair for pair in response.raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
         return httpx2.Response(
