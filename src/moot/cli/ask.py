@@ -65,6 +65,7 @@ async def ask(
         else:
             conversation = await resume_ask(moot, resume, person, narrator)
             recount(moot.library, conversation.state)
+        narrator.follow(lambda: conversation.state)
         narrator.introduce(conversation.model, tiny=conversation.tiny)
         asking = Asking(conversation.model, PROMPTS, conversation.session.id)
         ended = await converse(moot, conversation.runner, narrator, asking, given)
@@ -82,7 +83,10 @@ def document(conversation: AskConversation) -> dict[str, Any]:
     """The --json form: every question with its answer and its bill."""
     import msgspec
 
+    from moot.core.citing import cited
+
     state = conversation.state
+    items = state.background.evidence
     said = list(state.conversation)
     turns: list[dict[str, Any]] = []
     bills = iter(state.bills)
@@ -92,6 +96,7 @@ def document(conversation: AskConversation) -> dict[str, Any]:
             {
                 "question": asked.content,
                 "answer": answered.content if answered else None,
+                "citations": msgspec.to_builtins(cited(answered.content, items)) if answered else [],
                 **({"spoken": msgspec.to_builtins(usage)} if usage else {}),
             }
         )

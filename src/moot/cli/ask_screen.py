@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moot.ask.flow import AnswerFailed, AnswerGiven
+from moot.ask.flow import AnswerFailed, AnswerGiven, AskState
 from moot.cli import screen
-from moot.cli.narrator import Narrator, bill
+from moot.cli.narrator import Narrator, bill, tell_unverified
 from moot.cli.plain import visible
 from moot.core.conversation import PERSON
 from moot.core.flow import AskPersona
+from moot.evidence.citations import mark
 
 if TYPE_CHECKING:
-    from moot.ask.flow import AskState
+    from collections.abc import Callable
+
     from moot.core.flow import Event, ModelEffect
     from moot.personas.library import Library
 
 
 class AskNarrator(Narrator):
+    def __init__(self, library: Callable[[], Library], *, words_to_stdout: bool) -> None:
+        super().__init__(library, words_to_stdout=words_to_stdout)
+        self._state: Callable[[], AskState] = AskState
+
+    def follow(self, state: Callable[[], AskState]) -> None:
+        self._state = state
+
     def _doing(self, effect: ModelEffect) -> str:
         assert isinstance(effect, AskPersona)
         return f"{self._library().persona(effect.persona).shown} is thinking ({self._model})"
@@ -37,8 +46,9 @@ class AskNarrator(Narrator):
             self._speak(event.text)
         super().happened(event)
         match event:
-            case AnswerGiven(usage=usage):
+            case AnswerGiven(text, usage):
                 screen.say(bill(usage), "dim")
+                tell_unverified(text, self._state().background.evidence)
             case AnswerFailed(kind, message):
                 self._tell_failure(kind, message)
 
@@ -50,4 +60,4 @@ def recount(library: Library, state: AskState) -> None:
         if number:
             screen.say()
         screen.say(f"{who}:", "bold")
-        screen.say(screen.wrapped(entry.content))
+        screen.say(screen.wrapped(mark(entry.content, state.background.evidence)))

@@ -5,7 +5,7 @@ Knows how things look. What an input means, and what happens next, the flow deci
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from moot.board.events import (
@@ -26,15 +26,17 @@ from moot.board.events import (
 from moot.board.flow import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
 from moot.board.state import BoardState, Step
 from moot.cli import screen
-from moot.cli.narrator import Narrator, bill
+from moot.cli.narrator import Narrator, bill, tell_unverified
 from moot.cli.plain import visible
 from moot.core.flow import AskPersona
+from moot.evidence.citations import mark
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
     from moot.board.events import Brief
     from moot.board.state import Advisor
     from moot.core.flow import Event, ModelEffect
+    from moot.evidence.items import Evidence
     from moot.personas.library import Library
 
 DRAFTS = {QUESTIONS: "The probing questions are being drafted", BRIEF: "The brief is being written"}
@@ -63,7 +65,11 @@ class BoardNarrator(Narrator):
         for advisor in state().advisors:
             if advisor.settled:
                 self._told.add(advisor.member.id)
-                screen.say("\n".join(recounted(advisor)))
+                screen.say("\n".join(recounted(advisor, self._evidence)))
+
+    @property
+    def _evidence(self) -> Sequence[Evidence]:
+        return self._state().background.evidence
 
     def _doing(self, effect: ModelEffect) -> str:
         if isinstance(effect, AskPersona):
@@ -111,6 +117,7 @@ class BoardNarrator(Narrator):
                     # Another process has asked for it.
                     self._speak_whole(self._state().advisor(persona), text)
                 screen.say(bill(usage), "dim")
+                tell_unverified(text, self._evidence)
             case QuestionsDrafted(_, usage):
                 screen.say(bill(usage), "dim")
             case BriefDrafted(_, usage):
@@ -162,6 +169,7 @@ class BoardNarrator(Narrator):
         if self._state().mode == "independent" or not was_heard:
             self._speak_whole(advisor, advisor.text)
         screen.say(bill(advisor.usage), "dim")
+        tell_unverified(advisor.text, self._evidence)
 
     def _tell_silence(self, advisor: Advisor, failure: AdvisorFailed) -> None:
         """A reason that several share, such as a refused key, is said with the first of them."""
@@ -199,57 +207,64 @@ def _settles(event: Event, effect: ModelEffect) -> bool:
 # -- documents -----------------------------------------------------------------------------------
 
 
-def recounted(advisor: Advisor) -> Iterator[str]:
+def recounted(advisor: Advisor, items: Sequence[Evidence] = ()) -> Iterator[str]:
     """What an advisor said before, and what was said to them."""
     name = advisor.member.shown
     yield f"{name}:"
-    yield advisor.text if advisor.text is not None else "did not answer."
+    yield mark(advisor.text, items) if advisor.text is not None else "did not answer."
     for exchange in advisor.replied:
         yield f"\nYou:\n{exchange.challenge}"
-        yield f"\n{name}:\n{exchange.reply}"
+        yield f"\n{name}:\n{mark(exchange.reply or '', items)}"
     yield ""
 
 
 def brief_lines(state: BoardState, brief: Brief, columns: int, *, tiny: bool = False) -> Iterator[str]:
     """The brief as a document: what to do first, then what it rests on, then what it does not know."""
     recommendation, consensus = brief.recommendation, brief.consensus
+
+    def marked(text: str) -> str:
+        return mark(text, state.background.evidence)
+
     yield "THE BOARD'S BRIEF"
     if tiny:
         yield from _hung("", SMALL_MODEL, columns)
     if state.brief_stale:
         yield "Out of date: advisors have spoken since it was written."
     yield f"\nRecommendation (confidence: {recommendation.confidence})"
-    yield from _hung("", recommendation.summary, columns)
+    yield from _hung("", marked(recommendation.summary), columns)
     yield f"\nAgreement ({consensus.strength})"
-    yield from _points(consensus.areas, columns)
+    yield from _points(map(marked, consensus.areas), columns)
     yield "\nTensions"
     for tension in brief.tensions:
-        yield from _hung("- ", f"{' / '.join(tension.between)}: {tension.issue}", columns)
-        yield from _hung("  ", tension.implication, columns)
+        yield from _hung("- ", f"{' / '.join(tension.between)}: {marked(tension.issue)}", columns)
+        yield from _hung("  ", marked(tension.implication), columns)
     if not brief.tensions:
         yield "None were found."
     yield "\nBlind spots"
-    yield from _points(brief.blind_spots, columns)
+    yield from _points(map(marked, brief.blind_spots), columns)
     yield "\nConditions"
     yield from condition_lines(state, columns)
     silent = [a for a in state.advisors if a.failure is not None]
     if silent:
         yield "\nWho did not answer"
-        yield from _points(tuple(a.member.shown for a in silent), columns)
+        yield from _points((a.member.shown for a in silent), columns)
 
 
 def condition_lines(state: BoardState, columns: int) -> Iterator[str]:
     """With the numbers by which they are ticked."""
     for number, (condition, ticked) in enumerate(state.conditions, start=1):
-        yield from _hung(f"{number}. [{'x' if ticked else ' '}] ", condition, columns)
+        yield from _hung(
+            f"{number}. [{'x' if ticked else ' '}] ", mark(condition, state.background.evidence), columns
+        )
     if not state.conditions:
         yield "None were found."
 
 
-def _points(items: tuple[str, ...], columns: int) -> Iterator[str]:
-    for item in items:
+def _points(items: Iterable[str], columns: int) -> Iterator[str]:
+    listed = list(items)
+    for item in listed:
         yield from _hung("- ", item, columns)
-    if not items:
+    if not listed:
         yield "None were found."
 
 

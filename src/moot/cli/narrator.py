@@ -13,13 +13,15 @@ from moot.cli import screen
 from moot.cli.failures import NEXT_STEPS, sentence
 from moot.cli.plain import Wrapping, visible
 from moot.cli.progress import Progress
+from moot.evidence import citations
 from moot.text.small_model import BETTER_MODEL, SMALL_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from moot.core.flow import Event, ModelEffect, Usage
     from moot.errors import MootError
+    from moot.evidence.items import Evidence
     from moot.personas.library import Library
 
 UNWRAPPED = 10_000
@@ -120,11 +122,19 @@ class Narrator:
         self._out.flush()
 
 
+def tell_unverified(text: str, items: Sequence[Evidence]) -> None:
+    """Says what of the evidence a text cites that is not there."""
+    for one in citations.unverified(text, items):
+        screen.say(f"Unverified: {citations.in_words(one)}")
+
+
 def bill(usage: Usage) -> str:
-    """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`"""
+    """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`, and what the model was not told."""
     parts = [usage.model, f"{usage.output_tokens} tokens", f"{usage.duration_ms / 1000:.1f} s"]
     if usage.cost_usd:
         parts.append(f"${usage.cost_usd:.4f}")
     if usage.cut_short:
         parts.append("cut off at its length limit")
+    if usage.left_out:
+        parts.append(f"not told, because it would not have fitted: {', '.join(usage.left_out)}")
     return " · ".join(parts)
