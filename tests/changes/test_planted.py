@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from moot.app import Moot, Options, opened
 from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.decisions import Deciding
@@ -26,14 +24,12 @@ from moot.evidence.items import Evidence
 from moot.llm.context import needed_tokens
 from moot.llm.messages import Request
 from moot.repo.eyes import Eyes
-from moot.store.database import sqlite_url
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.change import DRAFT, HIGH, write_change
-from tests.support.changes import STAMP, silent
+from tests.support.changes import MODEL, STAMP, at_the_stub, silent
 from tests.support.planted import Look, Planting, left_out
 
-MODEL = "anthropic:claude-sonnet-5-5"
 CHANGE = "moot/changes/passkeys"
 FILES = ("proposal.md", "specs/sign-in.md", "tasks.md")
 
@@ -44,17 +40,6 @@ def is_draft(request: Recorded) -> bool:
 
 def is_review(request: Recorded) -> bool:
     return "append_review" in request.tools
-
-
-@asynccontextmanager
-async def at_the_stub(stub: StubServer, root: Path, settings: str = "") -> AsyncIterator[Moot]:
-    env = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": stub.anthropic_base_url}
-    options = Options(workspace=root, model=MODEL, database=sqlite_url(root.parent / "moot.db"))
-    config = root.parent / "config.toml"
-    config.write_text(settings, encoding="utf-8")
-    async with opened(options, env) as moot:
-        vars(moot).update(user_config_file=config)
-        yield moot
 
 
 @dataclass

@@ -24,9 +24,12 @@ from moot.llm.metering import UNMETERED
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.prices import FREE
+from moot.store.database import sqlite_url
+from tests.stub.server import StubServer
 from tests.support.change import DRAFT
 from tests.support.scripted import Line, ScriptedProvider
 
+MODEL = "anthropic:claude-sonnet-5-5"
 STAMP = "2026-01-02T03:04:05Z"
 
 
@@ -60,6 +63,18 @@ async def at_work(root: Path, lines: Iterable[Line] = (), settings: str = "") ->
             gateway=SimpleNamespace(model=chosen, named=lambda _: model, pricing=lambda _: FREE)
         )
         vars(moot).update(meter=UNMETERED)
+        vars(moot).update(user_config_file=config)
+        yield moot
+
+
+@asynccontextmanager
+async def at_the_stub(stub: StubServer, root: Path, settings: str = "") -> AsyncIterator[Moot]:
+    """moot in a workspace, whose model is the stub, with all that stands between the two."""
+    env = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": stub.anthropic_base_url}
+    options = Options(workspace=root, model=MODEL, database=sqlite_url(root.parent / "moot.db"))
+    config = root.parent / "config.toml"
+    config.write_text(settings, encoding="utf-8")
+    async with opened(options, env) as moot:
         vars(moot).update(user_config_file=config)
         yield moot
 

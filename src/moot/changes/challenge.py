@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from moot.agents import Job, Outcome, Progress, Reviewer, find
-from moot.changes import approval, findings, history, prompts, review_block, state_file, tasks
+from moot.changes import approval, costs, findings, history, prompts, review_block, state_file, tasks
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
@@ -141,7 +141,9 @@ class Challenging:
                 job = replace(job, resume=None, tokens_before=Tokens())
                 await self._sleep(settings.retry_delay_secs)
             else:
-                folder.record_call(await self._call(reviewer, job, outcome))
+                call = await self._call(reviewer, job, outcome)
+                folder.record_call(call)
+                tell(costs.took(call))
                 if outcome.left_out:
                     tell(prompts.was_left_out(outcome.left_out))
                 return outcome

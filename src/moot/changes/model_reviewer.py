@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from moot.agents import Job, Outcome
-from moot.changes import prompts
+from moot.changes import costs, prompts
 from moot.changes.folder import DESIGN
 from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import DraftInvalid, ModelTooSmall, ReplyEmpty, ReviewerTimedOut
@@ -42,7 +42,7 @@ class ModelReviewer:
                 # Of each attempt its own: another conversation has read nothing yet.
                 tools = self._tools(job.run)
                 reply = await (
-                    self._by_schema(job, tools, progress) if local else self._with_tools(job, tools)
+                    self._by_schema(job, tools, progress) if local else self._with_tools(job, tools, progress)
                 )
         except TimeoutError as error:
             raise ReviewerTimedOut(self.name, f"no review within {job.timeout:g} s") from error
@@ -51,11 +51,16 @@ class ModelReviewer:
             return Outcome(str(self._model.name), "", took)
         return Outcome(reply.model, reply.text, took, reply.usage, reply.cost_usd, left_out=reply.left_out)
 
-    async def _with_tools(self, job: Job, tools: ReviewTools) -> Reply | None:
+    async def _with_tools(
+        self, job: Job, tools: ReviewTools, progress: Callable[[str], None]
+    ) -> Reply | None:
         design = tools.give(DESIGN).get(DESIGN, "")
         texts = tools.texts()
         request = prompts.review_with_tools(job.change_id, tools.tools(), texts, design, self._known)
         request = replace(request, remind=lambda: "" if tools.has_appended() else prompts.reminder())
+        # It reads all of the change, and with that before it appends its review.
+        read = replace(request, messages=(*request.messages, UserSaid("\n".join(texts.values()))))
+        await costs.foretell([request, read], self._model, progress)
         try:
             return await self._model.stream(request)
         except ReplyEmpty:

@@ -19,7 +19,17 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from moot.agents.login import LOG_IN, is_logged_in
-from moot.changes import approval, history, prompts, proposal, review_block, revision, state_file, tasks
+from moot.changes import (
+    approval,
+    costs,
+    history,
+    prompts,
+    proposal,
+    review_block,
+    revision,
+    state_file,
+    tasks,
+)
 from moot.changes import binding as binding_of
 from moot.changes.binding import Binding
 from moot.changes.folder import SPECS, ChangeFolder, ChangeFolders
@@ -364,6 +374,7 @@ class Changes:
     async def _draft(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
+        await costs.foretell([(request, Proposal)], model, tell)
         request = replace(request, looks=LOOKS, tools_tokens=LOOK_TOKENS)
         with recording_failure(folder, step, str(model.name)):
             drafted, seen = await ask_with_eyes(
@@ -376,7 +387,9 @@ class Changes:
         used = bill(drafted.reply, seen)
         if used.left_out:
             tell(prompts.was_left_out(used.left_out))
-        folder.record_call(Call.of_usage(step, used))
+        call = Call.of_usage(step, used)
+        folder.record_call(call)
+        tell(costs.took(call))
         return drafted.value
 
     async def _shared(self, folder: ChangeFolder, about: str, names: str = "") -> prompts.Shared:

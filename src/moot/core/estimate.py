@@ -159,11 +159,11 @@ async def estimate_next(
     foreseen = await asyncio.to_thread(
         foresee, flow, state, asking.prompts, library.persona, small=model.small
     )
-    sent = [await _as_sent(asked, model) for asked in foreseen.requests]
+    sent = [await as_sent(asked, model) for asked in foreseen.requests]
     return await estimate(sent, model.pricing, at_least=foreseen.at_least)
 
 
-async def _as_sent(asked: Asked, model: Model) -> Asked:
+async def as_sent(asked: Asked, model: Model) -> Asked:
     """What does not fit at all is said when it is asked, and not here."""
     request, shape = asked if isinstance(asked, tuple) else (asked, None)
     with contextlib.suppress(WindowTooSmall):
