@@ -96,8 +96,8 @@ def document(conversation: AskConversation) -> dict[str, Any]:
             {
                 "question": asked.content,
                 "answer": answered.content if answered else None,
-                "citations": msgspec.to_builtins(cited(answered.content, items)) if answered else [],
                 **({"spoken": msgspec.to_builtins(usage)} if usage else {}),
+                **({"citations": msgspec.to_builtins(cited(answered.content, items))} if answered else {}),
             }
         )
     failure = state.failure
