@@ -17,6 +17,10 @@ from moot.llm.model import Model
 from moot.llm.names import ModelName
 
 
+ASKS_TOKENS = 400
+"""Of a turn that only asks for files."""
+
+
 class ModelReviewer:
     """A model that has no use of tools, as weights on this machine, gets the files in its prompt and answers
     by schema; the block is written by `append_review` all the same. `tools` makes those of a run."""
@@ -58,9 +62,10 @@ class ModelReviewer:
         texts = tools.texts()
         request = prompts.review_with_tools(job.change_id, tools.tools(), texts, design, self._known)
         request = replace(request, remind=lambda: "" if tools.has_appended() else prompts.reminder())
-        # It reads all of the change, and with that before it appends its review.
+        # It asks for all of the change first, and appends its review when it has read it.
+        asks = replace(request, max_tokens=ASKS_TOKENS)
         read = replace(request, messages=(*request.messages, UserSaid("\n".join(texts.values()))))
-        await costs.foretell([request, read], self._model, progress)
+        await costs.foretell([asks, read], self._model, progress)
         try:
             return await self._model.stream(request)
         except ReplyEmpty:
