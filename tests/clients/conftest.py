@@ -146,13 +146,13 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, stub: StubServer, wall:
     name: str = request.param
     program = client(name)
     a_change(tmp_path / "workspace", CHANGE)
-    env = _environment(tmp_path, program.parent, stub) | wall.proxies
+    env = environment_of(tmp_path, program.parent, stub) | wall.proxies
     reviewer = find(name, env)
     assert reviewer is not None
     return Desk(reviewer, tmp_path, env, stub)
 
 
-def _environment(folder: Path, programs: Path, stub: StubServer) -> dict[str, str]:
+def environment_of(folder: Path, programs: Path, stub: StubServer) -> dict[str, str]:
     for name in ("home", "tmp", "codex", "claude"):
         (folder / name).mkdir()
     (folder / "codex" / "config.toml").write_text(_CODEX.format(url=stub.openai_base_url), encoding="utf-8")
