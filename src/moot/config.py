@@ -205,6 +205,8 @@ class Settings(_Section):
     prices: dict[str, Price] = {}
     windows: dict[str, Annotated[int, Field(ge=2_000)]] = {}
     """How many tokens a model takes at once, by its name."""
+    images: dict[str, bool] = {}
+    """Whether a model takes images, by its name."""
 
 
 class Config(BaseModel):
@@ -223,7 +225,9 @@ class Config(BaseModel):
         return _over(self.user, self.workspace)
 
 
-_ONLY_THE_USERS = ("providers", "local", "gateway", "telemetry", "server", "limits", "prices", "windows")
+_ONLY_THE_USERS = (
+    *("providers", "local", "gateway", "telemetry", "server", "limits", "prices", "windows", "images"),
+)
 
 
 _FORMS = {

@@ -113,7 +113,7 @@ def test_what_was_looked_at_and_left_out_is_told_under_the_words() -> None:
     record = markdown(session("A view."))
     assert (
         "> A view.\n\nLooked at: src/app.py, lines 1 to 40\n\n"
-        "Was not told, because there was no room for it: E2 (big.txt)\n"
+        "Was not told, for want of room unless it says why: E2 (big.txt)\n"
     ) in record
 
 

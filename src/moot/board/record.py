@@ -156,7 +156,7 @@ def _known(usage: Usage | None) -> Iterator[Block]:
     if usage.looked_at:
         yield Note(f"Looked at: {'; '.join(usage.looked_at)}")
     if usage.left_out:
-        yield Note(f"Was not told, because there was no room for it: {'; '.join(usage.left_out)}")
+        yield Note(f"Was not told, for want of room unless it says why: {'; '.join(usage.left_out)}")
 
 
 def _evidence(state: BoardState) -> Iterator[Block]:

@@ -66,7 +66,7 @@ class Narrator:
         self._end_words()
         bill = getattr(event, "spoken", None) or getattr(event, "usage", None)
         if left_out := getattr(bill, "left_out", ()):
-            screen.say(f"Not told to the model, for want of room: {'; '.join(left_out)}.")
+            screen.say(f"Not told to the model, for want of room unless it says why: {'; '.join(left_out)}.")
 
     def close(self) -> None:
         """Leaves the screen tidy when the words stop in the middle."""

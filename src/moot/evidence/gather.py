@@ -18,7 +18,7 @@ from moot.evidence.files import Place, Reach
 from moot.evidence.items import Evidence, sources
 from moot.evidence.reading import NotTaken, read, shown
 from moot.llm.messages import Tokens
-from moot.llm.metering import tokens_of
+from moot.llm.metering import IMAGE_TOKENS, tokens_of
 from moot.llm.prices import Pricing, usd
 from moot.repo.secrets import is_private
 
@@ -26,7 +26,6 @@ STDIN = "-"
 _PASTED = "pasted text"
 _MOST_SAID = 20
 """Of what is left out of a folder, as many are named; the others are counted."""
-_TOKENS_PER_IMAGE = 1_600
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -74,7 +73,7 @@ class Gathered:
     def tokens(self) -> int:
         """About as many as one reading of all items takes."""
         images = sum(1 for item in self.items if item.image)
-        return tokens_of(*(source.text for source in sources(self.items))) + _TOKENS_PER_IMAGE * images
+        return tokens_of(*(source.text for source in sources(self.items))) + IMAGE_TOKENS * images
 
     def within(self, bounds: Bounds, already: Sequence[Evidence]) -> Gathered:
         """The same for a session that has been given more meanwhile."""
@@ -120,7 +119,7 @@ class Weighed:
 
 def tokens_in(item: Evidence) -> int:
     """About as many as one item has."""
-    return _TOKENS_PER_IMAGE if item.image else tokens_of(item.text)
+    return IMAGE_TOKENS if item.image else tokens_of(item.text)
 
 
 def _rounded(tokens: int) -> int:

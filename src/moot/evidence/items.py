@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from moot.llm.messages import Source, Weight
+from moot.llm.messages import Image, Source, Weight
 from moot.prompts.template import fill
 
 
@@ -66,19 +66,24 @@ def sources(items: Sequence[Evidence], known: int = 0) -> tuple[Source, ...]:
     if not new:
         return ()
     how = () if known else (Source("how to cite", fill("evidence/cite", {}), Weight.NEEDED),)
-    given = (
-        Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON) for number, item in new
-    )
-    return (*how, *given)
+    return (*how, *(_source(number, item) for number, item in new))
+
+
+def _source(number: str, item: Evidence) -> Source:
+    image = Image(number, item.media_type, item.image) if item.image else None
+    return Source(f"{number} ({item.name})", _shown(number, item), Weight.DEPENDED_ON, image)
 
 
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:evidence|decided-so-far|left-out)\b)", re.IGNORECASE)
 """What an item could pretend to end with, or to be followed by."""
 
 
+_IN_PLACE = "an image: you see it with the first of the messages, as {}; it has no lines to cite"
+
+
 def _shown(number: str, item: Evidence) -> str:
     lines = "\n".join(f"{place} {line}" for place, line in enumerate(item.lines, start=1))
-    lines = _FENCE.sub("‹", lines)
+    lines = f"({_IN_PLACE.format(number)})" if item.image else _FENCE.sub("‹", lines)
     about = f'id="{number}" name="{_plain(item.name)}" origin="{_plain(item.origin)}"'
     return f"<evidence {about}>\n{lines}\n</evidence>"
 

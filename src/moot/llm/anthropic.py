@@ -10,7 +10,7 @@ import msgspec
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
 from moot.llm.claude_models import traits
-from moot.llm.messages import ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
+from moot.llm.messages import Image, ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
 from moot.llm.metering import least_of, tokens_of
 from moot.llm.protocol import Call, Stop, Turn
 from moot.llm.schemas import strict
@@ -128,8 +128,11 @@ def _messages(call: Call) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for message in call.messages:
         match message:
-            case UserSaid(text):
+            case UserSaid(text, images=()):
                 messages.append({"role": "user", "content": text})
+            case UserSaid(text, images=images):
+                shown = [block for image in images for block in _shown(image)]
+                messages.append({"role": "user", "content": [*shown, {"type": "text", "text": text}]})
             case ModelSaid(echo=list() as blocks):
                 messages.append({"role": "assistant", "content": blocks})
             case ModelSaid(text):
@@ -147,6 +150,11 @@ def _messages(call: Call) -> list[dict[str, Any]]:
                 else:
                     messages.append({"role": "user", "content": [result]})
     return messages
+
+
+def _shown(image: Image) -> tuple[dict[str, Any], dict[str, Any]]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+    return {"type": "text", "text": f"{image.name}:"}, {"type": "image", "source": source}
 
 
 # -- replies -------------------------------------------------------------------------------------

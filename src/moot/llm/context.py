@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from moot.errors import WindowTooSmall
 from moot.llm.messages import Message, ModelSaid, Source, UserSaid, Weight
+from moot.llm.metering import IMAGE_TOKENS
 
 if TYPE_CHECKING:
     from moot.llm.messages import Request
@@ -42,22 +43,25 @@ def needed_tokens(request: Request) -> int:
     return _tokens(_join(request, _every(request), request.messages, ())) + _reply(request)
 
 
-def fit(request: Request, window: int, model: str) -> Fitted:
-    """As much of the request as the window takes. Raises WindowTooSmall where what is needed does not fit."""
+def fit(request: Request, window: int, model: str, *, sees: bool = True) -> Fitted:
+    """As much of the request as the window takes, and of images none where the model `sees` none. Raises
+    WindowTooSmall where what is needed does not fit."""
     room = window - _reply(request)
-    every = _every(request)
-    whole = _join(request, every, request.messages, ())
+    images = dict.fromkeys(one for one in _sources(request) if one.image is not None and not sees)
+    unseen = tuple(f"{one.name}, which is an image: {model} takes none" for one in images)
+    kept = _every(request) - images.keys()
+    whole = _join(request, kept, request.messages, unseen)
     if _tokens(whole) <= room:
-        return Fitted(whole)
+        return Fitted(whole, unseen)
 
-    kept, history, left_out = set(every), request.messages, list[Source]()
+    history, left_out = request.messages, list[Source]()
     forgotten = 0
 
     def is_too_large() -> bool:
-        names = _names(left_out, forgotten)
+        names = (*unseen, *_names(left_out, forgotten))
         return _tokens(_join(request, kept, history, names)) > room
 
-    for source in _least_first(request):
+    for source in _least_first(request, kept):
         if not is_too_large():
             break
         kept.remove(source)
@@ -69,7 +73,8 @@ def fit(request: Request, window: int, model: str) -> Fitted:
         history = history[1:]
         forgotten += 1
     if is_too_large():
-        needed = _tokens(_join(request, kept, history, _names(left_out, forgotten)))
+        names = (*unseen, *_names(left_out, forgotten))
+        needed = _tokens(_join(request, kept, history, names))
         raise WindowTooSmall(model, window, needed + _reply(request))
     # What is too large by itself has not to take along everything that is smaller.
     for source in reversed(left_out.copy()):
@@ -78,7 +83,8 @@ def fit(request: Request, window: int, model: str) -> Fitted:
         if is_too_large():
             kept.remove(source)
             left_out.append(source)
-    names = _names([one for one in _sources(request) if one not in kept], forgotten)
+    missing = [one for one in _sources(request) if one not in kept and one not in images]
+    names = (*unseen, *_names(missing, forgotten))
     return Fitted(_join(request, kept, history, names), names)
 
 
@@ -99,9 +105,10 @@ def _every(request: Request) -> set[Source]:
     return set(_sources(request))
 
 
-def _least_first(request: Request) -> list[Source]:
+def _least_first(request: Request, kept: set[Source]) -> list[Source]:
     """Those that may be left out, in the order in which they are: the oldest of the least weight first."""
-    may_go = [source for source in dict.fromkeys(_sources(request)) if source.weight is not Weight.NEEDED]
+    given = [source for source in dict.fromkeys(_sources(request)) if source in kept]
+    may_go = [source for source in given if source.weight is not Weight.NEEDED]
     return sorted(may_go, key=lambda source: -source.weight)
 
 
@@ -115,17 +122,21 @@ def _names(left_out: Iterable[Source], forgotten: int) -> tuple[str, ...]:
 def _join(
     request: Request, kept: set[Source], messages: Sequence[Message], left_out: tuple[str, ...]
 ) -> Request:
-    """The request with the text of what is kept in place of its sources."""
+    """The request with the text of what is kept in place of its sources. What all requests begin with has its
+    images in the first message."""
     note = _note(left_out)
+    shared = tuple(tuple(one for one in block if one in kept) for block in request.shared)
+    shown = [one.image for block in shared for one in block if one.image is not None]
     joined: list[Message] = []
     for message in messages:
-        if isinstance(message, UserSaid) and (message.sources or note):
-            parts = [note, *(one.text for one in message.sources if one in kept), message.text]
-            joined.append(UserSaid(_APART.join(filter(None, parts))))
-            note = ""
+        if isinstance(message, UserSaid) and (message.sources or note or shown):
+            given = [one for one in message.sources if one in kept]
+            parts = [note, *(one.text for one in given), message.text]
+            shown += [one.image for one in given if one.image is not None]
+            joined.append(UserSaid(_APART.join(filter(None, parts)), images=(*message.images, *shown)))
+            note, shown = "", []
         else:
             joined.append(message)
-    shared = tuple(tuple(one for one in block if one in kept) for block in request.shared)
     return replace(request, shared=shared, messages=tuple(joined), history=0)
 
 
@@ -134,8 +145,8 @@ def _note(left_out: tuple[str, ...]) -> str:
         return ""
     listed = "\n".join(f"- {name}" for name in left_out)
     return (
-        "<left-out>\nThis is not in what you are given, because it would not have fitted. Where your answer "
-        f"depends on it, say so.\n{listed}\n</left-out>"
+        "<left-out>\nThis is not in what you are given, because it would not have fitted, or for the reason "
+        f"beside it. Where your answer depends on it, say so.\n{listed}\n</left-out>"
     )
 
 
@@ -146,9 +157,11 @@ def shared_texts(request: Request) -> tuple[str, ...]:
 
 def _tokens(request: Request) -> int:
     """At most about so many."""
-    texts = [*shared_texts(request), request.system]
+    texts, images = [*shared_texts(request), request.system], 0
     for message in request.messages:
         texts.append(message.text)
         if isinstance(message, ModelSaid):
             texts.extend(call.arguments for call in message.tool_calls)
-    return -(-sum(size_of(text) + _MESSAGE for text in texts) // BYTES_PER_TOKEN)
+        elif isinstance(message, UserSaid):
+            images += len(message.images)
+    return -(-sum(size_of(text) + _MESSAGE for text in texts) // BYTES_PER_TOKEN) + images * IMAGE_TOKENS

@@ -5,8 +5,9 @@ Knows no provider and no wire format. A `Reply` is always whole: whatever stops 
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
@@ -44,21 +45,38 @@ class Weight(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """`name` is what the text calls it."""
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        return b64encode(self.data).decode()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Something that a model is told whole, or not at all. By its `name` the model and the person hear of it
-    where it is left out: "the notes of step 01-02". Of several, those that come later are newer."""
+    where it is left out: "the notes of step 01-02". Of several, those that come later are newer. One with an
+    `image` is left out where the model takes none."""
 
     name: str
     text: str
     weight: Weight = Weight.HELPFUL
+    image: Image | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """The sources come first, then the text."""
+    """The sources come first, then the text. `images` are those of sources that are in the text already, or
+    in what all requests begin with: providers take images from the user only."""
 
     text: str
     sources: tuple[Source, ...] = ()
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

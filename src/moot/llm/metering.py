@@ -21,6 +21,9 @@ from moot.llm.protocol import Call
 _BYTES_PER_TOKEN = 4
 """Of English prose and of JSON; other scripts have more bytes a character, and more tokens."""
 
+IMAGE_TOKENS = 1_600
+"""About as many as an image has that is as large as most models look at it."""
+
 UNSENT = "unsent"
 """The outcome of a request that the server never got: it is in no account."""
 
@@ -135,10 +138,13 @@ def tokens_of(*texts: str) -> int:
 
 def least_of(call: Call) -> Tokens:
     """What a request has cost once it was read, if nothing more is known."""
-    texts = [*call.shared, call.system]
+    texts, images = [*call.shared, call.system], 0
     for message in call.messages:
         match message:
-            case UserSaid(text) | ToolAnswered(text=text):
+            case UserSaid(text):
+                texts.append(text)
+                images += len(message.images)
+            case ToolAnswered(text=text):
                 texts.append(text)
             case ModelSaid(text, tool_calls):
                 texts.append(text)
@@ -146,7 +152,7 @@ def least_of(call: Call) -> Tokens:
     texts.extend(json.dumps(dict(tool.schema)) + tool.description for tool in call.tools)
     if call.schema is not None:
         texts.append(json.dumps(dict(call.schema.json_schema)))
-    return Tokens(input_tokens=tokens_of(*texts), estimated=True)
+    return Tokens(input_tokens=tokens_of(*texts) + images * IMAGE_TOKENS, estimated=True)
 
 
 def most_of(call: Call, least: Tokens) -> Tokens:

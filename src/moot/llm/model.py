@@ -86,7 +86,8 @@ class _Talk:
 
 
 class Model:
-    """`small` says that the model needs short prompts and the beginnings of sentences given to it."""
+    """`small` says that the model needs short prompts and the beginnings of sentences given to it, `sees`
+    that it takes images."""
 
     def __init__(
         self,
@@ -96,6 +97,7 @@ class Model:
         small: bool = False,
         pricing: Pricing = UNKNOWN,
         window: Window = ANY,
+        sees: bool = True,
         meter: Meter = UNMETERED,
         patience: Patience | None = None,
         key_variable: str = "",
@@ -108,6 +110,7 @@ class Model:
         self._provider = provider
         self.pricing = pricing
         self._window = window
+        self._sees = sees
         self._meter = meter
         self._patience = patience or Patience()
         self._key_variable = key_variable
@@ -169,7 +172,8 @@ class Model:
         return (await self._fit(request)).request
 
     async def _fit(self, request: Request) -> Fitted:
-        return fit(request, await self._window.tokens(needed_tokens(request)), str(self.name))
+        window = await self._window.tokens(needed_tokens(request))
+        return fit(request, window, str(self.name), sees=self._sees)
 
     def _report(self, *, typed: bool) -> ModelCall:
         # A server's address is nobody's business but its user's.

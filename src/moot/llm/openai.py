@@ -12,7 +12,7 @@ import msgspec
 
 from moot.errors import KeyRefused, StreamBroken
 from moot.llm import http, http_errors
-from moot.llm.messages import ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
+from moot.llm.messages import Image, ModelSaid, OnText, Tokens, ToolAnswered, ToolCall, UserSaid
 from moot.llm.metering import least_of, tokens_of
 from moot.llm.protocol import Call, Stop, Turn
 from moot.llm.schemas import strict
@@ -152,8 +152,11 @@ def _messages(call: Call) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for message in call.messages:
         match message:
-            case UserSaid(text):
+            case UserSaid(text, images=()):
                 messages.append({"role": "user", "content": text})
+            case UserSaid(text, images=images):
+                shown = [part for image in images for part in _shown(image)]
+                messages.append({"role": "user", "content": [*shown, {"type": "text", "text": text}]})
             case ModelSaid(text, tool_calls):
                 said: dict[str, Any] = {"role": "assistant", "content": text or None}
                 if tool_calls:
@@ -169,6 +172,11 @@ def _messages(call: Call) -> list[dict[str, Any]]:
             case ToolAnswered(call_id, text):
                 messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
     return messages
+
+
+def _shown(image: Image) -> tuple[dict[str, Any], dict[str, Any]]:
+    url = f"data:{image.media_type};base64,{image.base64}"
+    return {"type": "text", "text": f"{image.name}:"}, {"type": "image_url", "image_url": {"url": url}}
 
 
 # -- replies -------------------------------------------------------------------------------------

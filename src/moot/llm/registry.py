@@ -13,6 +13,7 @@ from moot.config import Config
 from moot.errors import ConfigInvalid, KeyRefused, MootError, Unreachable
 from moot.extras import EMBEDDED, require
 from moot.llm import names, prices
+from moot.llm.eyesight import takes_images
 from moot.llm.metering import UNMETERED, Meter
 from moot.llm.model import Model
 from moot.llm.names import Choice, ModelName, Speaker, Wishes
@@ -96,6 +97,7 @@ class Gateway:
             small=name.is_local and self.weights(name).tiny,
             pricing=pricing,
             window=window_of(name, self._config.user.windows.get(str(name))),
+            sees=takes_images(name, self._config.user.images.get(str(name))),
             meter=self._meter,
             patience=Patience(retries=settings.retries),
             key_variable=self._key_variable(name),

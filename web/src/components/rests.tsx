@@ -41,7 +41,7 @@ export const Rests = memo(function Rests({ usage, looks = [] }: Props): ReactNod
       ) : null}
       {leftOut.length > 0 ? (
         <details className="rests-left" open>
-          <summary>Was not told, because there was no room for it</summary>
+          <summary>Was not told, for want of room unless it says why</summary>
           <ul>
             {leftOut.map((what, at) => (
               <li key={at} dir="auto">
