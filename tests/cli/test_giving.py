@@ -3,15 +3,18 @@ command."""
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.mcp.test_changes import DRAFT
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.command import Ended, environment, moot
+from tests.support.hostile_files import png
 
 QUESTION = "Should we open a second office?"
 
@@ -53,6 +56,26 @@ def test_standard_input_a_folder_and_what_a_question_names(stub: StubServer, tmp
     assert question in said
 
 
+def test_an_image_is_shown_to_who_takes_images_and_the_person_is_told_who_does_not(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.png").write_bytes(png())
+    seen = ask(stub, tmp_path, "the-strategist", QUESTION, "--with", "plan.png")
+    assert seen.code == 0
+    assert "Evidence: 1 item, 1," in seen.err
+    coded = base64.b64encode(png()).decode()
+    assert f"data:image/png;base64,{coded}" in stub.requests[0].said
+    assert "Not told" not in seen.err
+
+    unseen = ask(
+        stub, tmp_path, "the-strategist", QUESTION, "--with", "plan.png", "--model", "openai:o3-mini"
+    )
+    assert unseen.code == 0
+    assert "E1 (plan.png), which is an image: openai:o3-mini takes none" in " ".join(unseen.err.split())
+    assert coded not in stub.requests[1].said
+    assert "- E1 (plan.png), which is an image: openai:o3-mini takes none" in stub.requests[1].said
+
+
 def test_a_secret_stays_here_and_the_person_hears_where_it_is(stub: StubServer, tmp_path: Path) -> None:
     secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
     (tmp_path / "notes.md").write_text(f"fine\ntoken is {secret}\n", encoding="utf-8")
@@ -62,6 +85,26 @@ def test_a_secret_stays_here_and_the_person_hears_where_it_is(stub: StubServer, 
     assert "notes.md left out: line 2 looks like an access token" in ended.err
     assert secret not in ended.err + ended.out + stub.requests[0].said
     assert "Rents fall." in stub.requests[0].said
+
+
+def test_a_change_keeps_what_it_was_given_for_whoever_reviews_and_builds_it(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    stub.default = Behaviour(json_text=json.dumps(DRAFT))
+    (tmp_path / "rents.md").write_text("Rents fall.", encoding="utf-8")
+    (tmp_path / "law.md").write_text("Ten years at most.", encoding="utf-8")
+    arguments = ("proposal", "add-logout", "Let users log out, as @law.md says.", "--with", "rents.md")
+    ended = moot(*arguments, env=environment(tmp_path, stub), cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "Evidence: 2 items, " in ended.err
+    design = (tmp_path / "moot" / "changes" / "add-logout" / "design.md").read_text(encoding="utf-8")
+    for fact in ("Rents fall.", "Ten years at most."):
+        assert all(fact in request.said for request in stub.requests)
+        assert fact in design
+    arguments = ("reproposal", "add-logout", "Shorter.", "--with", ".env")
+    ended = moot(*arguments, env=environment(tmp_path, stub), cwd=tmp_path)
+    assert (ended.code, len(stub.requests)) == (2, 1)
+    assert ".env: there is no such file or folder" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moot.cli import screen
-from moot.cli.command import AnswersOption, JsonOption, called_as, command
+from moot.cli.command import AnswersOption, JsonOption, WithOption, called_as, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from moot.app import Moot
+    from moot.changes.binding import Binding
     from moot.changes.folder import ChangeFolder
     from moot.changes.proposal import Finding
     from moot.changes.service import Changes
@@ -88,14 +89,26 @@ async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = F
 # -- drafting ------------------------------------------------------------------------------------
 
 
+async def _bound(moot: Moot, evidence: list[str] | None, words: str) -> Binding:
+    """What is given with a command, and named in its words, binds the change."""
+    from moot.changes.binding import Binding
+    from moot.changes.flow import CHANGE
+    from moot.cli.desk import gather
+
+    return Binding(evidence=(await gather(moot, CHANGE, evidence or (), words)).items)
+
+
 @command("model workspace")
 async def proposal(
     moot: Moot,
     change_id: ChangeArgument,
     description: Annotated[str, typer.Argument(metavar="DESCRIPTION", help="What should change, and why.")],
+    evidence: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draft a change from a description. Its proposal, specifications and tasks fit the workspace.
+
+    Evidence is kept in its design.md, for whoever reviews and builds it.
 
     moot proposal feat-auth "Let people sign in with a passkey; passwords get phished."
     """
@@ -103,8 +116,9 @@ async def proposal(
     from moot.cli.progress import Steps
 
     changes = Changes(moot)
+    binding = await _bound(moot, evidence, description)
     with Steps(f"Proposal '{change_id}'") as tell:
-        folder = await changes.propose(change_id, description, tell)
+        folder = await changes.propose(change_id, description, tell, binding)
     _show_files(changes, folder, as_json=as_json)
 
 
@@ -115,6 +129,7 @@ async def reproposal(
     wishes: Annotated[
         str, typer.Argument(metavar="WISHES", help="What should be different, besides the open issues.")
     ] = "",
+    evidence: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Revise a change from the open issues of its last review. Every review stays as it is."""
@@ -122,8 +137,9 @@ async def reproposal(
     from moot.cli.progress import Steps
 
     changes = Changes(moot)
+    binding = await _bound(moot, evidence, wishes)
     with Steps(f"Reproposal '{change_id}'") as tell:
-        folder = await changes.repropose(change_id, wishes, tell)
+        folder = await changes.repropose(change_id, wishes, tell, binding)
     _show_files(changes, folder, as_json=as_json)
 
 
