@@ -16,7 +16,6 @@ from moot.llm.messages import ModelSaid, Reply, ToolFault, UserSaid
 from moot.llm.model import Model
 from moot.llm.names import ModelName
 
-
 ASKS_TOKENS = 400
 """Of a turn that only asks for files."""
 
