@@ -68,7 +68,8 @@ def load() -> tuple[Discussion, ...]:
 
 
 def log(discussion: Discussion) -> list[RoundtableEvent]:
-    """Its events up to where the minutes are due: whoever is due and says nothing here has kept silent."""
+    """Its events up to where it is looked through: whoever is due and says nothing here has kept silent. By
+    the rules under which nobody looks through a round when it is over."""
     material = f"{discussion.item}: {discussion.step}."
     opened = RoundtableOpened(
         "01-01",

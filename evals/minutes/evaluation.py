@@ -17,6 +17,8 @@ FOUND = "decisions found"
 REAL = "decisions that were made"
 MOUTHS = "decisions with their speaker"
 NAMED = "insights by somebody who spoke"
+CONTRADICTED = "contradictions found"
+VOICED = "contradictions that there were"
 FINAL = "SynthesisDrafted"
 
 
@@ -44,6 +46,15 @@ def _score(case: Discussion, transcript: Transcript) -> list[Check]:
     for place, made in enumerate(decisions):
         note = f"{case.id}: nobody decided: {shorten(str(made.get('decision', '')))}"
         checks.append(Check(REAL, place in matched.values(), note))
+    contradicted = {frozenset(pair) for pair in case.disagreements}
+    kept = [_sides(position) for position in written.get("positions", ())]
+    for pair in contradicted:
+        checks.append(
+            Check(CONTRADICTED, pair in kept, f"{case.id}: {' against '.join(sorted(pair))} is lost")
+        )
+    for pair in kept:
+        note = f"{case.id}: {' and '.join(sorted(pair))} do not contradict each other"
+        checks.append(Check(VOICED, pair in contradicted, note))
     # Maya frames every discussion.
     names = {line.by for line in case.said} | {"All", "Maya"}
     for insight in written.get("insights", ()):
@@ -51,6 +62,10 @@ def _score(case: Discussion, transcript: Transcript) -> list[Check]:
         known = bool(given) and names.issuperset(given)
         checks.append(Check(NAMED, known, f"{case.id}: {', '.join(given) or 'nobody'} did not speak"))
     return checks
+
+
+def _sides(position: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(str(one.get("by", "")) for one in position.get("held", ()))
 
 
 def _match(labels: Sequence[Line], decisions: Sequence[Mapping[str, Any]]) -> dict[int, int]:
@@ -78,10 +93,10 @@ def _match(labels: Sequence[Line], decisions: Sequence[Mapping[str, Any]]) -> di
 EVALUATION: Evaluation[Discussion] = Evaluation(
     name="minutes",
     about=evals.minutes.__doc__ or "",
-    measures=(FOUND, REAL, MOUTHS, NAMED),
+    measures=(FOUND, REAL, MOUTHS, CONTRADICTED, VOICED, NAMED),
     cases=load(),
     hold=hold,
     score=score,
-    requests=1,
-    tokens=(900, 350),
+    requests=2,
+    tokens=(1_100, 300),
 )

@@ -72,9 +72,11 @@ from moot.core.flow import (
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import RULES, ArtifactsUpdated, ElaborationRecorded, RoundtableOpened, Speaker
+from moot.roundtable.findings import Named, OpenPointNamed
 from moot.roundtable.flow import TRANSITIONS as OF_ROUNDTABLES
-from moot.roundtable.insights import Insight, OpenQuestion, Synthesis
+from moot.roundtable.quotes import Quoted
 from moot.roundtable.replies import Framing
+from moot.roundtable.synthesis import Minutes, Point
 from moot.text.depth import DEPTHS, Depth
 
 BILL = Usage("local", 10, 5, 0.0, 800)
@@ -96,12 +98,15 @@ TALK = {
     ALEX: "I see two approaches here: last write wins, or an explicit merge with higher cost.",
     JORDAN: "To make this concrete: resolve(local, remote) returns Merged or raises Conflict.",
 }
-SYNTHESIS = Synthesis(
-    (Insight(("Alex",), "Conflicts are shown."),),
-    (),
-    (OpenQuestion("Who merges?", "nobody knows"), OpenQuestion("Who pays?", "not asked")),
-    (),
-    "we found that conflicts have to be shown",
+ALEXS = (Quoted(2, TALK[ALEX], "Alex"),)
+NAMED = Named(
+    open_points=(
+        OpenPointNamed("Who merges?", "nobody knows", ALEXS[0]),
+        OpenPointNamed("Who pays?", "not asked", ALEXS[0]),
+    )
+)
+MINUTES = Minutes(
+    (Point("Conflicts are shown.", ALEXS),), (), (), (), "we found that conflicts have to be shown"
 )
 
 
@@ -216,8 +221,10 @@ class Play:
                 return TaskDone(ElaborationRecorded(True))
             case DraftReply("roundtable/framing"):
                 return Drafted(Framing("three journeys", "Who?"), BILL)
+            case DraftReply("roundtable/check"):
+                return Drafted(NAMED, BILL)
             case DraftReply():
-                return Drafted(SYNTHESIS, BILL)
+                return Drafted(MINUTES, BILL)
             case AskPersona(persona):
                 return PersonaSpoke(TALK[persona], BILL)
             case _:

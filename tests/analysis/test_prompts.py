@@ -11,13 +11,16 @@ from moot.analysis.events import StepRef
 from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
-from moot.core.flow import PersonAnswered, PersonaSpoke, TaskDone
+from moot.core.flow import Drafted, PersonAnswered, PersonaSpoke, TaskDone
+from moot.core.model_effects import as_reply
 from moot.llm.context import fit, shared_texts
 from moot.llm.messages import ModelSaid, Request, UserSaid
 from moot.personas.library import Persona, load_library
 from moot.prompts.small_model import sentences
 from moot.roundtable import prompts
 from moot.roundtable.events import ContributionReturned
+from moot.roundtable.findings import Named
+from moot.roundtable.synthesis import Minutes, synthesize
 from tests.analysis.test_flow import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
 
 LIBRARY = load_library()
@@ -58,7 +61,7 @@ def test_a_persona_is_told_to_name_colleagues_stay_on_the_question_or_be_silent(
     request = prompts.contribution(at_table().state, persona, small=False)
     others = [other for other in PERSONAS if other is not persona]
     assert all(f"{other.name} ({other.role})" in request.system for other in others)
-    assert "Refer to colleagues by name when you build on or differ from what they said" in request.system
+    assert "Refer to colleagues by name when you build on what they said" in request.system
     assert "<focus>\nWho?\n</focus>" in request.system
     assert "reply with exactly: (silent)" in request.system
     assert ("REDIRECT:" in request.system) == (persona.id == MAYA), "only the lead redirects"
@@ -162,19 +165,47 @@ def test_what_was_asked_back_is_told_apart_from_the_answers() -> None:
     ) in said(request)
 
 
-def test_a_small_models_synthesis_is_a_sentence_of_everybody_by_name() -> None:
+def test_a_small_model_finds_nothing_but_the_question_that_was_asked_last() -> None:
+    """What was decided it cannot tell, so it is not asked."""
     play = at_table("Alex", "Jordan")
+    play.settle(Drafted(Named(), BILL))
+    play.says("We take Redis. But who pays for it?")
+    _, shape = prompts.check(play.state, small=True)
+    asked = {"turn": 4, "by": "User", "quote": "But who pays for it?"}
+    point = {"question": "But who pays for it?", "context": "Nobody has answered it.", "said": asked}
+    empty: dict[str, Any] = {"decisions": [], "disagreements": [], "open_points": []}
+    shape.model_validate(empty | {"open_points": [point]})
+    for wrong in (
+        {"decisions": ["We take Redis."]},
+        {"open_points": [{**point, "question": "We take Redis."}]},
+        {"open_points": [{**point, "said": {**asked, "by": "Alex"}}]},
+    ):
+        with pytest.raises(ValidationError):
+            shape.model_validate(empty | wrong)
+
+
+def test_a_small_models_minutes_are_a_sentence_of_everybody_as_it_was_said() -> None:
+    play = at_table("Alex", "Jordan")
+    play.settle(Drafted(Named(), BILL))
     play.settle(PersonAnswered(choice="done"))
     _, shape = prompts.synthesis(play.state, small=True)
+    alex = {"text": TALK[ALEX], "said": [{"turn": 2, "quote": TALK[ALEX]}]}
+    jordan = {"text": TALK[JORDAN], "said": [{"turn": 3, "quote": TALK[JORDAN]}]}
     drafted: dict[str, Any] = {
-        "insights": [{"by": ["Alex"], "text": TALK[ALEX]}, {"by": ["Jordan"], "text": TALK[JORDAN]}],
-        "decisions": [],
-        "open_questions": [],
+        "insights": [alex, jordan],
+        "risks": [],
+        "acceptance_criteria": [],
         "action_items": [],
         "one_line": "we heard 2 views on Scope Estimation",
     }
-    shape.model_validate(drafted)
-    for insights in ([], [{"by": ["Maya"], "text": TALK[ALEX]}, drafted["insights"][1]]):
+    made = as_reply(shape.model_validate(drafted), Minutes)
+    synthesis, wrong = synthesize(made, play.state.table.findings, play.state.table.statements)
+    assert [(one.by, one.text) for one in synthesis.insights] == [
+        (("Alex",), TALK[ALEX]),
+        (("Jordan",), TALK[JORDAN]),
+    ]
+    assert wrong == ()
+    for insights in ([], [{**alex, "said": jordan["said"]}, jordan]):
         with pytest.raises(ValidationError):
             shape.model_validate(drafted | {"insights": insights})
 

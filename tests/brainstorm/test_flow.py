@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from moot.brainstorm import flow, shapes
@@ -52,8 +53,10 @@ from moot.errors import IllegalMove, InvalidInput
 from moot.llm.messages import Source
 from moot.roundtable.effects import OpenRoundtable
 from moot.roundtable.events import (
+    RULES,
     ArtifactsNotUpdated,
     ArtifactsUpdated,
+    CheckFailed,
     ContributionFailed,
     ContributionReturned,
     ElaborationRecorded,
@@ -74,7 +77,9 @@ from moot.roundtable.events import (
     SynthesisRetried,
     SynthesisReturned,
     TopicFramed,
+    TranscriptChecked,
 )
+from moot.roundtable.findings import NOTHING_FOUND
 from moot.roundtable.insights import Synthesis
 from moot.workflow.events import AttemptFailed
 from moot.workflow.menu import INTERRUPTED, TriedAgain
@@ -102,6 +107,15 @@ MINUTES = Synthesis((), (), (), (), "They agreed on little.")
 DISCUSSED = (OPENED, FRAMED, SPOKE)
 ENDED = (*DISCUSSED, PersonLeft())
 NO_MINUTES = SynthesisFailed("DraftInvalid", "no JSON")
+FOUND = TranscriptChecked(NOTHING_FOUND, 2, (), BILL)
+ROUND = (
+    msgspec.structs.replace(OPENED, rules=RULES),
+    FRAMED,
+    SPOKE,
+    PersonSpokeUp("Why?"),
+    PersonaContributed("maya", "Nobody reads them.", BILL),
+    PersonaSilent("alex", BILL),
+)
 HELD: list[tuple[tuple[HeldEvent, ...], tuple[HeldEvent, ...]]] = [
     ((), (OPENED,)),
     ((OPENED,), (FRAMED, FramingFailed("Overloaded", "it is busy"))),
@@ -111,6 +125,8 @@ HELD: list[tuple[tuple[HeldEvent, ...], tuple[HeldEvent, ...]]] = [
     (DISCUSSED, (PersonSpokeUp("Why?"), PersonSilent(), ExitDoubted("Fine."))),
     ((*DISCUSSED, PersonSpokeUp("Why?")), (LeadRedirected("maya", "alex", "costs", "planning", BILL),)),
     ((*DISCUSSED, ExitDoubted("Fine.")), (PersonStayed(),)),
+    (ROUND, (CheckFailed("Overloaded", "it is busy"),)),
+    (ENDED, (FOUND,)),
     (ENDED, (SynthesisDrafted(MINUTES, BILL), NO_MINUTES, SynthesisReturned(MINUTES, ("no",), BILL))),
     ((*ENDED, NO_MINUTES), (SynthesisRetried(), SynthesisForgone())),
     (
@@ -497,7 +513,7 @@ def test_one_part_alone_is_no_division(field: str) -> None:
 @pytest.mark.parametrize("step", [Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN])
 @pytest.mark.parametrize(
     ("who", "said", "paid"),
-    [("board", "The Board says: wait.", 0.5), ("roundtable", "They agreed on little.", 0.03)],
+    [("board", "The Board says: wait.", 0.5), ("roundtable", "They agreed on little.", 0.04)],
 )
 def test_at_every_step_others_can_be_consulted(step: Step, who: str, said: str, paid: float) -> None:
     play = at(step)

@@ -19,9 +19,10 @@ import pytest
 from moot.files.lock import claimed
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.support.analysis import ASKED_BACK, EXPLAINED, SYNTHESIS, reply
+from tests.support.analysis import ASKED_BACK, EXPLAINED, reply
 from tests.support.command import MOOT, Ended, environment, moot
 from tests.support.ready import Popen
+from tests.support.roundtable import check_reply, minutes_reply
 
 
 def speaking(request: Recorded) -> Behaviour:
@@ -346,6 +347,8 @@ def requests_by(stub: StubServer) -> Counter[str]:
         fields = (request.schema or {}).get("properties", {})
         if "focus_question" in fields:
             kinds["framing"] += 1
+        elif "disagreements" in fields:
+            kinds["check"] += 1
         elif "one_line" in fields:
             kinds["synthesis"] += 1
         elif "You sit at a table" in request.system:
@@ -353,7 +356,7 @@ def requests_by(stub: StubServer) -> Counter[str]:
     return kinds
 
 
-def test_a_roundtable_of_ten_turns_costs_ten_contributions_a_framing_and_a_synthesis_at_most(
+def test_a_roundtable_of_ten_turns_costs_ten_contributions_a_check_a_round_and_two_more_requests(
     project: Project, stub: StubServer
 ) -> None:
     answers = ["Twenty.", "E", "What do you all think?", "And the costs?", "Go on.", "C"]
@@ -361,7 +364,7 @@ def test_a_roundtable_of_ten_turns_costs_ten_contributions_a_framing_and_a_synth
     assert "**Turns**: 10 | **Exit**: turn-limit" in ended.out
     assert ended.out.count("We are nearing the end of our discussion time.") == 1
     kinds = requests_by(stub)
-    assert (kinds["framing"], kinds["synthesis"]) == (1, 1)
+    assert (kinds["framing"], kinds["check"], kinds["synthesis"]) == (1, 3, 1)
     assert kinds["contribution"] <= 10
 
 
@@ -372,15 +375,19 @@ def test_the_worst_of_models_makes_a_roundtable_cost_at_most_one_asking_more_eac
     wrong = itertools.cycle(
         [
             "no JSON",
-            json.dumps(reply_with(insights=[{"by": ["Nobody"], "text": "Something."}])),
+            json.dumps(minutes_reply("we talked", ("Something.", (1, "", "Nobody has said this.")))),
         ]
     )
+    settled = ("So it is", "", (1, "Maya", "We have decided this."))
+    invented = itertools.cycle(["no JSON", json.dumps(check_reply([settled]))])
     lots = itertools.count()
 
     def worst(request: Recorded) -> Behaviour:
         fields = (request.schema or {}).get("properties", {})
         if "focus_question" in fields:
             return Behaviour(json_text="no JSON")
+        if "disagreements" in fields:
+            return Behaviour(json_text=next(invented))
         if "one_line" in fields:
             return Behaviour(json_text=next(wrong))
         if "You sit at a table" in request.system:
@@ -397,6 +404,9 @@ def test_the_worst_of_models_makes_a_roundtable_cost_at_most_one_asking_more_eac
     kinds = requests_by(stub)
     assert kinds["framing"] == 2
     assert kinds["synthesis"] == 2
+    assert ended.out.count("No decision, because turn 1 does not say “We have decided this.”: So it is") == 1
+    assert kinds["check"] == 6, "a check a round, and each returned once"
+    assert "So it is" not in project.read("quick-scan.md")
     assert kinds["contribution"] <= 20
     returned = [event for event in project.events() if event["type"] == "ContributionReturned"]
     assert returned, "forbidden words were asked about"
@@ -409,10 +419,6 @@ def test_a_turn_limit_that_makes_no_sense_is_ten_and_that_is_said(project: Proje
     ended = project.run("analyze", "offline-mode", answers=["Twenty.", "E", "done"])
     assert "max_turns has to be a whole number of at least 3, not 'many': 10 turns are taken" in ended.out
     assert "Turn limit: 10 exchanges." in ended.out
-
-
-def reply_with(**fields: Any) -> dict[str, Any]:
-    return {**SYNTHESIS, **fields}
 
 
 def test_the_same_roundtable_twice_in_a_second_leaves_two_records(project: Project) -> None:

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from evals.evaluation import tally
 from evals.minutes.discussions import Discussion, load, log
-from evals.minutes.evaluation import EVALUATION, FINAL, FOUND, MOUTHS, NAMED, REAL
+from evals.minutes.evaluation import CONTRADICTED, EVALUATION, FINAL, FOUND, MOUTHS, NAMED, REAL, VOICED
 from evals.transcripts import Reply, Transcript, read
 from moot.roundtable.flow import ROUNDTABLE
 from moot.roundtable.state import USER, Step
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.judged import figures, is_better, judge, typed
+from tests.support.roundtable import check_reply, is_check, minutes_reply, turns
 
 EXAMPLES = Path("evals/minutes/examples")
 CASES = {case.id: case for case in load()}
@@ -109,6 +110,21 @@ def test_more_that_is_written_never_finds_less_and_is_never_more_precise_by_nons
     assert total == before.get(REAL, (0, 0))[1] + 1
 
 
+def kept(case: str, *pairs: tuple[str, str]) -> dict[str, tuple[int, int]]:
+    held = [{"about": "it", "held": [{"by": name} for name in pair]} for pair in pairs]
+    (transcript,) = (Transcript("minutes", case, (Reply(FINAL, {"synthesis": {"positions": held}}),)),)
+    return {name: (one.right, one.total) for name, one in tally(EVALUATION.score([transcript])).items()}
+
+
+def test_a_contradiction_counts_in_either_order_and_only_between_those_who_contradict() -> None:
+    case = "contradiction-numbers"
+    assert kept(case, ("Alex", "Jordan")) == kept(case, ("Jordan", "Alex"))
+    assert kept(case, ("Alex", "Jordan")) == {CONTRADICTED: (1, 1), VOICED: (1, 1)}
+    assert kept(case, ("Alex", "User")) == {CONTRADICTED: (0, 1), VOICED: (0, 1)}
+    assert kept(case) == {CONTRADICTED: (0, 1)}
+    assert kept("builds-on", ("Maya", "Alex")) == {VOICED: (0, 1)}
+
+
 def test_the_stored_minutes_have_these_scores() -> None:
     """Of the poor ones, the first draft of `scrap-that` was right, and does not count: it was returned."""
     good, poor = (tally(EVALUATION.score(read(EXAMPLES / f"{name}.json"))) for name in ("good", "poor"))
@@ -134,32 +150,32 @@ def case_of(request: Recorded) -> Discussion:
 
 
 def faithful(request: Recorded) -> Behaviour:
-    case = case_of(request)
+    case, said = case_of(request), turns(request.said)
+    if not is_check(request.schema or {}):
+        return typed(request, **minutes_reply("we talked", ("So it was said.", said[1])))
+    turn = {line.text: one for line in case.said for one in said if one[2] == line.text}
+    before = {line.text: [one for one in said if one[0] < turn[line.text][0]] for line in case.said}
     made = [
-        {
-            "decision": f"{line.text} That is: {', '.join(group[0] for group in line.decides)}",
-            "stated_by": line.by,
-        }
+        (f"{line.text} That is: {', '.join(group[0] for group in line.decides)}", "", turn[line.text])
         for line in case.decisions
     ]
-    heard = [{"by": [case.said[0].by], "text": case.said[0].text}]
-    return typed(
-        request,
-        insights=heard,
-        decisions=[{**one, "rationale": ""} for one in made],
-        open_questions=[],
-        action_items=[],
-        one_line="we talked",
-    )
+    against = [
+        ("what is so", next(one for one in reversed(before[line.text]) if one[1] == other), turn[line.text])
+        for line in case.said
+        for other in line.disagrees_with
+    ]
+    return typed(request, **check_reply(made, against))
 
 
 def careless(request: Recorded) -> Behaviour:
-    """Takes the first thing that was said for a decision of Alex."""
-    said = case_of(request).said[0].text
-    made = [{"decision": said, "rationale": "", "stated_by": "Alex"}]
-    return typed(
-        request, insights=[], decisions=made, open_questions=[], action_items=[], one_line="we talked"
-    )
+    """Takes the first thing that was said for a decision, and for Alex's, and whatever follows for an
+    objection."""
+    said = turns(request.said)
+    if not is_check(request.schema or {}):
+        return typed(request, **minutes_reply("we talked"))
+    number, by, text = said[1]
+    given = [(text, "", (number, name, text)) for name in ("Alex", by)]
+    return typed(request, **check_reply(given, [("it", said[1], said[2])]))
 
 
 def test_faithful_minutes_score_higher_than_careless_ones(
@@ -171,3 +187,4 @@ def test_faithful_minutes_score_higher_than_careless_ones(
     poor = judge(EVALUATION, careless, stub, monkeypatch)
     assert is_better(good, poor), (figures(good), figures(poor))
     assert figures(good)[FOUND] == (13, 13)
+    assert figures(good)[CONTRADICTED] == (6, 6)

@@ -37,6 +37,7 @@ from moot.roundtable.events import (
     RULES,
     ArtifactsNotUpdated,
     ArtifactsUpdated,
+    CheckFailed,
     ContributionFailed,
     ContributionReturned,
     ElaborationRecorded,
@@ -59,12 +60,22 @@ from moot.roundtable.events import (
     SynthesisRetried,
     SynthesisReturned,
     TopicFramed,
+    TranscriptChecked,
+)
+from moot.roundtable.findings import (
+    NOTHING_FOUND,
+    DecisionNamed,
+    DisagreementNamed,
+    Named,
+    OpenPointNamed,
 )
 from moot.roundtable.flow import ROUNDTABLE, TRANSITIONS
-from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Position, Synthesis
 from moot.roundtable.panel import as_speaker
+from moot.roundtable.quotes import Cited, Quoted
 from moot.roundtable.replies import Framing
 from moot.roundtable.state import PROGRAM, TURNS, USER, RoundtableState, Said, Step
+from moot.roundtable.synthesis import Action, Minutes, Point
 
 BILL = Usage("local", 10, 5, 0.0, 800)
 AT = "2026-02-20T14:30:00.000Z"
@@ -99,13 +110,6 @@ SPEAKERS = (
     ),
 )
 FRAMED = Framing("there are three journeys", "Who sees a conflict?")
-SYNTHESIS = Synthesis(
-    (Insight(("Maya", "Alex"), "Conflicts are shown."),),
-    (),
-    (OpenQuestion("Who merges?", "nobody knows"),),
-    (ActionItem("Ask support", "Maya"),),
-    "Conflicts are shown to whoever caused them",
-)
 TALK = {
     MAYA: [
         "Before that, who notices a conflict on the train with a half-filled form?",
@@ -123,6 +127,19 @@ TALK = {
         "The error case carries both documents, so nothing is thrown away.",
     ],
 }
+
+
+TWO_WAYS = Quoted(2, "last write wins, or an explicit merge", "Alex")
+CONCRETE = Quoted(3, "resolve(local, remote) returns Merged or raises Conflict", "Jordan")
+NOTHING_NAMED = Named()
+NAMED = Named(open_points=(OpenPointNamed("Who merges?", "nobody knows", TWO_WAYS),))
+MINUTES = Minutes(
+    (Point("Conflicts are shown.", (CONCRETE, TWO_WAYS)),),
+    (),
+    (),
+    (Action("Write the resolver", "Jordan", (CONCRETE,)),),
+    "Conflicts are shown to whoever caused them",
+)
 
 
 OPENED = RoundtableOpened(
@@ -215,9 +232,19 @@ class Table:
         return [self.state.line(said) for said in self.state.transcript if said.kind == kind]
 
     def silent_until_asked(self) -> Table:
-        while isinstance(self.asked(), AskPersona):
-            self.says("(silent)")
+        while not isinstance(self.asked(), AskPerson):
+            if isinstance(self.asked(), AskPersona):
+                self.says("(silent)")
+            else:
+                self.checked()
         return self
+
+    def checked(self, named: Named = NOTHING_NAMED) -> RoundtableEvent:
+        """What was said is looked through: nothing is found there, unless something is named."""
+        asked = self.asked()
+        assert isinstance(asked, DraftReply)
+        assert asked.prompt == "roundtable/check"
+        return self.settle(Drafted(named, BILL))
 
 
 def one_line(table: Table) -> str:
@@ -226,17 +253,26 @@ def one_line(table: Table) -> str:
     return table.state.synthesis.one_line
 
 
-def discussed(**changes: Any) -> Table:
-    """After the first round: the floor is the user's."""
+def heard(**changes: Any) -> Table:
+    """After the first round, which nobody has looked through yet."""
     return Table(**changes).framed().talks(ALEX, JORDAN)
 
 
-def synthesizing(*more: str) -> Table:
-    table = discussed()
+def discussed(**changes: Any) -> Table:
+    """After the first round: the floor is the user's."""
+    return heard(**changes).silent_until_asked()
+
+
+def synthesizing(*more: str, named: Named = NAMED) -> Table:
+    """Discussed to the end, and looked through."""
+    table = heard()
+    if not more:
+        table.checked(named)
     for text in more:
-        table.answers(text)
-        table.silent_until_asked()
-    table.answers("done")
+        table.silent_until_asked().answers(text)
+    table.silent_until_asked().answers("done")
+    if more:
+        table.checked(named)
     return table
 
 
@@ -343,6 +379,7 @@ def test_the_two_others_speak_one_after_the_other_and_then_the_user_is_asked() -
     table.talks(ALEX)
     assert table.asked() == AskPersona(JORDAN, "roundtable/contribution", "2")
     table.talks(JORDAN)
+    table.checked()
     floor = table.asked()
     assert isinstance(floor, AskPerson)
     assert (floor.step, floor.optional) == ("roundtable", False)
@@ -458,6 +495,7 @@ def test_ones_own_earlier_word_is_no_permission() -> None:
         table.says("I have nothing to add (silent) but this: ledgers.", ALEX), PersonaContributed
     )
     table.says("(silent)", JORDAN)
+    table.checked()
     table.answers("Maya, and then?")
     assert isinstance(
         table.says("It is that coupling again which nobody at the desk explains."), ContributionReturned
@@ -508,35 +546,102 @@ def test_nobody_but_the_lead_redirects_and_the_lead_not_themselves() -> None:
     assert table.says("REDIRECT: a | b", MAYA) == PersonaSilent(MAYA, BILL, "redirect", "REDIRECT: a | b")
 
 
-@pytest.mark.parametrize(
-    ("text", "with_whom"),
-    [
-        ("I disagree with Alex: numbering is no contract between modules.", (ALEX,)),
-        ("Alex and I see this differently, because a merge needs both versions.", (ALEX,)),
-        ("Alex proposes queues. I don't agree, since retries reorder everything.", (ALEX,)),
-        ("Maya, I would not agree; the form is saved on every key.", (MAYA,)),
-        ("I agree with Alex that numbering is cheap, and the signature is resolve(a, b).", ()),
-        ("I do not disagree with Alex, yet the type must carry both.", ()),
-        ("Some would disagree, but the type must carry both documents.", ()),
-        ("Alex is right. The type carries both. I disagree with the ticket, though.", ()),
-    ],
-)
-def test_a_disagreement_is_found_when_it_names_somebody(text: str, with_whom: tuple[str, ...]) -> None:
-    table = Table().framed().talks(ALEX)
-    assert table.says(text, JORDAN) == PersonaContributed(JORDAN, text, BILL, (), with_whom)
-    assert table.state.disagreement == bool(with_whom)
+CONTESTED = DisagreementNamed("which way", TWO_WAYS, CONCRETE)
 
 
 def test_the_lead_sums_a_disagreement_up_when_the_round_is_over() -> None:
-    table = discussed()
-    table.answers("What now?")
-    table.says("Alex and I see this differently: people on trains cannot wait for a queue.", MAYA)
-    table.talks(ALEX, JORDAN)
-    assert table.asked() == AskPersona(MAYA, "roundtable/tradeoff", "6")
-    table.says("Alex wants order, I want speed, and I disagree with Alex. Which matters more to you?")
-    assert table.state.transcript[-2].kind == "tradeoff"
-    assert table.state.transcript[-1].kind == "warning"
+    table = heard()
+    assert table.asked() == DraftReply("roundtable/check", "1")
+    event = table.checked(Named(disagreements=(CONTESTED,)))
+    assert isinstance(event, TranscriptChecked)
+    assert table.state.contested == event.findings.disagreements[0]
+    assert table.asked() == AskPersona(MAYA, "roundtable/tradeoff", "3")
+    table.says("Alex wants a choice, Jordan has made one. Which matters more to you?")
+    assert table.state.transcript[-1].kind == "tradeoff"
+    assert isinstance(table.asked(), AskPerson), "nobody looks through what only sums up"
+
+
+def test_what_was_summed_up_is_not_summed_up_again() -> None:
+    table = heard()
+    table.checked(Named(disagreements=(CONTESTED,)))
+    table.says("Which of the two?")
+    table.answers("I do not know yet")
+    table.talks(MAYA, ALEX).says("(silent)", JORDAN)
+    assert table.state.turns_left == 3
+    table.checked(Named(disagreements=(CONTESTED,)))
     assert isinstance(table.asked(), AskPerson)
+    assert len(table.state.findings.disagreements) == 1
+
+
+def test_a_disagreement_with_the_person_is_found_and_theirs_to_answer() -> None:
+    table = discussed()
+    table.answers("Nobody plans before May")
+    table.says("The nurses hand theirs in by January.", MAYA)
+    table.silent_until_asked()
+    against = DisagreementNamed(
+        "when", Quoted(4, "Nobody plans before May", "User"), Quoted(5, "by January", "Maya")
+    )
+    table = discussed()
+    table.answers("Nobody plans before May")
+    table.says("The nurses hand theirs in by the end of January.", MAYA)
+    table.says("(silent)", ALEX)
+    table.says("(silent)", JORDAN)
+    against = DisagreementNamed("when", against.one, Quoted(5, "by the end of January", "Maya"))
+    table.checked(Named(disagreements=(against,)))
+    assert isinstance(table.asked(), AskPerson)
+    assert [each.about for each in table.state.findings.disagreements] == ["when"]
+
+
+def test_one_voice_alone_contradicts_nobody() -> None:
+    table = Table().framed().talks(ALEX)
+    table.says("(silent)", JORDAN)
+    assert isinstance(table.asked(), AskPerson)
+
+
+def test_a_check_that_fails_is_said_and_the_word_is_the_persons() -> None:
+    table = heard()
+    table.settle(DraftFailed("ProviderDown", "529"))
+    assert table.events[-1] == CheckFailed("ProviderDown", "529")
+    assert table.lines("failure") == ["Nobody looked for contradictions in this round: 529"]
+    assert isinstance(table.asked(), AskPerson)
+    table.answers("done")
+    assert table.asked() == DraftReply("roundtable/check", "2"), "what nobody could look through is due"
+    table.checked(Named(disagreements=(CONTESTED,)))
+    assert table.state.findings.disagreements
+    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+
+
+def test_what_was_named_and_is_not_there_is_thrown_out_and_said() -> None:
+    table = heard()
+    event = table.checked(
+        Named(
+            (
+                DecisionNamed("Merge on the server", "", Quoted(2, "we merge on the server", "Alex")),
+                DecisionNamed("Drop it", "", Quoted(2, "last write wins", "User")),
+            )
+        )
+    )
+    assert isinstance(event, TranscriptChecked)
+    assert event.findings == NOTHING_FOUND
+    assert table.lines("note") == [
+        "No decision, because turn 2 does not say “we merge on the server”: Merge on the server",
+        "No decision, because turn 2 is Alex's, and not User's: Drop it",
+    ]
+
+
+def test_what_is_said_in_leaving_is_looked_through_too() -> None:
+    table = discussed()
+    assert table.answers("B it is, and we are done") == PersonLeft("B it is, and we are done")
+    assert table.asked() == DraftReply("roundtable/check", "2")
+    settled = DecisionNamed("Option B", "", Quoted(4, "B it is", "User"))
+    table.checked(Named((settled,)))
+    assert [made.said.quote for made in table.state.findings.decisions] == ["B it is, and we are done"]
+
+
+def test_nothing_is_looked_through_twice() -> None:
+    table = discussed()
+    table.answers("done")
+    assert table.asked() == DraftReply("roundtable/synthesis", "1")
 
 
 # -- the person ----------------------------------------------------------------------------------
@@ -549,6 +654,7 @@ def test_after_three_rounds_without_a_word_the_lead_asks_and_then_it_ends() -> N
         assert table.state.due == (MAYA, ALEX, JORDAN)
         table.talks(MAYA, ALEX)
         table.says("(silent)", JORDAN)
+        table.checked()
     table.answers("")
     assert table.lines("inactivity") == [
         "Maya Chen (Business Analyst): Any thoughts on this, or should we wrap up?"
@@ -648,6 +754,7 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
     table = discussed()
     table.answers("What now?")
     table.talks(MAYA, ALEX, JORDAN)
+    table.checked()
     assert table.lines("warning") == []
     table.answers("And then?")
     assert table.state.turns == 8
@@ -663,7 +770,7 @@ def test_a_discussion_of_ten_turns_warns_at_eight_and_ends_at_ten() -> None:
         "from our conversation."
     ]
     assert len(table.lines("warning")) == 1
-    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+    assert table.asked() == DraftReply("roundtable/check", "3")
 
 
 def test_three_turns_are_framing_warning_a_contribution_and_the_persons_word() -> None:
@@ -717,14 +824,19 @@ def test_listening_on_does_what_its_choice_says(limit: int) -> None:
 def test_a_tradeoff_question_leaves_a_turn_for_its_answer() -> None:
     for limit in range(5, 12):
         table = Table(max_turns=limit).framed()
-        table.says("I disagree with Maya: drop it.", ALEX)
         while table.state.step in DISCUSSING:
-            if isinstance(table.asked(), AskPerson):
-                table.answers("I would keep it, whatever it costs us")
-            else:
-                table.says(f"Alex, I disagree with Jordan and with Maya about {table.state.calls} of these.")
+            match table.asked():
+                case AskPerson():
+                    table.answers("I would keep it, whatever it costs us")
+                case DraftReply():
+                    personas = [one for one in table.state.statements if one.by != "User"]
+                    each = [Quoted(one.number, one.text, one.by) for one in personas[-2:]]
+                    table.checked(Named(disagreements=(DisagreementNamed("all of it", *each),)))
+                case _:
+                    table.says(f"Not at all, and for reason {table.state.calls} least of all.")
         asked = [said.kind for said in table.state.discussion]
         assert asked[-1] != "tradeoff"
+        assert limit < 6 or "tradeoff" in asked
 
 
 def test_a_roundtable_of_an_earlier_version_goes_on_by_its_rules() -> None:
@@ -769,12 +881,12 @@ def test_an_immediate_end_is_one_turn_a_minimal_summary_and_a_record() -> None:
 def test_a_synthesis_is_put_into_the_artifacts_and_on_record() -> None:
     table = synthesizing()
     assert table.asked() == DraftReply("roundtable/synthesis", "1")
-    table.settle(Drafted(SYNTHESIS, BILL))
+    table.settle(Drafted(MINUTES, BILL))
     assert table.state.synthesis == Synthesis(
-        (Insight(("Maya", "Alex"), "Conflicts are shown."),),
+        (Insight(("Alex", "Jordan"), "Conflicts are shown."),),
         (),
         (OpenQuestion("Who merges?", "nobody knows"),),
-        (ActionItem("Ask support", "Maya"),),
+        (ActionItem("Write the resolver", "Jordan"),),
         "Conflicts are shown to whoever caused them",
     )
     assert table.asked() == InsertInsights(AT)
@@ -783,12 +895,12 @@ def test_a_synthesis_is_put_into_the_artifacts_and_on_record() -> None:
     assert table.asked() == RecordElaboration(AT)
     assert table.settle(TaskDone(ElaborationRecorded(True))) == ElaborationRecorded(True)
     assert (table.state.step, ROUNDTABLE.pending(table.state)) == (Step.CLOSED, ())
-    assert len(table.state.bills) == 4
+    assert len(table.state.bills) == 5
 
 
 def test_a_record_that_is_not_saved_is_said_and_closes_all_the_same() -> None:
     table = synthesizing()
-    table.settle(Drafted(SYNTHESIS, BILL))
+    table.settle(Drafted(MINUTES, BILL))
     table.settle(TaskFailed("LockTimeout", "held by another process"))
     assert table.state.announcements == (
         "Could not update the artifacts (held by another process). Elaboration insights are in the synthesis "
@@ -799,154 +911,90 @@ def test_a_record_that_is_not_saved_is_said_and_closes_all_the_same() -> None:
     assert table.state.step is Step.CLOSED
 
 
-def attributed(*by: str) -> Synthesis:
-    return msgspec.structs.replace(SYNTHESIS, insights=(Insight(by, "Conflicts are shown."),))
+def drafted(*said: Quoted) -> Minutes:
+    return msgspec.structs.replace(MINUTES, insights=(Point("Conflicts are shown.", said),))
 
 
-def decided(decision: str, stated_by: str) -> Synthesis:
-    return msgspec.structs.replace(SYNTHESIS, decisions=(Decision(decision, "cheap", stated_by),))
+INVENTED = Quoted(2, "we merge on the server")
 
 
 @pytest.mark.parametrize(
-    ("by", "read"),
+    ("said", "by"),
     [
-        (("Maya",), ("Maya",)),
-        (("maya chen", "ALEX"), ("Maya", "Alex")),
-        (("[Maya]", "Maya Chen (Business Analyst)"), ("Maya",)),
-        (("All",), ("All",)),
-        (("Maya", "everyone"), ("All",)),
-        (("solutions-architect",), ("Alex",)),
+        ((TWO_WAYS,), ("Alex",)),
+        ((CONCRETE, TWO_WAYS), ("Alex", "Jordan")),
+        ((TWO_WAYS, TWO_WAYS), ("Alex",)),
+        ((TWO_WAYS, CONCRETE, Quoted(1, "We just covered User Experience")), ("All",)),
     ],
 )
-def test_attributions_to_those_who_spoke_are_taken_in_one_spelling(
-    by: tuple[str, ...], read: tuple[str, ...]
-) -> None:
-    table = synthesizing()
-    event = table.settle(Drafted(attributed(*by), BILL))
+def test_an_insight_is_whose_turns_it_rests_on(said: tuple[Quoted, ...], by: tuple[str, ...]) -> None:
+    event = synthesizing().settle(Drafted(drafted(*said), BILL))
     assert isinstance(event, SynthesisDrafted)
-    assert event.synthesis.insights[0].by == read
+    assert event.synthesis.insights[0].by == by
     assert event.corrections == ()
 
 
-def test_a_wrong_attribution_is_returned_once_and_then_corrected() -> None:
+def test_a_quote_that_nobody_said_is_returned_once_and_then_left_out() -> None:
     table = synthesizing()
-    event = table.settle(Drafted(attributed("User", "Maya", "Bob"), BILL))
+    event = table.settle(Drafted(drafted(INVENTED, CONCRETE), BILL))
     assert isinstance(event, SynthesisReturned)
-    assert event.reasons == (
-        "Insight 1 is attributed to 'User', who has not spoken.",
-        "Insight 1 is attributed to 'Bob', who has not spoken.",
-    )
+    assert event.reasons == ("Insight 1: turn 2 does not say “we merge on the server”",)
     assert table.asked() == DraftReply("roundtable/synthesis", "2")
-    table.settle(Drafted(attributed("User", "Maya"), BILL))
-    assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("Maya",)
+    event = table.settle(Drafted(drafted(INVENTED), BILL))
+    assert isinstance(event, SynthesisDrafted)
+    assert event.synthesis.insights == ()
+    assert event.corrections == (
+        "Insight 1 is left out, because turn 2 does not say “we merge on the server”: Conflicts are shown.",
+    )
 
 
-def test_an_insight_without_a_name_is_returned_too() -> None:
-    table = synthesizing()
-    event = table.settle(Drafted(attributed(), BILL))
+def test_an_insight_without_a_quote_is_nobodys() -> None:
+    event = synthesizing().settle(Drafted(drafted(), BILL))
     assert isinstance(event, SynthesisReturned)
-    assert event.reasons == ("Insight 1 is attributed to nobody.",)
+    assert event.reasons == ("Insight 1 is left out, because nobody is quoted: Conflicts are shown.",)
 
 
 def test_a_synthesis_whose_form_was_wrong_first_is_not_asked_for_a_third_time() -> None:
-    table = synthesizing()
-    event = table.settle(Drafted(attributed("Maya", "Bob"), BILL, returned=True))
+    event = synthesizing().settle(Drafted(drafted(INVENTED, TWO_WAYS), BILL, returned=True))
     assert isinstance(event, SynthesisDrafted)
-    assert event.synthesis.insights[0].by == ("Maya",)
-    assert event.corrections == ("Insight 1 is attributed to 'Bob', who has not spoken.",)
+    assert event.synthesis.insights[0].by == ("Alex",)
+    assert event.corrections == ("Insight 1: turn 2 does not say “we merge on the server”",)
 
 
-@pytest.mark.parametrize("second", [("Bob",), ()])
-def test_an_insight_of_nobody_who_spoke_is_left_out_and_said_so(second: tuple[str, ...]) -> None:
+def test_when_the_second_draft_fails_what_holds_of_the_first_is_taken() -> None:
     table = synthesizing()
-    table.settle(Drafted(attributed("Bob"), BILL))
-    event = table.settle(Drafted(attributed(*second), BILL))
-    assert isinstance(event, SynthesisDrafted)
-    assert event.synthesis.insights == ()
-    assert event.corrections[-1].startswith("Insight 1 is left out")
-    assert event.corrections[-1].endswith("Conflicts are shown.")
-
-
-def test_an_insight_of_nobody_is_left_out_too_when_there_is_no_second_draft() -> None:
-    table = synthesizing()
-    table.settle(Drafted(attributed("Bob"), BILL))
-    table.settle(DraftFailed("ReplyEmpty", "nothing came"))
-    assert table.state.synthesis is not None
-    assert table.state.synthesis.insights == ()
-
-
-def test_somebody_who_was_silent_throughout_has_said_nothing() -> None:
-    table = Table().framed().talks(ALEX)
-    table.says("(silent)", JORDAN)
-    table.answers("I like that")
-    table.silent_until_asked()
-    table.answers("done")
-    event = table.settle(Drafted(attributed("Jordan", "User"), BILL))
-    assert isinstance(event, SynthesisReturned)
-    assert event.reasons == ("Insight 1 is attributed to 'Jordan', who has not spoken.",)
-
-
-@pytest.mark.parametrize(
-    "stated",
-    [
-        "Let's go with optimistic locking for drafts.",
-        "Let’s go with optimistic locking for drafts.",
-        "We decided on optimistic locking for drafts.",
-        "So we agree to keep optimistic locking for drafts.",
-        "Decision: optimistic locking for drafts.",
-    ],
-)
-def test_a_stated_decision_that_is_missing_is_asked_for_and_then_added_word_for_word(stated: str) -> None:
-    table = synthesizing(f"I see. {stated} Thanks.")
-    event = table.settle(Drafted(SYNTHESIS, BILL))
-    assert isinstance(event, SynthesisReturned)
-    assert event.reasons == (f"A decision of the discussion is missing: {stated}",)
-    table.settle(Drafted(SYNTHESIS, BILL))
-    assert table.state.synthesis is not None
-    assert table.state.synthesis.decisions == (Decision(stated, "Stated in the discussion", "User"),)
-
-
-@pytest.mark.parametrize(
-    "undecided",
-    [
-        "We haven't decided on locking for drafts.",
-        "Have we decided on locking?",
-        "That is to be decided by support.",
-        "I am undecided about locking.",
-        "Once we have decided on locking, write it down.",
-    ],
-)
-def test_what_is_not_decided_is_no_decision(undecided: str) -> None:
-    table = synthesizing(undecided)
-    assert isinstance(table.settle(Drafted(SYNTHESIS, BILL)), SynthesisDrafted)
-
-
-def test_a_decision_in_other_words_is_there() -> None:
-    table = synthesizing("Let's go with optimistic locking for drafts.")
-    event = table.settle(Drafted(decided("Lock drafts optimistically", "the user"), BILL))
-    assert isinstance(event, SynthesisDrafted)
-    assert event.synthesis.decisions == (Decision("Lock drafts optimistically", "cheap", "User"),)
-
-
-def test_a_decision_of_somebody_who_did_not_speak_is_returned_and_then_of_nobody() -> None:
-    table = synthesizing()
-    wrong = decided("Lock drafts", "Bob and Maya")
-    event = table.settle(Drafted(wrong, BILL))
-    assert isinstance(event, SynthesisReturned)
-    assert event.reasons == ("Decision 1 is attributed to 'Bob', who has not spoken.",)
-    table.settle(Drafted(wrong, BILL))
-    assert table.state.synthesis is not None
-    assert table.state.synthesis.decisions == (Decision("Lock drafts", "cheap", "Maya"),)
-
-
-def test_when_the_second_draft_fails_the_first_is_corrected() -> None:
-    table = synthesizing()
-    table.settle(Drafted(attributed("Bob", "Maya"), BILL))
+    table.settle(Drafted(drafted(INVENTED, TWO_WAYS), BILL))
     table.settle(DraftFailed("ProviderDown", "529"))
     assert table.state.synthesis is not None
-    assert table.state.synthesis.insights[0].by == ("Maya",)
-    assert len(table.state.bills) == 4
+    assert table.state.synthesis.insights[0].by == ("Alex",)
+    assert len(table.state.bills) == 5
+
+
+def test_decisions_positions_and_open_questions_are_what_was_found() -> None:
+    named = Named(
+        (DecisionNamed("Show both", "nothing is lost", Quoted(4, "Show both, then", "User")),),
+        (CONTESTED,),
+        (OpenPointNamed("Who merges?", "nobody knows", TWO_WAYS),),
+    )
+    table = synthesizing("Show both, then.", named=named)
+    table.settle(Drafted(MINUTES, BILL))
+    synthesis = table.state.synthesis
+    assert synthesis is not None
+    assert synthesis.decisions == (Decision("Show both", "nothing is lost", "User", "Show both, then.", 4),)
+    assert synthesis.open_questions == (OpenQuestion("Who merges?", "nobody knows"),)
+    one, other = Cited(2, "Alex", TALK[ALEX][0]), Cited(3, "Jordan", TALK[JORDAN][0])
+    assert synthesis.positions == (Position("which way", (one, other)),)
+    assert "- Show both: nothing is lost (User: “Show both, then.”)" in table.state.minutes()
+
+
+def test_a_check_that_fails_at_the_end_can_be_retried() -> None:
+    table = discussed()
+    table.answers("Show both, then.")
+    table.silent_until_asked().answers("done")
+    assert table.asked() == DraftReply("roundtable/check", "2")
+    table.settle(DraftFailed("ProviderDown", "529"))
+    assert table.chooses("retry") == SynthesisRetried()
+    assert table.asked() == DraftReply("roundtable/check", "3")
 
 
 def test_a_failed_synthesis_can_be_retried() -> None:
@@ -979,7 +1027,7 @@ def test_one_can_go_on_without_a_synthesis() -> None:
 def test_done_ends_it_while_somebody_speaks_and_what_there_is_is_synthesized() -> None:
     table = Table().framed().talks(ALEX)
     assert table.interrupts(" Done. ") == PersonLeft("Done.")
-    assert table.asked() == DraftReply("roundtable/synthesis", "1")
+    assert table.asked() == DraftReply("roundtable/check", "1")
     assert table.state.exit_type == "user-initiated"
     assert table.state.spoke == (MAYA, ALEX)
     assert table.state.turns == 2
@@ -1010,10 +1058,10 @@ def test_whatever_is_no_exit_waits_until_the_floor_is_the_persons(text: str) -> 
 def test_the_word_that_one_may_have_meanwhile_is_the_same_while_the_word_passes_on() -> None:
     table = Table()
     asked: list[Effect] = []
-    for speaks in (table.framed, lambda: table.talks(ALEX), lambda: table.talks(JORDAN)):
+    for speaks in (table.framed, lambda: table.talks(ALEX), lambda: table.talks(JORDAN), table.checked):
         asked += filter(interrupts, ROUNDTABLE.pending(table.state))
         speaks()
-    assert len(asked) == 3
+    assert len(asked) == 4
     assert len(set(asked)) == 1
     assert not any(map(interrupts, ROUNDTABLE.pending(table.state))), "now the floor is theirs"
 
@@ -1031,6 +1079,8 @@ EVENTS: dict[type, RoundtableEvent] = {
     ContributionReturned: ContributionReturned(ALEX, "Delightful.", ("delightful",), BILL),
     ContributionFailed: ContributionFailed(ALEX, "ProviderDown", "529"),
     LeadRedirected: LeadRedirected(MAYA, USER, "prices", "01-08", BILL),
+    TranscriptChecked: TranscriptChecked(NOTHING_FOUND, 3, (), BILL),
+    CheckFailed: CheckFailed("ProviderDown", "529"),
     PersonSpokeUp: PersonSpokeUp("What now?"),
     PersonSilent: PersonSilent(),
     ExitDoubted: ExitDoubted("Are we done?"),
@@ -1059,6 +1109,12 @@ def _doubting() -> Table:
     return table
 
 
+def _ended() -> Table:
+    table = heard()
+    table.put(PersonLeft())
+    return table
+
+
 def _unsynthesized() -> Table:
     table = synthesizing()
     table.settle(DraftFailed("ProviderDown", "529"))
@@ -1067,7 +1123,7 @@ def _unsynthesized() -> Table:
 
 def _synthesized() -> Table:
     table = synthesizing()
-    table.settle(Drafted(SYNTHESIS, BILL))
+    table.settle(Drafted(MINUTES, BILL))
     return table
 
 
@@ -1088,8 +1144,10 @@ PLACES: dict[str, Callable[[], RoundtableState]] = {
     "opened": lambda: Table().state,
     "alex is due": lambda: Table().framed().state,
     "the lead is due": lambda: _addressing_the_lead().state,
+    "a round is over": lambda: heard().state,
     "the floor is the user's": lambda: discussed().state,
     "doubting": lambda: _doubting().state,
+    "ended": lambda: _ended().state,
     "drafting": lambda: synthesizing().state,
     "unsynthesized": lambda: _unsynthesized().state,
     "synthesized": lambda: _synthesized().state,
@@ -1102,8 +1160,10 @@ LEGAL: dict[str, set[type]] = {
     "opened": {TopicFramed, FramingFailed, PersonLeft},
     "alex is due": {PersonaContributed, PersonaSilent, ContributionReturned, ContributionFailed, PersonLeft},
     "the lead is due": {LeadRedirected, PersonLeft},
+    "a round is over": {TranscriptChecked, CheckFailed, PersonLeft},
     "the floor is the user's": {PersonSpokeUp, PersonSilent, ExitDoubted, PersonLeft},
     "doubting": {PersonSpokeUp, PersonStayed, PersonLeft},
+    "ended": {TranscriptChecked, SynthesisFailed},
     "drafting": {SynthesisReturned, SynthesisDrafted, SynthesisFailed},
     "unsynthesized": {SynthesisRetried, SynthesisForgone},
     "synthesized": {ArtifactsUpdated, ArtifactsNotUpdated},
@@ -1199,7 +1259,22 @@ WORDS = [
 ANSWERS = [*map(PersonAnswered, WORDS), *(PersonAnswered(choice=id_) for id_ in ("listen", "done", "stay"))]
 
 
-def outcome_of(effect: Effect, choice: int) -> Outcome:
+def named(state: RoundtableState, choice: int) -> Named:
+    """Anything: what was said, by somebody who did not say it, in another turn, or not at all."""
+    said = [state.statements[(choice // n) % len(state.statements)] for n in (1, 7, 11)]
+    quotes = [said[0].text, said[1].text, said[1].text, "nobody has ever said this", ""]
+    speakers = [said[0].by, said[1].by, said[2].by, "Bob"]
+    turns = [said[0].number, said[1].number, said[1].number, 99]
+    one = Quoted(said[0].number, said[0].text, said[0].by)
+    other = Quoted(turns[choice % 4], quotes[choice % 5], speakers[choice % 4])
+    return Named(
+        (DecisionNamed("So it is", "", one), DecisionNamed("Not so", "why", other))[choice % 2 :],
+        (DisagreementNamed("which", one, other),),
+        (OpenPointNamed("Who?", "", other),),
+    )
+
+
+def outcome_of(effect: Effect, choice: int, state: RoundtableState) -> Outcome:
     match effect:
         case AskPersona() if choice % 7 == 0:
             return PersonaFailed("ProviderDown", "529")
@@ -1213,8 +1288,11 @@ def outcome_of(effect: Effect, choice: int) -> Outcome:
             return DraftFailed("DraftInvalid", "no JSON", "Well, …")
         case DraftReply(prompt="roundtable/framing"):
             return Drafted(FRAMED, BILL)
+        case DraftReply(prompt="roundtable/check"):
+            return Drafted(named(state, choice), BILL)
         case DraftReply():
-            return Drafted(attributed(*(("Maya",), ("Bob", "User"), (), ("All",))[choice % 4]), BILL)
+            said = ((Quoted(1, "we just covered"),), (INVENTED,), (), (INVENTED, Quoted(2, "a risk")))
+            return Drafted(drafted(*said[choice % 4]), BILL)
         case Task() if choice % 5 == 0:
             return TaskFailed("LockTimeout", "held")
         case InsertInsights():
@@ -1237,7 +1315,7 @@ def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tupl
         if isinstance(effect, AskPersona) and effect.prompt != "roundtable/again":
             asked += 1
         try:
-            event = ROUNDTABLE.record(state, effect, outcome_of(effect, choice))
+            event = ROUNDTABLE.record(state, effect, outcome_of(effect, choice, state))
             state = ROUNDTABLE.advance(state, event)
         except InvalidInput:
             assert isinstance(effect, AskPerson)
@@ -1293,7 +1371,8 @@ def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int
         wanted = ROUNDTABLE.pending(state)
         assert sum(not interrupts(effect) for effect in wanted) == (0 if state.step is Step.CLOSED else 1)
         talking = state.step in (Step.TOPIC_FRAMING, Step.DISCUSSION_LOOP)
-        assert isinstance(next(iter(wanted), None), AskPersona) == (state.step is Step.DISCUSSION_LOOP)
+        speaks = state.step is Step.DISCUSSION_LOOP and state.speaking is not None
+        assert isinstance(next(iter(wanted), None), AskPersona) == speaks
         assert sum(map(interrupts, wanted)) == talking, "whoever speaks can be interrupted, and nobody else"
         assert state.turns <= max_turns
         assert state.calls <= max_turns
@@ -1311,6 +1390,15 @@ def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int
             if said.speaker in state.speakers:
                 speaker = state.speakers[said.speaker]
                 assert state.line(said) == f"{speaker.name} ({speaker.role}): {said.text}"
+        assert state.checks <= state.turns, "a check is of something that somebody has said"
+        for made in state.findings.decisions:
+            statement = state.statements[made.said.turn - 1]
+            assert statement.by == made.said.by
+            assert made.said.quote
+            assert made.said.quote in statement.text
+        for each in state.findings.disagreements:
+            assert each.one.by != each.other.by
+            assert each.one.turn < each.other.turn
     if state.synthesis is not None:
         names = {"All", "User", *(speaker.first_name for speaker in state.opened.speakers)}
         assert all(insight.by and set(insight.by) <= names for insight in state.synthesis.insights)
@@ -1342,7 +1430,7 @@ def test_who_speaks_to_the_group_hears_everybody() -> None:
         said = table.says(f"{persona} would cache the reading list and nothing else.", persona)
         assert isinstance(said, PersonaContributed)
         assert table.state.calls == calls + 1
-    assert isinstance(table.asked(), AskPerson)
+    assert table.asked() == DraftReply("roundtable/check", "2")
 
 
 def test_silence_that_is_kept_up_is_silence_and_a_failure_then_says_nothing() -> None:

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tests.support.roundtable import Turn, check_reply, is_check, minutes_reply, turns
+
 WORDS = {
     "Maya": (
         "Who reads on the train, and what do they see when two edits collide?",
@@ -27,13 +29,6 @@ WORDS = {
         "We are getting abstract: the actual data flow is draft, queue, acknowledgement.",
     ),
 }
-SYNTHESIS = {
-    "insights": [{"by": ["Alex"], "text": "Conflicts need a visible list."}],
-    "decisions": [{"decision": "Last edit wins", "rationale": "simple", "stated_by": "Alex"}],
-    "open_questions": [{"question": "Who pays for the storage?", "context": "nobody knows"}],
-    "action_items": [],
-    "one_line": "we found that conflicts need a visible list",
-}
 ASKED_BACK = "What do you mean by throughput?"
 EXPLAINED = "Throughput is how many documents one reader opens in an hour."
 
@@ -44,7 +39,7 @@ def reply(system: str, said: str, schema: Mapping[str, Any] | None) -> str:
     name = next((name for name in WORDS if f"You are {name}" in system), "Maya")
     if "You sit at a table" in system:
         # Never the same twice: that would be an echo.
-        return WORDS[name][said.count(f"{name} ") % len(WORDS[name])]
+        return WORDS[name][sum(by == name for _, by, _ in turns(said)) % len(WORDS[name])]
     return f"{name} asks: 1. Who needs it?"
 
 
@@ -52,8 +47,10 @@ def _typed(said: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     fields = schema["properties"]
     if "focus_question" in fields:
         return {"summary": "three journeys were found", "focus_question": "What happens on a conflict?"}
+    if is_check(schema):
+        return found(said)
     if "one_line" in fields:
-        return SYNTHESIS
+        return minutes(said)
     if "answers" in fields:
         return {"reply": EXPLAINED if ASKED_BACK in said else "", "answers": ASKED_BACK not in said}
     contents = {file: _content(file, said) for file in _files(schema)}
@@ -62,6 +59,23 @@ def _typed(said: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if "changes" in fields:
         return {"reply": "You are right, I have added that.", "changes": True, "contents": contents}
     return {"summary": "It was settled.", "missing": [], "follow_up": "", "contents": contents}
+
+
+def found(said: str) -> dict[str, Any]:
+    """Whatever Alex has said first is a decision, and leaves a question open."""
+    first = _first_of_alex(said)
+    made = [("Last edit wins", "simple", turn) for turn in first]
+    left = [("Who pays for the storage?", "nobody knows", turn) for turn in first]
+    return check_reply(made, open_points=left)
+
+
+def minutes(said: str) -> dict[str, Any]:
+    insights = [("Conflicts need a visible list.", turn) for turn in _first_of_alex(said)]
+    return minutes_reply("we found that conflicts need a visible list", *insights)
+
+
+def _first_of_alex(said: str) -> list[Turn]:
+    return [turn for turn in turns(said) if turn[1] == "Alex"][:1]
 
 
 def _files(schema: Any) -> list[str]:

@@ -16,6 +16,7 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.change import DRAFT, HIGH
 from tests.support.command import Ended, environment, moot, path
+from tests.support.roundtable import check_reply, minutes_reply, turns
 
 IDEA = "Strip ANSI codes in the review parser"
 STRAIGHT = {"level": "straightforward", "reasoning": "A focused change.", "suggestedSkips": ["questions"]}
@@ -74,7 +75,7 @@ class Brain:
         self._note(request, f"discuss-{kind}" if "reply" in fields else kind)
         if kind == "assessment":
             return Behaviour(json_text=json.dumps(self._reassessed(request)))
-        return Behaviour(json_text=json.dumps(self._typed(kind, discussed="reply" in fields)))
+        return Behaviour(json_text=json.dumps(self._typed(kind, request.said, discussed="reply" in fields)))
 
     def _note(self, request: Recorded, what: str) -> list[str]:
         """What this key has asked for before."""
@@ -89,7 +90,7 @@ class Brain:
         planned = self.triage.get("batches", [])[int(following[1]) - 1 :]
         return {"assessment": "That went well.", "batches": planned if self.left is None else self.left}
 
-    def _typed(self, kind: str, *, discussed: bool) -> dict[str, Any]:
+    def _typed(self, kind: str, told: str, *, discussed: bool) -> dict[str, Any]:
         said = {"reply": "You have a point."} if discussed else {}
         match kind:
             case "level":
@@ -106,14 +107,11 @@ class Brain:
                 return dict(self.plan)
             case "focus_question":
                 return {"summary": "It is about codes.", "focus_question": "Where are they stripped?"}
+            case "disagreements":
+                return check_reply()
             case _:
-                return {
-                    "insights": [{"by": ["Alex"], "text": "Strip early."}],
-                    "decisions": [],
-                    "open_questions": [],
-                    "action_items": [],
-                    "one_line": "strip early",
-                }
+                alex = next((turn for turn in turns(told) if turn[1] == "Alex"), turns(told)[0])
+                return minutes_reply("strip early", ("Strip early.", alex))
 
     def _review(self, request: Recorded) -> Behaviour:
         answered = [str(message["content"]) for message in request.messages if message.get("role") == "tool"]
@@ -141,6 +139,7 @@ _REPLIES = (
     "assessment",
     "what_changes",
     "focus_question",
+    "disagreements",
     "one_line",
 )
 

@@ -53,6 +53,7 @@ from moot.workflow.events import (
 from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import Stage, WorkflowState
+from tests.support.roundtable import Turn, check_reply, minutes_reply
 
 BILL = Usage("stub:model", 100, 50, 0.01, 900)
 IDEA = "Strip ANSI codes in the review parser"
@@ -117,6 +118,14 @@ def _changed(state: WorkflowState) -> Value:
     return {"reply": "As you say.", "sections": sections}
 
 
+def said(state: WorkflowState, by: str) -> Turn:
+    """What somebody has said first at the roundtable, or somebody else."""
+    table = state.brainstorm.table
+    assert table is not None
+    one = next((one for one in table.statements if one.by == by), table.statements[0])
+    return one.number, one.by, one.text
+
+
 REPLIES: Replies = {
     "CheckWorkspace": WorkspaceChecked((), "1111"),
     "StashChanges": WorkStashed("moot: before 'x' (1234)", ("half.py",)),
@@ -151,13 +160,10 @@ REPLIES: Replies = {
     ),
     "roundtable/framing": {"summary": "It is about codes.", "focus_question": "Where?"},
     "roundtable/contribution": "Conflicts are shown.",
-    "roundtable/synthesis": {
-        "insights": [{"by": ["Alex"], "text": "They agreed on little."}],
-        "decisions": [],
-        "open_questions": [],
-        "action_items": [],
-        "one_line": "They agreed on little.",
-    },
+    "roundtable/check": check_reply(),
+    "roundtable/synthesis": lambda state: minutes_reply(
+        "They agreed on little.", ("They agreed on little.", said(state, "Alex"))
+    ),
     "InsertInsights": ArtifactsUpdated(()),
     "RecordElaboration": ElaborationRecorded(saved=True),
     "QueueRest": lambda state: RestQueued(tuple(state.rest)),

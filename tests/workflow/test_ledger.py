@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from moot.brainstorm.events import Consulted
@@ -18,7 +20,8 @@ from moot.workflow.ledger import binding
 from moot.workflow.menu import Continued, EndedHere
 from moot.workflow.snapshot import queue_change, restored, snapshot
 from moot.workflow.state import WorkflowState
-from tests.support.workflow import BATCHES, IDEA, SPLITS, Play, at, triage
+from tests.support.roundtable import check_reply
+from tests.support.workflow import BATCHES, IDEA, SPLITS, Play, at, said, triage
 
 NOTES = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "Codes are kept.")
 
@@ -110,25 +113,22 @@ def test_an_answer_that_a_discussion_replaced_is_rejected() -> None:
     assert f"Rejected: {gone} (the brainstormer, at questions)" in told(play.state)
 
 
-def test_a_roundtable_decides_and_leaves_open_what_its_minutes_say() -> None:
-    minutes = {
-        "insights": [{"by": ["Alex"], "text": "Conflicts are shown."}],
-        "decisions": [
-            {"decision": "Show conflicts", "rationale": "They hurt.", "stated_by": "Alex"},
-            {"decision": "Keep colours", "rationale": "", "stated_by": "User"},
-            {"decision": "Ship on Friday", "rationale": "", "stated_by": ""},
-        ],
-        "open_questions": [{"question": "Who reads it?", "context": "Nobody knew."}],
-        "action_items": [],
-        "one_line": "Conflicts are shown.",
-    }
-    play = at(Step.APPROACHES, **{"roundtable/synthesis": minutes}).choose("roundtable: where?")
+def test_a_roundtable_decides_and_leaves_open_what_was_found_there() -> None:
+    def found(state: WorkflowState) -> dict[str, Any]:
+        alex, maya = said(state, "Alex"), (1, "Maya", "We just covered Roundtable.")
+        return check_reply(
+            [("Show conflicts", "They hurt.", alex), ("Ship on Friday", "", (2, "User", "On Friday, then."))],
+            [("what is shown", maya, alex)],
+            [("Who reads it?", "Nobody knew.", alex)],
+        )
+
+    play = at(Step.APPROACHES, **{"roundtable/check": found}).choose("roundtable: where?")
     decided = [line for line in told(play.state) if "approaches" in line and not line.startswith("Said")]
     assert decided == [
         "Decided: Show conflicts (They hurt) (Alex at the roundtable, at approaches)",
-        "Decided: Keep colours (the roundtable, at approaches)",
-        "Decided: Ship on Friday (the roundtable, at approaches)",
         "Open: Who reads it? (Nobody knew) (the roundtable, at approaches)",
+        "Open: what is shown: Maya: “We just covered Roundtable.” – Alex: “Conflicts are shown.” "
+        "(the roundtable, at approaches)",
     ]
 
 

@@ -137,6 +137,8 @@ def _roundtable(
         if asked.question not in state.answered_questions:
             about = f" ({asked.context.rstrip('.')})" if asked.context else ""
             yield Decided(f"open:{key}:{place}", Kind.OPEN, f"{asked.question}{about}", ROUNDTABLE, at)
+    for place, position in enumerate(synthesis.positions, start=1):
+        yield Decided(f"open:{key}:position:{place}", Kind.OPEN, str(position), ROUNDTABLE, at)
 
 
 def said_by_person(table: RoundtableState) -> tuple[str, ...]:

@@ -141,6 +141,8 @@ def note_roundtable(talk: BrainstormState, table: RoundtableState) -> Brainstorm
     for asked in table.synthesis.open_questions:
         about = f" ({asked.context.rstrip('.')})" if asked.context else ""
         talk = note(talk, Kind.OPEN, f"{asked.question}{about}", ROUNDTABLE)
+    for position in table.synthesis.positions:
+        talk = note(talk, Kind.OPEN, str(position), ROUNDTABLE)
     return talk
 
 

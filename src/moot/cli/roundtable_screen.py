@@ -11,7 +11,7 @@ from moot.cli import screen
 from moot.cli.failures import sentence
 from moot.cli.narrator import Narrator
 from moot.core.flow import AskPersona
-from moot.roundtable.effects import FRAMING, SYNTHESIS
+from moot.roundtable.effects import CHECK, FRAMING, SYNTHESIS
 from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
@@ -23,7 +23,11 @@ from moot.roundtable.state import USER, RoundtableState, Said
 if TYPE_CHECKING:
     from moot.core.flow import Event, ModelEffect
 
-_AT_WORK = {FRAMING: "frames the topic", SYNTHESIS: "sums up"}
+_AT_WORK = {
+    FRAMING: "frames the topic",
+    CHECK: "looks up what was decided and contradicted",
+    SYNTHESIS: "sums up",
+}
 _RECALLED = 4
 """How many lines are shown again to somebody who comes back."""
 

@@ -52,6 +52,11 @@ def read_reply_to_doubt(text: str, first_names: Mapping[str, str]) -> Literal["e
     return "exit" if read_input(text, first_names).kind in ("exit", "doubtful") else "new"
 
 
+def says_only_end(text: str, first_names: Mapping[str, str]) -> bool:
+    """Whether a message that ends the discussion says nothing besides: "B it is, and we are done" does."""
+    return len(_bare_clauses(_normalize(text), [_normalize(name) for name in first_names.values()])) < 2
+
+
 _SHORT = 6
 _NEGATED = re.compile(r"\b(?:not|never|don't|do not)\b")
 _STAY = re.compile(
@@ -140,12 +145,7 @@ _OTHERWISE = re.compile(r"\b(?:not|never|n't|\w+n't|before|until|till|when|whene
 
 
 def _read_ending(plain: str, names: list[str]) -> Literal["exit", "doubtful"] | None:
-    if not _WORD.search(plain):
-        return None
-    filler = re.compile("|".join([_FILLER, *map(re.escape, names)]))
-    bare = ((_strip_filler(clause, filler), asked) for clause, asked in _split_clauses(plain))
-    clauses = [(clause, asked) for clause, asked in bare if clause]
-    if not clauses:
+    if not _WORD.search(plain) or not (clauses := _bare_clauses(plain, names)):
         return None
     weights = [_weigh(clause, asked) for clause, asked in clauses]
     if len(clauses) == 1:
@@ -155,6 +155,13 @@ def _read_ending(plain: str, names: list[str]) -> Literal["exit", "doubtful"] | 
     if weights[-1] == "exit" and not asks and " " in clauses[-1][0]:
         return "exit"
     return "doubtful" if any(weights) else None
+
+
+def _bare_clauses(plain: str, names: list[str]) -> list[tuple[str, bool]]:
+    """Each with whether it is a question, without what is only said around it."""
+    filler = re.compile("|".join([_FILLER, *map(re.escape, names)]))
+    bare = ((_strip_filler(clause, filler), asked) for clause, asked in _split_clauses(plain))
+    return [(clause, asked) for clause, asked in bare if clause]
 
 
 def _split_clauses(plain: str) -> Iterator[tuple[str, bool]]:

@@ -25,6 +25,7 @@ from moot.roundtable import lines
 from moot.roundtable.events import (
     ArtifactsNotUpdated,
     ArtifactsUpdated,
+    CheckFailed,
     ElaborationRecorded,
     FramingFailed,
     RoundtableEvent,
@@ -36,13 +37,14 @@ from moot.roundtable.events import (
     SynthesisRetried,
     SynthesisReturned,
     TopicFramed,
+    TranscriptChecked,
 )
-from moot.roundtable.insights import Synthesis
+from moot.roundtable.findings import Named, check
 from moot.roundtable.replies import Framing, read_answer, read_failure, read_interruption, read_reply
 from moot.roundtable.state import RoundtableState, Step
-from moot.roundtable.synthesis import correct, find_faults, find_left_out
+from moot.roundtable.synthesis import Minutes, synthesize
 
-FRAMING, SYNTHESIS = "roundtable/framing", "roundtable/synthesis"
+FRAMING, CHECK, SYNTHESIS = "roundtable/framing", "roundtable/check", "roundtable/synthesis"
 CONTRIBUTION, TRADEOFF, AGAIN = "roundtable/contribution", "roundtable/tradeoff", "roundtable/again"
 """Names of prompts."""
 
@@ -66,12 +68,15 @@ def pending(state: RoundtableState) -> tuple[Effect, ...]:
         case Step.TOPIC_FRAMING:
             return (DraftReply(FRAMING, state.opened.at), _ask_to_interrupt(state))
         case Step.DISCUSSION_LOOP:
-            return (_ask_persona(state), _ask_to_interrupt(state))
+            speaks = _ask_persona(state) if state.speaking else _ask_to_check(state)
+            return (speaks, _ask_to_interrupt(state))
         case Step.PERSONS_TURN:
             return (_ask_person(state),)
         case Step.EXIT_DOUBTED:
             key = str(state.answers + 1)
             return (AskPerson("roundtable", lines.DOUBT, key, (_DONE, _STAY), free_text=True),)
+        case Step.SYNTHESIS if not state.is_checked:
+            return (_ask_to_check(state),)
         case Step.SYNTHESIS:
             return (DraftReply(SYNTHESIS, str(state.drafts + 1)),)
         case Step.SYNTHESIS_FAILED:
@@ -94,6 +99,10 @@ def _ask_persona(state: RoundtableState) -> AskPersona:
     assert state.speaking is not None
     asked_for = TRADEOFF if state.summing_up else CONTRIBUTION
     return AskPersona(state.speaking, AGAIN if state.returned else asked_for, str(state.calls + 1))
+
+
+def _ask_to_check(state: RoundtableState) -> DraftReply:
+    return DraftReply(CHECK, str(state.checks + state.drafts + 1))
 
 
 def _ask_person(state: RoundtableState) -> AskPerson:
@@ -132,10 +141,8 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             return SynthesisRetried() if choice == _RETRY.id else SynthesisForgone()
         case AskPerson(), PersonAnswered():
             return read_answer(state, outcome)
-        case DraftReply(), Drafted(Framing(summary, focus_question), spoken):
-            return TopicFramed(summary, focus_question, spoken)
-        case DraftReply(), Drafted(Synthesis() as synthesis, spoken, returned):
-            return _check_synthesis(state, synthesis, spoken, last=returned)
+        case DraftReply(), Drafted():
+            return _read_draft(state, outcome)
         case DraftReply(), DraftFailed():
             return _do_without_draft(state, outcome)
         case OpenRoundtable(), TaskFailed(kind, message):
@@ -148,25 +155,37 @@ def record(state: RoundtableState, effect: Effect, outcome: Outcome) -> Roundtab
             raise AssertionError(f"{outcome} is nothing that {effect} can lead to")
 
 
+def _read_draft(state: RoundtableState, drafted: Drafted) -> RoundtableEvent:
+    match drafted.value:
+        case Framing(summary, focus_question):
+            return TopicFramed(summary, focus_question, drafted.spoken)
+        case Named() as named:
+            checked = check(named, state.statements)
+            heard = len(state.statements)
+            return TranscriptChecked(checked.findings, heard, checked.thrown_out, drafted.spoken)
+        case Minutes() as minutes:
+            return _read_minutes(state, minutes, drafted.spoken, last=drafted.returned)
+        case other:
+            raise AssertionError(f"{other!r:.80} is no draft that was asked for")
+
+
 def _do_without_draft(state: RoundtableState, failed: DraftFailed) -> RoundtableEvent:
-    if state.step is Step.TOPIC_FRAMING:
-        return FramingFailed(failed.kind, failed.message, failed.retry_after)
-    if (before := state.returned_synthesis) is not None:
-        return _put_right(state, before.synthesis, None, before.reasons)
-    return SynthesisFailed(failed.kind, failed.message, failed.raw, failed.retry_after)
+    match state.step:
+        case Step.TOPIC_FRAMING:
+            return FramingFailed(failed.kind, failed.message, failed.retry_after)
+        case Step.DISCUSSION_LOOP:
+            return CheckFailed(failed.kind, failed.message, failed.retry_after)
+        case _ if (before := state.returned_synthesis) is not None and state.opened.rules > 2:
+            return SynthesisDrafted(before.synthesis, None, before.reasons)
+        case _:
+            return SynthesisFailed(failed.kind, failed.message, failed.raw, failed.retry_after)
 
 
-def _check_synthesis(
-    state: RoundtableState, synthesis: Synthesis, spoken: Usage, *, last: bool
-) -> RoundtableEvent:
-    """A synthesis is asked for at most twice, whatever is wrong with the first: its form or what it says."""
-    wrong = find_faults(state, synthesis)
+def _read_minutes(
+    state: RoundtableState, minutes: Minutes, spoken: Usage, *, last: bool
+) -> SynthesisReturned | SynthesisDrafted:
+    """Minutes are asked for at most twice, whatever is wrong with the first: their form or what they say."""
+    synthesis, wrong = synthesize(minutes, state.findings, state.statements)
     if wrong and state.returned_synthesis is None and not last:
         return SynthesisReturned(synthesis, wrong, spoken)
-    return _put_right(state, synthesis, spoken, wrong)
-
-
-def _put_right(
-    state: RoundtableState, synthesis: Synthesis, spoken: Usage | None, wrong: tuple[str, ...]
-) -> SynthesisDrafted:
-    return SynthesisDrafted(correct(state, synthesis), spoken, (*wrong, *find_left_out(state, synthesis)))
+    return SynthesisDrafted(synthesis, spoken, wrong)

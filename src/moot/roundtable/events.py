@@ -12,12 +12,13 @@ import msgspec
 
 from moot.core.flow import Event, Usage
 from moot.personas.display import shown_as
+from moot.roundtable.findings import Findings
 from moot.roundtable.insights import Synthesis
 
 MAX_INPUT = 5_000
 """Characters of what the person says at once."""
 FEWEST_SPEAKERS, MOST_SPEAKERS = 2, 6
-RULES = 2
+RULES = 3
 """By which a roundtable that opens now is held."""
 
 
@@ -44,7 +45,8 @@ class Speaker(msgspec.Struct, frozen=True):
 class RoundtableOpened(Event, frozen=True):
     """`speakers` are in the panel's order; `material` is what the step has come to so far; `at` tells this
     elaboration from others of the same step. `rules` are those by which it is held: under the first, of
-    earlier versions, personas could take the last turns."""
+    earlier versions, personas could take the last turns; under the second, nobody looked for contradictions
+    when a round was over."""
 
     step_id: str
     step_title: str
@@ -81,8 +83,9 @@ class FramingFailed(Event, frozen=True):
 
 
 class PersonaContributed(Event, frozen=True):
-    """`marks` are forbidden words that stand in it although it was asked for twice; `disagrees_with` are ids.
-    A contribution that was returned and not replaced has been paid for already."""
+    """`marks` are forbidden words that stand in it although it was asked for twice. A contribution that was
+    returned and not replaced has been paid for already. `disagrees_with` are ids, and only in sessions of
+    earlier versions: a program read it from phrases."""
 
     persona: str
     text: str
@@ -128,6 +131,24 @@ class LeadRedirected(Event, frozen=True):
     spoken: Usage
 
 
+class TranscriptChecked(Event, frozen=True):
+    """What is in the first `statements` of the discussion, instead of what was found before. `thrown_out` was
+    named and is not there."""
+
+    findings: Findings
+    statements: int
+    thrown_out: tuple[str, ...]
+    spoken: Usage
+
+
+class CheckFailed(Event, frozen=True):
+    """Nobody knows whether somebody was contradicted in the round that is over."""
+
+    kind: str
+    message: str
+    retry_after: float | None = None
+
+
 # -- the person ----------------------------------------------------------------------------------
 
 
@@ -162,7 +183,8 @@ class PersonLeft(Event, frozen=True):
 
 
 class SynthesisReturned(Event, frozen=True):
-    """It says what is not so, or leaves out what was decided: asked for once more."""
+    """It says what was not said: asked for once more. `synthesis` is what is left of it, under rules before
+    the third all of it."""
 
     synthesis: Synthesis
     reasons: tuple[str, ...]
@@ -209,6 +231,7 @@ class ElaborationRecorded(Event, frozen=True):
     message: str = ""
 
 
+CheckEvent = TranscriptChecked | CheckFailed
 PersonaEvent = PersonaContributed | PersonaSilent | ContributionReturned | ContributionFailed | LeadRedirected
 PersonEvent = PersonSpokeUp | PersonSilent | ExitDoubted | PersonStayed | PersonLeft
 ClosingEvent = (
@@ -221,7 +244,9 @@ ClosingEvent = (
     | ArtifactsNotUpdated
     | ElaborationRecorded
 )
-HeldEvent = RoundtableOpened | TopicFramed | FramingFailed | PersonaEvent | PersonEvent | ClosingEvent
+HeldEvent = (
+    RoundtableOpened | TopicFramed | FramingFailed | PersonaEvent | CheckEvent | PersonEvent | ClosingEvent
+)
 """Of a roundtable that is held."""
 RoundtableEvent = RoundtableNotOpened | HeldEvent
 
@@ -231,6 +256,8 @@ TOLD = (
     PersonaContributed,
     ContributionFailed,
     LeadRedirected,
+    TranscriptChecked,
+    CheckFailed,
     SynthesisDrafted,
     SynthesisFailed,
     ArtifactsUpdated,

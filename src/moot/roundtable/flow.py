@@ -20,6 +20,8 @@ from moot.roundtable.events import (
     MOST_SPEAKERS,
     ArtifactsNotUpdated,
     ArtifactsUpdated,
+    CheckEvent,
+    CheckFailed,
     ClosingEvent,
     ContributionFailed,
     ContributionReturned,
@@ -43,6 +45,7 @@ from moot.roundtable.events import (
     SynthesisRetried,
     SynthesisReturned,
     TopicFramed,
+    TranscriptChecked,
 )
 from moot.roundtable.state import PATIENCE, PROGRAM, USER, Kind, RoundtableState, Step
 
@@ -60,7 +63,9 @@ TRANSITIONS: Table = {
     (Step.DISCUSSION_LOOP, PersonaSilent): _ON_OR_OUT,
     (Step.DISCUSSION_LOOP, ContributionReturned): Step.DISCUSSION_LOOP,
     (Step.DISCUSSION_LOOP, ContributionFailed): _ON_OR_OUT,
-    (Step.DISCUSSION_LOOP, LeadRedirected): (Step.PERSONS_TURN, Step.SYNTHESIS),
+    (Step.DISCUSSION_LOOP, LeadRedirected): (Step.DISCUSSION_LOOP, Step.PERSONS_TURN, Step.SYNTHESIS),
+    (Step.DISCUSSION_LOOP, TranscriptChecked): (Step.DISCUSSION_LOOP, Step.PERSONS_TURN),
+    (Step.DISCUSSION_LOOP, CheckFailed): Step.PERSONS_TURN,
     (Step.DISCUSSION_LOOP, PersonLeft): _OUT,
     (Step.PERSONS_TURN, PersonSpokeUp): _HEARD,
     (Step.PERSONS_TURN, PersonSilent): _ON_OR_OUT,
@@ -69,6 +74,7 @@ TRANSITIONS: Table = {
     (Step.EXIT_DOUBTED, PersonSpokeUp): _HEARD,
     (Step.EXIT_DOUBTED, PersonStayed): _HEARD,
     (Step.EXIT_DOUBTED, PersonLeft): _OUT,
+    (Step.SYNTHESIS, TranscriptChecked): Step.SYNTHESIS,
     (Step.SYNTHESIS, SynthesisReturned): Step.SYNTHESIS,
     (Step.SYNTHESIS, SynthesisDrafted): Step.ARTIFACT_UPDATE,
     (Step.SYNTHESIS, SynthesisFailed): Step.SYNTHESIS_FAILED,
@@ -107,6 +113,8 @@ def _fold_in(state: RoundtableState, event: RoundtableEvent) -> RoundtableState:
             | LeadRedirected()
         ):  # fmt: skip
             return _hear_persona(state, event)
+        case TranscriptChecked() | CheckFailed():
+            return _check(state, event)
         case PersonLeft(text):
             state = _frame_plainly(state) if state.step is Step.TOPIC_FRAMING else state
             return _wrap_up(state.say(USER, "exit", text) if text else state)
@@ -173,6 +181,16 @@ def _hear_persona(state: RoundtableState, event: PersonaEvent) -> RoundtableStat
     return after.reach_limit() if spent else after
 
 
+def _check(state: RoundtableState, event: CheckEvent) -> RoundtableState:
+    is_due = not state.is_checked if state.step is Step.SYNTHESIS else state.is_round_to_check
+    if not is_due:
+        raise IllegalMove(type(event).__name__, f"{state.step}, checked")
+    if isinstance(event, TranscriptChecked):
+        return state.find(event)
+    state = state.say(PROGRAM, "failure", lines.not_checked(event.message))
+    return replace(state, tried=len(state.statements), checks=state.checks + 1)
+
+
 def _pass_word_on(state: RoundtableState) -> RoundtableState:
     after = replace(state, calls=state.calls + 1, returned=None)
     return replace(after, due=state.due[1:]) if state.due else replace(after, disagreement=False)
@@ -236,6 +254,8 @@ def _wrap_up(state: RoundtableState) -> RoundtableState:
 
 
 def _close(state: RoundtableState, event: ClosingEvent) -> RoundtableState:
+    if isinstance(event, SynthesisReturned | SynthesisDrafted) and not state.may_be_synthesized:
+        raise IllegalMove(type(event).__name__, f"{state.step}, unchecked")
     match event:
         case SynthesisReturned():
             if state.returned_synthesis is not None:

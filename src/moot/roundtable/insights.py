@@ -18,6 +18,7 @@ import msgspec
 
 from moot.files import markdown
 from moot.files.markdown import Section
+from moot.roundtable.quotes import Cited
 
 ADDITIONAL = "Additional Insights from Elaboration"
 
@@ -44,10 +45,14 @@ class Insight(msgspec.Struct, frozen=True):
     text: str
 
 
-class Decision(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`quote` is what `stated_by` said, word for word; none is there in sessions of earlier versions."""
+
     decision: str
     rationale: str
     stated_by: str = ""
+    quote: str = ""
+    turn: int = 0
 
 
 class OpenQuestion(msgspec.Struct, frozen=True):
@@ -55,12 +60,22 @@ class OpenQuestion(msgspec.Struct, frozen=True):
     context: str
 
 
+class Position(msgspec.Struct, frozen=True):
+    """What is still held by some against others, in their own words."""
+
+    about: str
+    held: tuple[Cited, ...]
+
+    def __str__(self) -> str:
+        return f"{self.about}: {' – '.join(f'{one.by}: “{one.quote}”' for one in self.held)}"
+
+
 class ActionItem(msgspec.Struct, frozen=True):
     action: str
     owner: str
 
 
-class Synthesis(msgspec.Struct, frozen=True):
+class Synthesis(msgspec.Struct, frozen=True, omit_defaults=True):
     """`one_line` is what the elaboration record says of it."""
 
     insights: tuple[Insight, ...]
@@ -68,6 +83,9 @@ class Synthesis(msgspec.Struct, frozen=True):
     open_questions: tuple[OpenQuestion, ...]
     action_items: tuple[ActionItem, ...]
     one_line: str
+    positions: tuple[Position, ...] = ()
+    risks: tuple[Insight, ...] = ()
+    acceptance_criteria: tuple[Insight, ...] = ()
 
 
 # -- values to text ------------------------------------------------------------------------------
@@ -91,12 +109,18 @@ def render(
         f"**Turns**: {turns} | **Exit**: {exit_type}",
     ]
     lines += _list("Key Insights", map(_insight, synthesis.insights))
-    lines += _list("Decisions Made", (_pair(made.decision, made.rationale) for made in synthesis.decisions))
+    lines += _list("Decisions Made", map(_decision, synthesis.decisions))
     lines += _list(
         "Open Questions", (_pair(left.question, left.context) for left in synthesis.open_questions)
     )
-    if synthesis.action_items:
-        lines += _list("Action Items", (_pair(item.action, item.owner) for item in synthesis.action_items))
+    more = {
+        "Remaining Positions": [_position(each) for each in synthesis.positions],
+        "Risks": [_insight(each) for each in synthesis.risks],
+        "Acceptance Criteria": [_insight(each) for each in synthesis.acceptance_criteria],
+        "Action Items": [_pair(item.action, item.owner) for item in synthesis.action_items],
+    }
+    for heading, items in more.items():
+        lines += _list(heading, items) if items else []
     return "\n".join(lines)
 
 
@@ -109,6 +133,21 @@ def attribution(by: Iterable[str]) -> str:
 def _insight(insight: Insight) -> str:
     text = _flatten(insight.text)
     return f"[{attribution(insight.by)}] {text}" if text else ""
+
+
+def _decision(made: Decision) -> str:
+    """With the words by which it was made."""
+    text = _pair(made.decision, made.rationale)
+    return f"{text} ({_quotation(made.stated_by, made.quote)})" if text and made.quote else text
+
+
+def _position(position: Position) -> str:
+    held = " – ".join(_quotation(one.by, one.quote) for one in position.held)
+    return _pair(position.about, held)
+
+
+def _quotation(by: str, quote: str) -> str:
+    return f"{attribution((by,))}: “{_flatten(quote)}”"
 
 
 def _pair(said: str, why: str) -> str:
@@ -229,12 +268,19 @@ def description(synthesis: Synthesis) -> str:
         (len(synthesis.insights), "insight"),
         (len(synthesis.decisions), "decision"),
         (len(synthesis.open_questions), "open question"),
+        (len(synthesis.positions), "remaining position"),
+        (len(synthesis.risks), "risk"),
+        (len(synthesis.acceptance_criteria), "acceptance criterion"),
         (len(synthesis.action_items), "action item"),
     )
-    *most, last = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count] or [
+    *most, last = [f"{count} {_many(what) if count > 1 else what}" for count, what in counted if count] or [
         "a summary"
     ]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _many(what: str) -> str:
+    return "acceptance criteria" if what == "acceptance criterion" else f"{what}s"
 
 
 def announcement(filename: str, heading: str, description: str) -> str:

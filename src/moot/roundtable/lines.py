@@ -104,6 +104,10 @@ def no_answer(name: str, why: str) -> str:
     return f"{name} could not answer: {why}"
 
 
+def not_checked(why: str) -> str:
+    return f"Nobody looked for contradictions in this round: {why}"
+
+
 def not_updated(why: str) -> str:
     return f"Could not update the artifacts ({why}). Elaboration insights are in the synthesis summary above."
 

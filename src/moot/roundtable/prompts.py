@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
@@ -12,10 +12,12 @@ from moot.llm.messages import ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
-from moot.roundtable.effects import AGAIN, CONTRIBUTION, FRAMING, SYNTHESIS, TRADEOFF
-from moot.roundtable.insights import Synthesis
+from moot.roundtable.effects import AGAIN, CHECK, CONTRIBUTION, FRAMING, SYNTHESIS, TRADEOFF
+from moot.roundtable.findings import Named, quotation
+from moot.roundtable.quotes import Statement
 from moot.roundtable.replies import Framing
-from moot.roundtable.state import USER, RoundtableState
+from moot.roundtable.state import THE_PERSON, RoundtableState
+from moot.roundtable.synthesis import Minutes
 
 
 class Hosting(Protocol):
@@ -41,7 +43,9 @@ class Hosted:
 Seated = Hosting | RoundtableState
 """A roundtable runs as a part of something, or alone."""
 
-CONTRIBUTION_TOKENS, FRAMING_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048
+CONTRIBUTION_TOKENS, FRAMING_TOKENS, CHECK_TOKENS, SYNTHESIS_TOKENS = 400, 400, 2048, 3072
+_NEEDED = 3
+"""Of what was said, how much of the newest nobody can do without."""
 
 _REDIRECT = (
     "\n\nYou lead. If what was said last belongs to another step or another matter, reply with exactly one "
@@ -73,7 +77,11 @@ def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     if small:
         return contribution(state, persona, small=True)
     table = _table(state)
-    return _speak(state, persona, fill(TRADEOFF, _facts(table, persona)))
+    contested = "Two of the colleagues disagree."
+    if (each := table.contested) is not None:
+        sides = "\n".join(f"- {quotation(side)}" for side in (each.one, each.other))
+        contested = f"Two of the colleagues disagree about {each.about}:\n\n{sides}"
+    return _speak(state, persona, fill(TRADEOFF, _facts(table, persona) | {"contested": contested}))
 
 
 def again(state: Seated, persona: Persona, *, small: bool) -> Request:
@@ -99,12 +107,24 @@ def _facts(table: RoundtableState, persona: Persona) -> dict[str, str]:
 
 def _speak(state: Seated, persona: Persona, instructions: str) -> Request:
     table = _table(state)
-    names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
-    said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.transcript if s.speaker in names)
-    asked = f"<said>\n{said}\n</said>\n\nIt is your turn."
+    asked = f"It is your turn: number {table.turns + 1} of {table.opened.max_turns} of this discussion."
     system = f"{system_prompt(persona)}\n\n{instructions}"
-    request = Request(system, (UserSaid(asked, _matter(state)),), CONTRIBUTION_TOKENS, temperature=0.7)
-    return _within(state, request)
+    said = UserSaid(asked, (*_matter(state), *_said(table)))
+    return _within(state, Request(system, (said,), CONTRIBUTION_TOKENS, temperature=0.7))
+
+
+def _said(table: RoundtableState) -> tuple[Source, ...]:
+    """What was said so far, turn by turn, so that the oldest goes first where not all of it fits."""
+    roles = {table.attributions[one.id]: one.role for one in table.opened.speakers}
+    newest = len(table.statements) - _NEEDED
+
+    def source(one: Statement) -> Source:
+        role = f' role="{roles[one.by]}"' if one.by in roles else ""
+        text = f'<turn number="{one.number}" by="{one.by}"{role}>\n{one.text}\n</turn>'
+        weight = Weight.NEEDED if one.number > newest else Weight.DEPENDED_ON
+        return Source(f"turn {one.number} of the discussion, by {one.by}", text, weight)
+
+    return tuple(map(source, table.statements))
 
 
 def _table(state: Seated) -> RoundtableState:
@@ -126,9 +146,12 @@ def _matter(state: Seated) -> tuple[Source, ...]:
     return (Source("what the step has come to", material, Weight.DEPENDED_ON),)
 
 
-def _within(state: Seated, request: Request) -> Request:
+def _within(state: Seated, request: Request, *, looks: bool = True) -> Request:
+    """`looks`: who takes the minutes reads what was said, and nothing else."""
     if not isinstance(state, Hosted):
         return request
+    if not looks:
+        return replace(request, shared=state.shared)
     return replace(request, shared=state.shared, looks=state.looks, tools_tokens=state.tools_tokens)
 
 
@@ -155,62 +178,99 @@ def _small_framing(table: RoundtableState) -> type[BaseModel]:
     return create_model("SmallFraming", summary=material, focus_question=question)
 
 
-class InsightGiven(BaseModel):
-    by: Annotated[list[_Line], Field(min_length=1, max_length=8)]
-    text: _Line
+_Quote = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_500)]
 
 
-class DecisionGiven(BaseModel):
-    decision: _Line
-    rationale: _Loose
-    stated_by: _Loose
+def _listed(item: Any, most: int = 12, fewest: int = 0) -> Any:
+    return (Annotated[list[item], Field(min_length=fewest, max_length=most)], ...)
 
 
-class QuestionGiven(BaseModel):
-    question: _Line
-    context: _Loose
+def _quoted(table: RoundtableState, *, by: bool) -> type[BaseModel]:
+    """Only turns that there are, and only those who spoke."""
+    fields: dict[str, Any] = {"turn": (Annotated[int, Field(ge=1, le=len(table.statements))], ...)}
+    if by:
+        fields["by"] = (one_of(tuple(dict.fromkeys(one.by for one in table.statements))), ...)
+    return create_model("Quoted", **fields, quote=(_Quote, ...))
 
 
-class ActionGiven(BaseModel):
-    action: _Line
-    owner: _Loose
-
-
-class SynthesisGiven(BaseModel):
-    insights: Annotated[list[InsightGiven], Field(max_length=12)]
-    decisions: Annotated[list[DecisionGiven], Field(max_length=12)]
-    open_questions: Annotated[list[QuestionGiven], Field(max_length=12)]
-    action_items: Annotated[list[ActionGiven], Field(max_length=12)]
-    one_line: _Line
-
-
-def _small_synthesis(table: RoundtableState) -> type[BaseModel]:
-    """One sentence of everybody who spoke, and a question if one was asked."""
-    names = table.attributions
-    said: dict[str, str] = {}
-    for turn in table.discussion:
-        if turn.kind != "framing":
-            said[turn.speaker] = f"{said.get(turn.speaker, '')} {turn.text}"
-    each: list[Any] = []
-    for number, (who, text) in enumerate(said.items()):
-        by: Any = (sequence_of(one_of((names[who],))), ...)
-        each.append(create_model(f"By{number}", by=by, text=(one_of(sentences(text)), ...)))
-    asked = tuple(one for text in said.values() for one in sentences(text) if one.endswith("?"))
-    question: Any = create_model(
-        "SmallQuestion",
-        question=(one_of(asked or (table.focus_question or table.opened.step_title,)), ...),
-        context=(one_of(("Nobody has answered it.",)), ...),
+def _named(table: RoundtableState) -> type[BaseModel]:
+    quoted: Any = (_quoted(table, by=True), ...)
+    decision = create_model("Decision", decision=(_Line, ...), rationale=(_Loose, ...), said=quoted)
+    disagreement = create_model("Disagreement", about=(_Line, ...), one=quoted, other=quoted)
+    point = create_model("OpenPoint", question=(_Line, ...), context=(_Loose, ...), said=quoted)
+    return create_model(
+        "Findings",
+        decisions=_listed(decision),
+        disagreements=_listed(disagreement),
+        open_points=_listed(point),
     )
-    heard = f"we heard {len(said)} view{'' if len(said) == 1 else 's'} on {table.opened.step_title}"
-    none: Any = (Annotated[list[str], Field(max_length=0)], ...)
-    fields: Any = {
-        "insights": (sequence_of(*each), ...),
-        "decisions": none,
-        "open_questions": (Annotated[list[question], Field(max_length=1)], ...),
-        "action_items": none,
-        "one_line": (one_of((heard,)), ...),
-    }
-    return create_model("SmallSynthesis", **fields)
+
+
+def _minutes(table: RoundtableState) -> type[BaseModel]:
+    quoted = _quoted(table, by=False)
+    point = create_model("Point", text=(_Line, ...), said=_listed(quoted, 6, 1))
+    action = create_model("Action", action=(_Line, ...), owner=(_Loose, ...), said=_listed(quoted, 6, 1))
+    return create_model(
+        "Minutes",
+        insights=_listed(point),
+        risks=_listed(point),
+        acceptance_criteria=_listed(point),
+        action_items=_listed(action),
+        one_line=(_Line, ...),
+    )
+
+
+_NOTHING: Any = (Annotated[list[str], Field(max_length=0)], ...)
+
+
+def _small_named(table: RoundtableState) -> type[BaseModel]:
+    """The question that was asked last, if one was: what was decided, it cannot tell."""
+    asked = [
+        (one, sentence)
+        for one in table.statements
+        if not one.reports
+        for sentence in _quotable(one.text)
+        if sentence.endswith("?")
+    ]
+    points = _NOTHING
+    if asked:
+        one, sentence = asked[-1]
+        number: Any = Literal[one.number]
+        said = create_model(
+            "Quoted", turn=(number, ...), by=(one_of((one.by,)), ...), quote=(one_of((sentence,)), ...)
+        )
+        why = one_of(("Nobody has answered it.",))
+        question = create_model(
+            "Small", question=(one_of((sentence,)), ...), context=(why, ...), said=(said, ...)
+        )
+        points = _listed(question, 1)
+    return create_model("SmallNamed", decisions=_NOTHING, disagreements=_NOTHING, open_points=points)
+
+
+def _small_minutes(table: RoundtableState) -> type[BaseModel]:
+    """One sentence of everybody who spoke."""
+    last = {one.by: one for one in table.statements if not one.reports}
+    each: list[Any] = []
+    for one in last.values():
+        number: Any = Literal[one.number]
+        choice: Any = (one_of(_quotable(one.text)), ...)
+        said: Any = (sequence_of(create_model(f"Said{one.number}", turn=(number, ...), quote=choice)), ...)
+        each.append(create_model(f"By{one.number}", text=choice, said=said))
+    heard = f"we heard {len(last)} view{'' if len(last) == 1 else 's'} on {table.opened.step_title}"
+    return create_model(
+        "SmallMinutes",
+        insights=(sequence_of(*each) if each else _NOTHING[0], ...),
+        risks=_NOTHING,
+        acceptance_criteria=_NOTHING,
+        action_items=_NOTHING,
+        one_line=(one_of((heard,)), ...),
+    )
+
+
+def _quotable(text: str) -> tuple[str, ...]:
+    """Its sentences, as they can be looked up."""
+    said = tuple(one for one in sentences(text) if one in " ".join(text.split()))
+    return said or (text,)
 
 
 def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -234,27 +294,47 @@ def framing(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     return _within(state, Request(system, (asked,), FRAMING_TOKENS, temperature=0.4)), FramingGiven
 
 
+def check(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
+    """What of it is a decision, a disagreement, an open point: each with its quote, to be looked up."""
+    table = _table(state)
+    if small:
+        return _small(table), _small_named(table)
+    said = UserSaid("Name what is in it.", (*_matter(state), *_said(table)))
+    request = Request(fill(CHECK, _occasion(table)), (said,), CHECK_TOKENS, temperature=0.2)
+    return _within(state, request, looks=False), _named(table)
+
+
 def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
-    opened = table.opened
-    names = table.attributions
     if small:
-        said = "\n".join(s.text for s in table.discussion)[-500:]
-        about = f"You sum up what was said about {opened.step_title}."
-        return Request(about, (UserSaid(said),), 1000, temperature=0.2), _small_synthesis(table)
-    facts = {"step": opened.step_title, "item": opened.item, "speakers": ", ".join(names.values())}
-    system = fill(SYNTHESIS, facts)
-    said = "\n\n".join(f"{names[s.speaker]}: {s.text}" for s in table.discussion)
-    asked = f"<transcript>\n{said}\n</transcript>"
+        return _small(table), _small_minutes(table)
+    found = "\n".join(f"- {line}" for line in table.findings.lines()) or "Nothing of the kind was found."
+    asked = f"<found>\n{found}\n</found>\n\nTake the minutes."
     if table.returned_synthesis is not None:
         wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
         asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
     last = table.returned_synthesis is not None
-    return Request(system, (UserSaid(asked),), SYNTHESIS_TOKENS, temperature=0.2, last=last), SynthesisGiven
+    said = UserSaid(asked, (*_matter(state), *_said(table)))
+    request = Request(
+        fill(SYNTHESIS, _occasion(table)), (said,), SYNTHESIS_TOKENS, temperature=0.2, last=last
+    )
+    return _within(state, request, looks=False), _minutes(table)
+
+
+def _occasion(table: RoundtableState) -> dict[str, str]:
+    speakers = (f"{table.attributions[one.id]} ({one.role})" for one in table.opened.speakers)
+    named = ", ".join((*speakers, THE_PERSON))
+    return {"step": table.opened.step_title, "item": table.opened.item, "speakers": named}
+
+
+def _small(table: RoundtableState) -> Request:
+    said = "\n".join(s.text for s in table.discussion)[-500:]
+    about = f"You sum up what was said about {table.opened.step_title}."
+    return Request(about, (UserSaid(said),), 1000, temperature=0.2)
 
 
 PROMPTS = Prompts(
     speeches={CONTRIBUTION: contribution, TRADEOFF: tradeoff, AGAIN: again},
-    drafts={FRAMING: framing, SYNTHESIS: synthesis},
-    replies={FRAMING: Framing, SYNTHESIS: Synthesis},
+    drafts={FRAMING: framing, CHECK: check, SYNTHESIS: synthesis},
+    replies={FRAMING: Framing, CHECK: Named, SYNTHESIS: Minutes},
 )

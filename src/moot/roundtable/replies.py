@@ -7,7 +7,6 @@ decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
@@ -40,7 +39,8 @@ _REDIRECT = re.compile(r"REDIRECT: ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]*[^|\s][^|\n
 
 
 class Framing(msgspec.Struct, frozen=True):
-    """The draft with which the lead opens. That of a synthesis is `insights.Synthesis`."""
+    """The draft with which the lead opens. Those of the check and of the minutes are `findings.Named`
+    and `synthesis.Minutes`."""
 
     summary: str
     focus_question: str
@@ -66,14 +66,13 @@ def read_reply(state: RoundtableState, persona: str, outcome: PersonaSpoke) -> P
     used = words_used(speaker.forbidden_words, text, state.said_by_others(persona))
     if used and state.returned is None:
         return ContributionReturned(persona, text, used, spoken)
-    return PersonaContributed(persona, text, spoken, used, _find_contradicted(state, persona, text))
+    return PersonaContributed(persona, text, spoken, used)
 
 
 def read_failure(state: RoundtableState, persona: str, failed: PersonaFailed) -> PersonaEvent:
     """Of words that were returned and could not be replaced, the first are taken."""
     if (before := state.returned) is not None and before.words:
-        contradicted = _find_contradicted(state, persona, before.text)
-        return PersonaContributed(persona, before.text, None, before.words, contradicted)
+        return PersonaContributed(persona, before.text, None, before.words)
     return ContributionFailed(persona, failed.kind, failed.message, failed.retry_after)
 
 
@@ -85,42 +84,6 @@ def _read_redirect(
     if persona != state.opened.lead or persona == drifter or state.summing_up:
         return PersonaSilent(persona, spoken, "redirect", redirect[0])
     return LeadRedirected(persona, drifter, redirect[1].strip(), redirect[2].strip(), spoken)
-
-
-_DISAGREES = re.compile(
-    r"\b(?:disagree[sd]?|disagreement|sees? (?:this|it|that|things) (?:very |quite |rather )?differently"
-    r"|(?:not|cannot|never|\w+n['’]t) (?:fully |entirely |quite |really )?(?:agree|convinced|share)"
-    r"|object to|push(?:ing)? back|take issue|on the contrary|have to differ)\b",
-    re.IGNORECASE,
-)
-_NO_DISAGREEMENT = re.compile(
-    r"\b(?:not|never|nobody|no one|nothing to|no|\w+n['’]t) (?:\w+ )?disagree\w*", re.IGNORECASE
-)
-
-
-def _find_contradicted(state: RoundtableState, persona: str, text: str) -> tuple[str, ...]:
-    """Whom a contribution contradicts: named in the sentence that says so, or in the one before."""
-    before, contradicted = "", []
-    for sentence in sentences(text):
-        if _DISAGREES.search(_NO_DISAGREEMENT.sub("", sentence)):
-            contradicted.append(f"{before} {sentence}")
-        before = sentence
-    return tuple(
-        other
-        for other, name in state.first_names.items()
-        if other != persona and any(_is_named(name, part) for part in contradicted)
-    )
-
-
-def _is_named(name: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
-
-
-def sentences(text: str) -> Iterator[str]:
-    """Without the signs of a list or a heading."""
-    for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
-        if bare := sentence.strip().lstrip("-*#> ").rstrip("* "):
-            yield bare
 
 
 # -- the person ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Literal
 
 from moot.core.flow import Usage
 from moot.roundtable import insights, lines
+from moot.roundtable.addressing import says_only_end
 from moot.roundtable.events import (
     ContributionReturned,
     ElaborationRecorded,
@@ -20,8 +21,11 @@ from moot.roundtable.events import (
     Speaker,
     SynthesisFailed,
     SynthesisReturned,
+    TranscriptChecked,
 )
+from moot.roundtable.findings import NOTHING_FOUND, Disagreement, Findings
 from moot.roundtable.insights import Synthesis
+from moot.roundtable.quotes import Statement
 
 USER, PROGRAM = "user", "program"
 PATIENCE = 3
@@ -60,6 +64,8 @@ Kind = Literal[
 ]
 TURNS: tuple[Kind, ...] = ("framing", "contribution", "tradeoff")
 """What counts as a turn, whoever says it."""
+THE_PERSON = "User"
+"""How what they said is attributed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,14 @@ class RoundtableState:
     """Whom the person last turned to by name."""
     disagreement: bool = False
     """Whether the lead has to sum one up when the round is over."""
+    contested: Disagreement | None = None
+    """The one that was found last."""
+    findings: Findings = NOTHING_FOUND
+    checked: int = 0
+    """How many statements the findings are about."""
+    tried: int = 0
+    """How many there were when a check failed."""
+    checks: int = 0
     returned: ContributionReturned | None = None
     answers: int = 0
     silences: int = 0
@@ -111,7 +125,7 @@ class RoundtableState:
         if self.focus_question is None:
             return Step.TOPIC_FRAMING
         if self.exit_type is None:
-            if self.speaking is not None:
+            if self.speaking is not None or self.is_round_to_check:
                 return Step.DISCUSSION_LOOP
             return Step.PERSONS_TURN if self.doubted is None else Step.EXIT_DOUBTED
         if self.synthesis is None:
@@ -143,8 +157,13 @@ class RoundtableState:
 
     @property
     def attributions(self) -> dict[str, str]:
-        """How each is named for what they said."""
-        return self.first_names | {USER: "User"}
+        """How each is named for what they said: in full, if others have the same first name."""
+        given = [*self.first_names.values(), THE_PERSON]
+        names = {
+            one.id: one.first_name if given.count(one.first_name) == 1 else one.name
+            for one in self.opened.speakers
+        }
+        return names | {USER: THE_PERSON}
 
     def round_of(self, first: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Everyone once: whoever comes `first`, then the lead, then the others."""
@@ -183,6 +202,47 @@ class RoundtableState:
         return tuple(said for said in self.transcript if said.kind in TURNS)
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Whatever was said in words of one's own, numbered: also beside the topic, and in leaving."""
+        names = self.attributions
+        return tuple(
+            Statement(number, names[said.speaker], said.text, reports=said.kind == "framing")
+            for number, said in enumerate(self._stated, start=1)
+        )
+
+    @property
+    def _stated(self) -> tuple[Said, ...]:
+        """The turns, and besides them what a redirect and the person's last words say."""
+        kept = (*TURNS, "redirect")
+        return tuple(said for said in self.transcript if said.kind in kept or self._is_own(said))
+
+    def _is_own(self, said: Said) -> bool:
+        """A doubt that was dispelled is there as what they said."""
+        if said.kind not in ("exit", "doubted") or says_only_end(said.text, self.first_names):
+            return False
+        return all(said.text != other.text for other in self.transcript if other.kind == "contribution")
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether what was found is about all that was said."""
+        return self.checked == len(self.statements)
+
+    @property
+    def may_be_synthesized(self) -> bool:
+        """Earlier rules knew no check."""
+        return self.is_checked or self.opened.rules < 3
+
+    @property
+    def is_round_to_check(self) -> bool:
+        """Whether somebody may have been contradicted in the round that is over: not where nobody could sum
+        it up any more, and not under earlier rules."""
+        if self.opened.rules < 3 or self.turns_left <= 2 or self.speaking is not None:
+            return False
+        views = [said.speaker != USER and said.kind == "contribution" for said in self._stated]
+        speakers = {said.speaker for said, view in zip(self._stated, views, strict=True) if view}
+        return any(views[max(self.checked, self.tried) :]) and len(speakers) > 1
+
+    @property
     def spoke(self) -> tuple[str, ...]:
         """Who contributed, in order of their first turn: ids, and the user."""
         return tuple(dict.fromkeys(said.speaker for said in self.discussion))
@@ -213,6 +273,21 @@ class RoundtableState:
         )
 
     # -- how it changes -----------------------------------------------------------------------------
+
+    def find(self, event: TranscriptChecked) -> RoundtableState:
+        """What was thrown out is said. Of new disagreements among personas, the lead sums the last one up."""
+        new = [
+            each
+            for each in event.findings.disagreements
+            if each.other.turn > self.checked and THE_PERSON not in (each.one.by, each.other.by)
+        ]
+        state = replace(self, findings=event.findings, checked=event.statements, checks=self.checks + 1)
+        if new and state.exit_type is None:
+            state = replace(state, disagreement=True, contested=new[-1])
+        told = {said.text for said in self.transcript if said.kind == "note"}
+        for line in event.thrown_out:
+            state = state if line in told else state.say(PROGRAM, "note", line)
+        return state.pay(event.spoken)
 
     def say(self, speaker: str, kind: Kind, text: str, marks: tuple[str, ...] = ()) -> RoundtableState:
         return replace(self, transcript=(*self.transcript, Said(speaker, kind, text, marks)))

@@ -1,139 +1,92 @@
-"""Whether a synthesis is true to its discussion: who is said to have said it, and what was decided.
+"""The synthesis of a discussion: what the check has found there, and what a model makes of the rest.
 
-Knows how to find fault and how to put right what a second draft still gets wrong. Finds only decisions that
-were stated in so many words.
+Decisions, positions and open questions are those that were found (findings.py): no model writes them here.
+Insights, risks, acceptance criteria and action items come with quotes, each is looked up, and whose they are
+is whose turns those are.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from moot.roundtable.insights import Decision, Insight, Synthesis
-from moot.roundtable.replies import sentences
-from moot.roundtable.state import RoundtableState
+from moot.roundtable.findings import Findings
+from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Position, Synthesis
+from moot.roundtable.quotes import Cited, Quoted, Statement, look_up
 
 ALL = "All"
 
-_STATED = re.compile(
-    r"\b(?:let['’]?s go with|let us go with|decided|we agree to)\b|\bdecision:", re.IGNORECASE
-)
-_NOT_STATED = re.compile(
-    r"(?:\b(?:not|never|be|if|once|until|when|whether|before|unless|who|nobody|how)|n['’]t) (?:\w+ ){0,3}"
-    r"(?:decided|agree to|go with)\b",
-    re.IGNORECASE,
-)
-_RATIONALE = "Stated in the discussion"
 
-# Enough of a word to know it by in another form.
-_STEM = 5
-_ALIKE = 0.5
-_UNIMPORTANT = frozenset(
-    re.findall(
-        r"\w+",
-        "a agree an and are as at be by decid decis for from go i in is it its let of on or our s so that "
-        "the then this to us use we will with",
+class Point(msgspec.Struct, frozen=True):
+    text: str
+    said: tuple[Quoted, ...]
+
+
+class Action(msgspec.Struct, frozen=True):
+    action: str
+    owner: str
+    said: tuple[Quoted, ...]
+
+
+class Minutes(msgspec.Struct, frozen=True):
+    """As a model drafts them. Untrusted."""
+
+    insights: tuple[Point, ...]
+    risks: tuple[Point, ...]
+    acceptance_criteria: tuple[Point, ...]
+    action_items: tuple[Action, ...]
+    one_line: str
+
+
+def synthesize(
+    minutes: Minutes, findings: Findings, statements: Sequence[Statement]
+) -> tuple[Synthesis, tuple[str, ...]]:
+    """What of it is in the discussion, and what is wrong with the rest. Whatever no quote of its speaks for
+    is left out: it would be nobody's, least of all everybody's."""
+    faults: list[str] = []
+
+    def authors(what: str, text: str, said: Iterable[Quoted]) -> tuple[str, ...]:
+        looked_up = [look_up(each, statements) for each in said]
+        cited = [each for each in looked_up if isinstance(each, Cited)]
+        wrong = [each for each in looked_up if isinstance(each, str)]
+        if not cited:
+            faults.append(f"{what} is left out, because {'; '.join(wrong) or 'nobody is quoted'}: {text}")
+        else:
+            faults.extend(f"{what}: {why}" for why in wrong)
+        return _attribute([each.by for each in sorted(cited, key=lambda each: each.turn)], statements)
+
+    def points(what: str, given: Iterable[Point]) -> tuple[Insight, ...]:
+        named = enumerate(given, start=1)
+        each = [(authors(f"{what} {number}", one.text, one.said), one) for number, one in named]
+        return tuple(Insight(by, one.text) for by, one in each if by)
+
+    insights = points("Insight", minutes.insights)
+    risks = points("Risk", minutes.risks)
+    criteria = points("Acceptance criterion", minutes.acceptance_criteria)
+    actions = tuple(
+        ActionItem(one.action, one.owner)
+        for number, one in enumerate(minutes.action_items, start=1)
+        if authors(f"Action item {number}", one.action, one.said)
     )
-)
-
-
-def find_stated_decisions(state: RoundtableState) -> tuple[Decision, ...]:
-    """The sentences in which somebody said that something is decided, word for word."""
-    return tuple(
-        Decision(sentence, _RATIONALE, state.attributions[said.speaker])
-        for said in state.discussion
-        for sentence in sentences(said.text)
-        if _STATED.search(sentence) and not _NOT_STATED.search(sentence) and not sentence.endswith("?")
+    synthesis = Synthesis(
+        insights,
+        tuple(
+            Decision(made.decision, made.rationale, made.said.by, made.said.quote, made.said.turn)
+            for made in findings.decisions
+        ),
+        tuple(OpenQuestion(left.question, left.context) for left in findings.open_points),
+        actions,
+        minutes.one_line,
+        tuple(Position(each.about, (each.one, each.other)) for each in findings.disagreements),
+        risks,
+        criteria,
     )
+    return synthesis, tuple(dict.fromkeys(faults))
 
 
-def find_faults(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
-    """Empty if the synthesis may stand as it is."""
-    missing = (
-        f"A decision of the discussion is missing: {decision.decision}"
-        for decision in _find_unmentioned(state, synthesis)
-    )
-    return (*_find_misattributions(state, synthesis), *missing)
-
-
-def _find_misattributions(state: RoundtableState, synthesis: Synthesis) -> Iterator[str]:
-    for number, insight in enumerate(synthesis.insights, start=1):
-        if not insight.by:
-            yield f"Insight {number} is attributed to nobody."
-        for name in insight.by:
-            if _spell_name(state, name) is None:
-                yield f"Insight {number} is attributed to {name[:80]!r}, who has not spoken."
-    for number, decision in enumerate(synthesis.decisions, start=1):
-        for name in _split_names(decision.stated_by):
-            if _spell_name(state, name) is None:
-                yield f"Decision {number} is attributed to {name[:80]!r}, who has not spoken."
-
-
-def find_left_out(state: RoundtableState, synthesis: Synthesis) -> tuple[str, ...]:
-    """What `correct` cannot keep: an insight that nobody who spoke has brought is nobody's, least of all
-    everybody's."""
-    return tuple(
-        f"Insight {number} is left out, because nobody who spoke is named for it: {insight.text}"
-        for number, insight in enumerate(synthesis.insights, start=1)
-        if not _spell_names(state, insight.by)
-    )
-
-
-def correct(state: RoundtableState, synthesis: Synthesis) -> Synthesis:
-    """Names in one spelling, those who did not speak left out, and every decision that was stated."""
-    insights = [Insight(_spell_names(state, insight.by), insight.text) for insight in synthesis.insights]
-    decisions = [
-        msgspec.structs.replace(
-            decision, stated_by="/".join(_spell_names(state, _split_names(decision.stated_by)))
-        )
-        for decision in synthesis.decisions
-    ]
-    return msgspec.structs.replace(
-        synthesis,
-        insights=tuple(insight for insight in insights if insight.by),
-        decisions=(*decisions, *_find_unmentioned(state, synthesis)),
-    )
-
-
-def _spell_names(state: RoundtableState, given: tuple[str, ...]) -> tuple[str, ...]:
-    known = tuple(dict.fromkeys(name for each in given if (name := _spell_name(state, each))))
-    return (ALL,) if ALL in known else known
-
-
-def _spell_name(state: RoundtableState, name: str) -> str | None:
-    """The name as an attribution spells it, if it is that of somebody who spoke."""
-    spellings = {"all": ALL, "everyone": ALL}
-    for speaker in state.spoke:
-        forms: tuple[str, ...] = ("user", "the user")
-        if persona := state.speakers.get(speaker):
-            forms = (persona.first_name, persona.name, persona.id, f"{persona.name} ({persona.role})")
-        spellings |= {form.casefold(): state.attributions[speaker] for form in forms}
-    return spellings.get(name.strip(" []").casefold())
-
-
-def _split_names(names: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in re.split(r"[/,&]|\band\b", names) if part.strip())
-
-
-def _find_unmentioned(state: RoundtableState, synthesis: Synthesis) -> tuple[Decision, ...]:
-    """What was decided, and is not in the synthesis."""
-    present = [_stems(f"{decision.decision} {decision.rationale}") for decision in synthesis.decisions]
-    missing: list[Decision] = []
-    for decision in find_stated_decisions(state):
-        stems = _stems(decision.decision)
-        if not any(_are_alike(stems, other) for other in present):
-            missing.append(decision)
-            present.append(stems)
-    return tuple(missing)
-
-
-def _are_alike(stated: frozenset[str], written: frozenset[str]) -> bool:
-    fewer = min(len(stated), len(written))
-    return fewer > 0 and len(stated & written) / fewer >= _ALIKE
-
-
-def _stems(text: str) -> frozenset[str]:
-    words = {word[:_STEM] for word in re.findall(r"\w+", text.casefold())}
-    return frozenset(words - _UNIMPORTANT)
+def _attribute(names: Iterable[str], statements: Sequence[Statement]) -> tuple[str, ...]:
+    """Each once; everybody's is what everybody who spoke is quoted for, if they are more than two."""
+    by = tuple(dict.fromkeys(names))
+    everybody = {one.by for one in statements}
+    return (ALL,) if len(by) > 2 and everybody <= set(by) else by
