@@ -98,6 +98,10 @@ def document(analysis: Analysis) -> dict[str, Any]:
                 "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
                 "asked_back": [{"asked": one.text, "replied": one.reply} for one in record.asked_back],
                 "summary": record.summary,
+                "decided": list(record.decided),
+                "ruled_out": list(record.rejected),
+                "still_open": list(record.missing),
+                "read": list(record.looked_at),
                 "cited_but_not_there": list(record.unknown),
                 "feedback": [{"said": said, "reply": reply} for said, reply, _ in record.feedback],
             }
