@@ -582,7 +582,7 @@ def test_what_there_was_no_room_for_is_said_beside_the_reply(
         board = new_board(server.url)
         board.open(session, "the-mentor")
         rests = board.page.locator(".advisor-words > .rests")
-        expect(rests).to_contain_text("Was not told, because there was no room for it")
+        expect(rests).to_contain_text("Was not told, for want of room unless it says why")
         expect(rests.get_by_role("listitem")).to_have_text("E2 (big.txt)")
         expect(rests.get_by_role("listitem")).to_be_visible()
 
