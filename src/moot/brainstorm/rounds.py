@@ -120,7 +120,8 @@ def _spoken(table: RoundtableState) -> Iterator[str]:
 def minutes(table: RoundtableState) -> str:
     """What a roundtable has come to, as Markdown; of one that ended before it began, one line."""
     assert table.synthesis is not None
-    return table.minutes() if table.turns > 1 else table.synthesis.one_line
+    line = table.synthesis.one_line
+    return f"{table.minutes().rstrip()}\n\nIn a line: {line}" if table.turns > 1 else line
 
 
 def _merge(

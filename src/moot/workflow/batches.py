@@ -68,9 +68,10 @@ TRANSITIONS: Table = {
     (Stage.FAILED, ReassessmentPassed): Stage.AT_REASSESSMENT,
     (Stage.AT_REASSESSMENT, PlanKept): Stage.AT_REASSESSMENT,
     (Stage.AT_REASSESSMENT, AdjustmentBegun): Stage.ADJUSTING,
-    (Stage.AT_REASSESSMENT, AdjustmentAsked): Stage.REASSESSING,
+    # The person may have changed something by hand meanwhile.
+    (Stage.AT_REASSESSMENT, AdjustmentAsked): Stage.SCOUTING,
     (Stage.ADJUSTING, AdjustmentDropped): Stage.AT_REASSESSMENT,
-    (Stage.ADJUSTING, AdjustmentAsked): Stage.REASSESSING,
+    (Stage.ADJUSTING, AdjustmentAsked): Stage.SCOUTING,
     # Another tool's workflow may have no design yet.
     (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
     (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
@@ -250,9 +251,8 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
                 scouted=True,
                 design_on_disk=design,
                 built=built,
-                proposed=None,
+                proposed=state.proposed if state.adjustment else None,
                 adjusting=False,
-                adjustment="",
             )
         case ScopeReassessed(assessment, batches):
             checks.parts("batches", batches, fewest=1)
@@ -270,7 +270,8 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
             return replace(state, adjusting=True)
         case AdjustmentAsked(text):
             checks.text("adjustment", text)
-            return replace(_say(state, PERSON, text), adjusting=False, adjustment=text)
+            said = _say(state, PERSON, text)
+            return replace(said, adjusting=False, adjustment=text, scouted=False)
         case EndedHere():
             text = f"Built no more after batch {state.current_batch + 1}: {_titles(state.left_over)}"
             state = ledger.note(state, Kind.REJECTED, text, PERSON, REASSESS_STEP)
