@@ -64,6 +64,15 @@ def test_an_ask_is_estimated_by_its_question(server: Server) -> None:
     assert estimated(server, "ask", {"persona": "the-analyst"})["requests"] == 0
 
 
+def test_a_workflow_is_estimated_by_what_it_asks_at_least(server: Server, stub: StubServer) -> None:
+    told = estimated(server, "workflow", {"idea": "Strip codes"}, EVIDENCE)
+    assert (told["requests"], told["atLeast"]) == (2, True), "an assessment and a short design"
+    assert told["inputTokens"] > 40_000
+    assert told["summary"].startswith("at least about ")
+    assert stub.requests == []
+    assert server.get("/api/sessions").json()["sessions"] == [], "nothing is kept"
+
+
 @pytest.mark.parametrize("format_", CASES)
 def test_the_bill_has_every_request_that_was_made(server: Server, stub: StubServer, format_: str) -> None:
     script(stub, format_)

@@ -25,6 +25,7 @@ from moot.workflow import flow, ledger
 from moot.workflow.effects import REASSESS, Reassessment
 from moot.workflow.events import ScopeReassessed
 from moot.workflow.state import WorkflowState
+from moot.workflow.usual import USUAL
 
 T = TypeVar("T")
 
@@ -108,5 +109,6 @@ PROMPTS = Prompts(
         REASSESS: reassess,
     },
     replies={**OF_THE_BRAINSTORM, **ROUNDTABLE.replies, REASSESS: Reassessment},
+    usual=USUAL,
 )
 """Each takes the state of the workflow."""

@@ -101,6 +101,11 @@ class Workflows:
             async with self._ready(company, resumed=resumed) as workflow:
                 yield workflow
 
+    async def preview(self, idea: str) -> tuple[WorkflowOpened, ModelName]:
+        """How a new workflow would begin, of which nothing is kept."""
+        idea, name = await self._check_idea(idea)
+        return self._opening(idea, name), name
+
     async def open(self, idea: str) -> None:
         """Writes down a new workflow, for somebody else to carry on."""
         idea, name = await self._check_idea(idea)

@@ -89,6 +89,12 @@ class WorkflowService(Service[WorkflowState, WorkflowEvent]):
         state = await self._workflows.state()
         return self._moot.account(f"workflow {state.id if state else ''}")
 
+    async def preview(
+        self, opening: WorkflowOpening, given: Sequence[WorkflowEvent] = ()
+    ) -> tuple[WorkflowState, Asking]:
+        first, model = await self._workflows.preview(opening.idea)
+        return WORKFLOW.fold((first, *given)), Asking(str(model), PROMPTS, "")
+
     async def asking(self, session: Session, state: WorkflowState) -> Asking:
         model = _model(state) or str(await self._workflows.model(state.config))
         return Asking(model, PROMPTS, await self.account(session))
