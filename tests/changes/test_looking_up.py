@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from moot.changes.binding import Binding
 from moot.changes.service import Changes
 from moot.changes.surroundings import surroundings
 from moot.llm.messages import Source, Tokens, ToolAnswered, ToolCall
 from moot.llm.protocol import Call, Turn
-from tests.support.changes import at_work, drafted
+from tests.support.changes import at_work, drafted, silent
 
 ROOT = Path(__file__).parents[2]
 MODULE = "src/moot/changes/challenge.py"
@@ -99,6 +100,23 @@ def test_a_first_look_at_this_repository_has_the_command_and_what_the_project_sa
 
 def text_of(found: tuple[Source, ...], name: str) -> str:
     return next(one.text for one in found if one.name == name)
+
+
+def test_a_first_look_follows_the_names_in_the_design_too(tmp_path: Path) -> None:
+    put(tmp_path, "till.py", "def count_coins():\n    return 1\n")
+    calls: list[Call] = []
+
+    def reply(call: Call) -> str:
+        calls.append(call)
+        return drafted()
+
+    async def propose() -> None:
+        async with at_work(tmp_path, [reply]) as moot:
+            design = Binding("# Coins\n\n- `count_coins` rounds up.\n")
+            await Changes(moot).propose("coins", "Be exact.", silent, design)
+
+    asyncio.run(propose())
+    assert "return 1" in "\n".join(calls[0].shared)
 
 
 def put(root: Path, name: str, text: str) -> None:

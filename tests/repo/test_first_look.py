@@ -217,6 +217,15 @@ def test_the_challenge_command_of_moot_is_found_by_what_is_said_of_it() -> None:
     assert any("challenge() in src/moot/cli/challenge.py:" in name for name in names(first_look(ROOT, said)))
 
 
+def test_what_a_command_of_the_project_is_told_to_do_is_asked_for(tmp_path: Path) -> None:
+    put(tmp_path, "pyproject.toml", '[project.scripts]\nshop = "shop.main:main"\n')
+    put(tmp_path, "shop/main.py", "def close_till():\n    pass\n\n\ndef open():\n    pass\n")
+    asked = "When it is late, shop close-till --all should count."
+    assert names(first_look(tmp_path, asked))[0] == "body of close_till() in shop/main.py:1-2"
+    told = names(first_look(tmp_path, "The workshop close_till is late, and then open the shop"))
+    assert told[0] == "body of close_till() in shop/main.py:1-2", "by its spelling"
+
+
 # -- the bodies of a text ------------------------------------------------------------------------
 
 

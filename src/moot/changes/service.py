@@ -56,6 +56,7 @@ from moot.files.lock import claimed
 from moot.files.paths import valid_id
 from moot.llm.metering import charging
 from moot.llm.names import Speaker
+from moot.repo.first_look import named_in
 from moot.repo.reading import MAX_CHARACTERS
 
 if TYPE_CHECKING:
@@ -394,7 +395,10 @@ class Changes:
 
     async def _shared(self, folder: ChangeFolder, about: str, names: str = "") -> prompts.Shared:
         """What all requests of a draft begin with: what binds the change, and the workspace around it."""
-        bound = binding_of.sources(folder.design() or "")
+        design = folder.design() or ""
+        bound = binding_of.sources(design)
+        called = " ".join(f"`{name}`" for name in named_in(binding_of.read(design).design))
+        about, names = f"{about}\n{called}", f"{names}\n{design}"
         around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
         return (*((bound,) if bound else ()), around)
 
