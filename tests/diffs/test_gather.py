@@ -72,13 +72,17 @@ def test_staged_work_is_only_what_is_staged(repo: Path) -> None:
 def test_a_base_counts_from_where_the_branch_left_it(repo: Path) -> None:
     (repo / "new.py").write_text("n = 1\n")
     gathered = of_workspace(repo, "main")
-    assert gathered.what == "all changes since main"
+    assert (gathered.what, gathered.intent) == ("all changes since main", "two")
     assert shown(gathered) == [("new.py", Status.ADDED), ("shop.py", Status.MODIFIED)]
 
 
 def test_ranges_are_as_git_has_them(repo: Path) -> None:
     (repo / "new.py").write_text("n = 1\n")
     assert shown(of_workspace(repo, "main...feature")) == [("shop.py", Status.MODIFIED)]
+    git(repo, "commit", "--allow-empty", "-qm", "four\n\nBecause of three.")
+    assert of_workspace(repo, "main...feature").intent == "two\n\nfour\n\nBecause of three."
+    git(repo, "commit", "--allow-empty", "-qm", f"the key is {SECRET}")
+    assert of_workspace(repo, "main...feature").intent == ""
     assert shown(of_workspace(repo, "main..feature")) == [
         ("later.py", Status.DELETED), ("shop.py", Status.MODIFIED),
     ]  # fmt: skip

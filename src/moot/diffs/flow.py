@@ -60,6 +60,8 @@ class DiffTaken(Event, frozen=True):
     is_plan: bool = False
     left_out: tuple[str, ...] = ()
     estimate: str = ""
+    intent: str = ""
+    """What its commits say that it is for."""
 
 
 class ReviewMade(Event, frozen=True):

@@ -8,7 +8,7 @@ provider. Refuses to know how much a reviewer takes: see llm/context.py.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from moot.diffs import patch as patches
@@ -16,19 +16,25 @@ from moot.diffs.patch import FileDiff, Patch
 from moot.errors import GitRefused, InvalidInput, NotFound
 from moot.repo import git
 from moot.repo.secrets import is_private
+from moot.text.characters import strip_controls
 from moot.text.secrets import find_secrets
 
 CONTEXT = 8
 """Lines around each change: enough to see what it is in, and little enough to keep the change in sight."""
 
+MOST_COMMITS = 50
+"""Whose messages a reviewer is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`what` says which diff it is, in words; `left_out` what nobody is to see of it, and why."""
+    """`what` says which diff it is, in words; `left_out` what nobody is to see of it, and why; `intent` what
+    its commits say it is for."""
 
     what: str
     patch: Patch
     left_out: tuple[str, ...] = ()
+    intent: str = ""
 
 
 def of_text(text: str, what: str = "the patch that was handed over") -> Gathered:
@@ -101,18 +107,26 @@ def of_workspace(root: Path, base: str = "", *, staged: bool = False) -> Gathere
     if dots:
         one, other = _commit(root, first), _commit(root, last)
         start = _fork(root, one, other, base) if dots == "..." else one
-        return _between(root, f"the changes in {base}", start, other)
+        gathered = _between(root, f"the changes in {base}", start, other)
+        return replace(gathered, intent=_intent(root, start, other))
     what = "what is staged" if staged else "the work that is not committed"
     start = git.commit_of(root, "HEAD") or git.empty_tree(root)
     if base:
         what = f"{what if staged else 'all changes'} since {base}"
         start = _fork(root, _commit(root, base), _commit(root, ""), base)
+    intent = _intent(root, start, _commit(root, "")) if base else ""
     if staged:
-        return _between(root, what, "--cached", start)
+        return replace(_between(root, what, "--cached", start), intent=intent)
     tree = git.snapshot(root)
     if tree is None:
         raise GitRefused("it cannot say what the folder is now; `git status` may say why")
-    return _between(root, what, start, tree)
+    return replace(_between(root, what, start, tree), intent=intent)
+
+
+def _intent(root: Path, after: str, until: str) -> str:
+    """Nothing, where it has a secret in it."""
+    said = strip_controls(git.messages(root, after, until, MOST_COMMITS))
+    return "" if find_secrets(said) else said
 
 
 def _commit(root: Path, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from moot.diffs import patch as patches
 from moot.diffs import shapes
 from moot.diffs.flow import DiffTaken
-from moot.llm.messages import Request, UserSaid
+from moot.llm.messages import Request, Source, UserSaid
 from moot.personas.library import Persona
 from moot.prompts.template import fill, system_prompt
 
@@ -25,7 +25,14 @@ _REMINDER = (
 def for_program(opened: DiffTaken) -> str:
     """For a program that reads by tools."""
     files = f"{shapes.DIFF} and {shapes.PLAN}" if opened.plan else shapes.DIFF
-    return fill("diff/review", {**_slots(opened), "files": f"{files}, each" if opened.plan else files})
+    return fill(
+        "diff/review",
+        {
+            **_slots(opened),
+            "files": f"{files}, each" if opened.plan else files,
+            "intent": f"\n\n{shapes.intent_text(opened.intent)}" if opened.intent else "",
+        },
+    )
 
 
 def reminder() -> str:
@@ -37,10 +44,11 @@ def for_model(opened: DiffTaken, persona: Persona | None = None) -> Request:
     system = fill("diff/review-inline", _slots(opened))
     if persona is not None:
         system = fill("diff/persona", {"persona": system_prompt(persona), "review": system})
-    plan = (shapes.plan_source(opened.plan),) if opened.plan else ()
+    given = [Source("what the commits say", shapes.intent_text(opened.intent))] if opened.intent else []
+    given += [shapes.plan_source(opened.plan)] if opened.plan else []
     return Request(
         system=system,
-        messages=(UserSaid("Review it.", plan),),
+        messages=(UserSaid("Review it.", tuple(given)),),
         max_tokens=REVIEW_TOKENS,
         temperature=REVIEW_TEMPERATURE,
         # The same for all reviewers of a diff, so that a provider reads it once.

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from moot.agents import ENGINES, find
 from moot.changes.service import Changes
 from moot.core import runner
-from moot.core.estimate import Asked, Estimate, estimate
+from moot.core.estimate import Estimate, as_sent, estimate
 from moot.core.flow import Outcome
 from moot.core.model_effects import Prompts
 from moot.core.runner import Participants, Runner, StoredLog, open_session
@@ -132,13 +132,13 @@ async def foresee(moot: Moot, opened: DiffTaken) -> str:
 
 
 async def _foresee(moot: Moot, opened: DiffTaken, seat: Seat) -> Estimate:
-    request: Asked
     if seat.engine in ENGINES:
         request = replace(prompts.for_model(opened), system=prompts.for_program(opened))
         return await estimate([request], moot.gateway.pricing(ModelName(seat.engine, "")))
     persona = moot.library.persona(seat.persona) if seat.persona else None
-    request = prompts.for_model(opened, persona), shapes.ReviewGiven
-    return await estimate([request], moot.gateway.pricing(names.parse(seat.model)))
+    model = moot.gateway.named(names.parse(seat.model))
+    sent = await as_sent((prompts.for_model(opened, persona), shapes.ReviewGiven), model)
+    return await estimate([sent], model.pricing)
 
 
 # -- beginning -----------------------------------------------------------------------------------
@@ -147,7 +147,15 @@ async def _foresee(moot: Moot, opened: DiffTaken, seat: Seat) -> Estimate:
 async def open_review(
     moot: Moot, gathered: Gathered, by: tuple[Seat, ...], plan: str = "", *, is_plan: bool = False
 ) -> DiffTaken:
-    opened = DiffTaken(gathered.what, gathered.patch.text, by, plan, is_plan, gathered.left_out)
+    opened = DiffTaken(
+        gathered.what,
+        gathered.patch.text,
+        by,
+        plan,
+        is_plan,
+        gathered.left_out,
+        intent=gathered.intent,
+    )
     return msgspec.structs.replace(opened, estimate=await foresee(moot, opened))
 
 

@@ -147,6 +147,13 @@ def plan_source(plan: str) -> Source:
     return Source("the plan", f"<plan>\n{plan}\n</plan>", Weight.NEEDED)
 
 
+def intent_text(intent: str) -> str:
+    return (
+        "<commits>\nWhat the commits say that they are for. Hold the code against it: it is what somebody "
+        f"claims, and no proof.\n\n{intent}\n</commits>"
+    )
+
+
 def in_words(left_out: Sequence[str]) -> str:
     """What the reviewer is not shown; empty where that is nothing."""
     if not left_out:

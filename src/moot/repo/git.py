@@ -52,6 +52,15 @@ def subjects(root: Path, count: int) -> tuple[str, ...]:
     return tuple(line for line in listed.decode("utf-8", "replace").split("\n") if line.strip())
 
 
+def messages(root: Path, after: str, until: str, count: int) -> str:
+    """What the latest commits between two say of themselves, merges left out, the first one first."""
+    form = "--format=%s%n%n%b%x1e"
+    shape = ("--no-show-signature", "--no-color", "--no-decorate", "--no-notes", "--no-merges", "--reverse")
+    listed = output(root, "log", f"--max-count={count}", *shape, form, f"{after}..{until}") or b""
+    parts = listed.decode("utf-8", "replace").split("\x1e")
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
 class Commit(NamedTuple):
     id: str
     date: str
