@@ -11,6 +11,7 @@ import functools
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -101,6 +102,7 @@ class Model:
         meter: Meter = UNMETERED,
         patience: Patience | None = None,
         key_variable: str = "",
+        today: Callable[[], date] | None = None,
         tool_rounds: int = 40,
         tool_calls: int = 200,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -114,6 +116,7 @@ class Model:
         self._meter = meter
         self._patience = patience or Patience()
         self._key_variable = key_variable
+        self._today = today
         self._tool_rounds = tool_rounds
         self._tool_calls = tool_calls
         self._sleep = sleep
@@ -128,7 +131,7 @@ class Model:
         """The whole reply; `hear` is told its text as it comes, and `on_void` when what it was told so far is
         no answer, because a tool was called after it."""
         fitted = await self._fit(request)
-        request = fitted.request
+        request = self._dated(fitted.request)
         talk = _Talk(request, None, hear, on_wait, on_void, self._report(typed=False), fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
@@ -143,7 +146,7 @@ class Model:
         """A typed reply. One that does not validate is returned to the model once, with the reason, unless
         the request was the last of its kind."""
         fitted = await self._fit(request)
-        request = fitted.request
+        request = self._dated(fitted.request)
         report = self._report(typed=True)
         talk = _Talk(request, _schema_of(shape), deaf, on_wait, lambda: None, report, fitted.left_out)
         with reporting(talk.report):
@@ -170,6 +173,15 @@ class Model:
     async def as_sent(self, request: Request) -> Request:
         """As much of it as fits; raises WindowTooSmall where what is needed does not."""
         return (await self._fit(request)).request
+
+    def _dated(self, request: Request) -> Request:
+        """With the day, which no model knows: "by July" is another matter in March. It stands behind all that
+        a session shares, and what is taken for the size of a text leaves room for it."""
+        if self._today is None:
+            return request
+        day = self._today()
+        told = f"Today is {day:%A}, {day.day} {day:%B} {day.year}."
+        return replace(request, system=f"{request.system}\n\n{told}".strip())
 
     async def _fit(self, request: Request) -> Fitted:
         window = await self._window.tokens(needed_tokens(request))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,16 +92,19 @@ class Gateway:
         if pricing.listed_by and self._prices is None:
             # Loading prices takes half a second of CPU: begun now, while the model thinks.
             self._prices = asyncio.ensure_future(asyncio.to_thread(prices.warm_up))
+        small = name.is_local and self.weights(name).tiny
         return Model(
             name,
             provider,
-            small=name.is_local and self.weights(name).tiny,
+            small=small,
             pricing=pricing,
             window=window_of(name, self._config.user.windows.get(str(name))),
             sees=takes_images(name, self._config.user.images.get(str(name))),
             meter=self._meter,
             patience=Patience(retries=settings.retries),
             key_variable=self._key_variable(name),
+            # A model of very few parameters would talk of it.
+            today=None if small else date.today,
         )
 
     def pricing(self, name: ModelName) -> Pricing:
