@@ -523,3 +523,24 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
     assert person.asked == ["failed", "questions"]
     assert state.brainstorm.request is None
     assert state.brainstorm.conversation_log == said
+
+
+def test_what_was_decided_is_seen_and_corrected_at_every_menu(
+    shop: Shop, brain: Brain, stub: StubServer
+) -> None:
+    brain.triage = {**EXPLORE, "batches": BATCHES}
+    menus = {"triage": "A", "questions": "S", "approaches": "A", "design": "S", "reassess": "X"}
+    replies = [
+        {"at": step, "reply": reply}
+        for step, answer in menus.items()
+        for reply in (f"/decided Only {step}.", answer)
+    ]
+    ended = shop.brainstormed(*replies)
+    assert ended.code == 0, ended.err
+    corrections = shop.workflow["ledgerCorrections"]
+    assert [(one["text"], one["at"]) for one in corrections] == [(f"Only {at}.", at) for at in menus]
+    assert ended.err.count("Decided so far:") == len(menus)
+    known = [[f"Only {at}." in one.said for at in menus] for one in stub.requests]
+    for asked, before in zip(known, [[False] * 5, *known], strict=False):
+        assert all(now or not then for now, then in zip(asked, before, strict=True)), "none is forgotten"
+    assert [any(column) for column in zip(*known, strict=True)] == [True, True, True, True, False]
