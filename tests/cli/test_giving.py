@@ -161,6 +161,35 @@ def test_what_is_decided_is_listed_corrected_and_dropped(stub: StubServer, tmp_p
     assert "No cloud" not in said
 
 
+def test_no_way_of_the_terminal_lets_a_secret_out(stub: StubServer, tmp_path: Path) -> None:
+    secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    planted = [tmp_path / name for name in ("given.md", "named.md", "later.md", ".env")]
+    for path in planted:
+        path.write_text(f"fine\ntoken is {secret}\n", encoding="utf-8")
+    (tmp_path / "good.md").write_text("Rents fall.", encoding="utf-8")
+    ways = [*("--with", "given.md", "--with", "-", "--with", ".env"), *("--with", "good.md")]
+    answers = ["And @later.md, or @.env?", "Why?"]
+    ended = ask(
+        stub, tmp_path, "the-strategist", "What of @named.md?", *ways, answers=answers, stdin=f"a\n\n{secret}"
+    )
+    assert ended.code == 0, ended.err
+    refused = ask(stub, tmp_path, "the-strategist", QUESTION, answers=["/with later.md .env"])
+    told = ended.err + refused.err
+    for name, line in (("given.md", 2), ("standard input", 3), ("named.md", 2), ("later.md", 2)):
+        assert f"{name} left out: line {line} looks like an access token" in told
+    assert ended.err.count(".env left out: is a private file by its name") == 2
+    assert refused.code == 2
+
+    assert len(stub.requests) == 4
+    assert "Rents fall." in stub.requests[0].said
+    assert secret not in json.dumps([request.body for request in stub.requests])
+    assert secret not in told + ended.out + refused.out
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path not in planted]
+    written = b"".join(path.read_bytes() for path in files if path.name != "answers.yaml")
+    assert b"Rents fall." in written.replace((tmp_path / "good.md").read_bytes(), b"", 1)
+    assert secret.encode() not in written
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

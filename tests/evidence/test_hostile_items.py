@@ -499,7 +499,8 @@ async def _run(moot: Moot, sessions: Sessions, offers: list[Offer], progress: li
     given = await sessions.gather(offers)
     assert given is not None
     opening = {"persona": "the-analyst", "question": "Should we move?"}
-    live = await sessions.begin("ask", opening, Client(), given)
+    live, given = await sessions.begin("ask", opening, Client(), given)
+    assert given is not None
     assert live.session is not None
     session_id = live.session.id
 

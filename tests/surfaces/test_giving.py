@@ -17,6 +17,7 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support import analysis
 from tests.support.any_format import AnyFormatClient, Ask, Begin, agents
+from tests.support.hostile_files import pdf, png
 from tests.support.mcp_client import over_stdio
 from tests.support.server import DECISION, a_board, serving
 from tests.support.shop import IDEA, Brain, Shop
@@ -120,3 +121,68 @@ def test_evidence_and_corrections_are_in_what_is_asked_next(
 
     [entry] = [one for one in session["ledger"] if one["text"] == HOLDS]
     assert HOLDS not in [one["text"] for one in client.correct("", entry["key"])]
+
+
+@pytest.mark.parametrize(
+    ("begin", "format_"),
+    [("http", "analysis"), ("http", "workflow"), ("http", "change"), ("mcp", "analysis")],
+    indirect=["begin"],
+)
+def test_what_is_under_way_takes_what_it_does_not_have_yet(
+    begin: Begin, stub: StubServer, format_: str
+) -> None:
+    script(stub, format_)
+    opening, first = CASES[format_].opening, {"name": "lease.md", "text": FIRST}
+    assert begin(format_, opening, first).given is not None
+    again = begin(format_, opening, first, {"name": "who.txt", "text": LATER})
+    assert again.given is not None
+    assert [(one["id"], one["name"]) for one in again.given["taken"]] == [("E2", "who.txt")]
+    assert again.given["leftOut"] == [{"name": "lease.md", "why": "is given already"}]
+    assert [one["id"] for one in again.session["evidence"]] == ["E1", "E2"]
+
+
+TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+SECRET_ITEMS = [
+    {"path": "notes.md"},
+    {"path": ".env"},
+    {"name": "pasted", "text": f"fine\n{TOKEN}"},
+    {"name": "a.txt", "base64": base64.b64encode(TOKEN.encode()).decode()},
+    {"name": "a.png", "base64": base64.b64encode(png(words=TOKEN.encode())).decode()},
+    {"name": "a.pdf", "base64": base64.b64encode(pdf(TOKEN)).decode()},
+    {"name": f"{TOKEN}.bin", "base64": "AAAA"},
+    {"url": f"http://user:{TOKEN}@example.org/"},
+    {"url": f"http://127.0.0.1:9/?token={TOKEN}"},
+]
+
+
+@pytest.mark.parametrize("begin", ["http", "mcp"], indirect=True)
+def test_no_secret_gets_anywhere_and_each_is_said(
+    begin: Begin, stub: StubServer, shop: Shop, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script(stub, "ask")
+    shop.write("notes.md", f"fine\n\ntoken: {TOKEN}")
+    shop.write(".env", f"T={TOKEN}")
+    planted = {shop.root / "notes.md", shop.root / ".env"}
+    client = begin("ask", CASES["ask"].opening, {"name": "lease.md", "text": FIRST}, *SECRET_ITEMS)
+    given = [client.given, client.give(*SECRET_ITEMS)]
+    client.play(scripted({"text": "And then?"}))
+
+    for told in given:
+        assert told is not None
+        whys = [one["why"] for one in told["leftOut"]]
+        assert len(whys) == len(SECRET_ITEMS)
+        assert whys[0] == "line 3 looks like a secret by its name; take it out, or give only what is needed"
+        assert "private file by its name" in whys[1]
+        assert whys[2].startswith("line 2 looks like an access token")
+        assert "neither text nor a PDF" in whys[6]
+        assert "has a login in it" in whys[7]
+        assert "not public" in whys[8]
+    assert len(stub.requests) == 2
+    assert TOKEN not in json.dumps([request.body for request in stub.requests])
+    files = {path for path in tmp_path.rglob("*") if path.is_file()} - planted
+    written = b"".join(path.read_bytes() for path in files)
+    assert FIRST.encode() in written
+    assert TOKEN.encode() not in written
+    assert base64.b64encode(TOKEN.encode())[:40] not in written
+    out, err = capfd.readouterr()
+    assert TOKEN not in json.dumps(given) + json.dumps(client.session) + out + err

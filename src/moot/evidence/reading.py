@@ -85,12 +85,9 @@ def check_no_secret(text: str) -> None:
     found = find_secrets(_UNSEEN.sub("", text))
     if not found:
         return
-    first = found[0]
-    places = (
-        "line"
-        if len(found) == 1
-        else f"{'more than ' * (len(found) == MOST_NAMED)}{len(found)} lines, first line"
-    )
+    first, lines = found[0], {one.line for one in found}
+    more = "more than " if len(found) == MOST_NAMED else ""
+    places = "line" if len(lines) == 1 else f"{more}{len(lines)} lines, first line"
     raise NotTaken(f"{places} {first.line} looks like {first.kind}; take it out, or give only what is needed")
 
 

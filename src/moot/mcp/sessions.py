@@ -105,7 +105,7 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
     ) -> SessionOut:
         async def begin(sessions: Sessions) -> tuple[AnySession, GivenOut | None]:
             given = await sessions.gather(offers_of(evidence))
-            live = await sessions.begin(format, opening, Client(), given)
+            live, given = await sessions.begin(format, opening, Client(), given)
             return live, given_out(given) if given is not None else None
 
         live, told = await use(begin)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from moot.app import Moot
     from moot.core.bill import SessionBill
     from moot.core.ledger import Decided
-    from moot.evidence.gather import Intake, Offer
+    from moot.evidence.gather import Gathered, Intake, Offer
     from moot.evidence.items import Evidence
     from moot.server.active_session import AnySession
     from moot.store.people import Person
@@ -141,11 +141,16 @@ class Sessions(SeenSessions):
 
     async def begin(
         self, format_: str, opening: Mapping[str, Any], by: Client, given: Given | None = None
-    ) -> AnySession:
+    ) -> tuple[AnySession, Given | None]:
         """A new session; one of an item or a workflow that is under way is that one. `given` is evidence that
-        it has from the beginning."""
+        it has from the beginning; it comes back as what the session has taken of it."""
         service, said = self._opening(format_, opening, given)
-        return await service.begin(self.hub, said, replace(by, owner=self.owns_as), events_of(given))
+        by = replace(by, owner=self.owns_as)
+        if given is None or not service.writes_files:
+            return await service.begin(self.hub, said, by, events_of(given)), given
+        # One that is under way may have some already.
+        live = await service.begin(self.hub, said, by)
+        return live, await self._add(live, given.gathered)
 
     def _opening(
         self, format_: str, opening: Mapping[str, Any], given: Given | None
@@ -247,11 +252,13 @@ class Sessions(SeenSessions):
         next knows of it."""
         live = await self._to_change(session_id, client)
         _check_takes_background(live.format.flow)
-        intake = self._intake
-        gathered = await intake.gather(offers, _background(live).evidence)
+        return await self._add(live, await self._intake.gather(offers, _background(live).evidence))
+
+    async def _add(self, live: AnySession, gathered: Gathered) -> Given:
+        """What it takes of this, beside what it has by now."""
         await live.runner.catch_up()
         there = _background(live).evidence
-        gathered = gathered.within(intake.bounds, there)
+        gathered = gathered.within(self._intake.bounds, there)
         weighed = await self._moot.weigh(gathered, live.format.model(live.state))
         if gathered.items:
             await live.runner.put(EvidenceGiven(gathered.items))

@@ -111,7 +111,8 @@ def _doing(app: FastAPI) -> None:
         seen = sessions_of(request)
         key = (idempotency_key, payloads.fingerprint(asked)) if idempotency_key else None
         given = await gathered(request, asked.evidence)
-        live = await seen.begin(asked.format, asked.opening, Client(client_of(request), key=key), given)
+        by = Client(client_of(request), key=key)
+        live, given = await seen.begin(asked.format, asked.opening, by, given)
         assert live.session is not None
         await note(request, f"began a session of {asked.format}", live.session.id)
         standing = await seen.standing(live.session.id)
