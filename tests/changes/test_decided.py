@@ -76,6 +76,30 @@ def test_the_files_say_who_decided_what_and_why(
     ]
 
 
+def test_a_reviewer_is_told_what_the_last_revision_changed(
+    folder: ChangeFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    reviewer = FakeReviewer("NEEDS_REVISION", (HIGH,), asked=lambda job: told.append(job.text))
+    monkeypatch.setattr("moot.changes.challenge.find", reviewer.found)
+
+    async def work() -> None:
+        async with at_work(folder.path.parents[2], [drafted()]) as moot:
+            changes = Changes(moot)
+            await Challenging(changes).challenge(folder.id, "codex", silent)
+            await changes.repropose(folder.id, "", silent)
+            await Challenging(changes).challenge(folder.id, "codex", silent)
+
+    asyncio.run(work())
+    first, second = told
+    assert "<revised>" not in first
+    changed = second[second.index("<revised>") : second.index("</revised>")]
+    assert "--- proposal.md (before)\n+++ proposal.md (now)" in changed
+    assert "-Nobody has to change anything." in changed.splitlines()
+    assert "+Accounts are migrated." in changed.splitlines()
+    assert "Review" not in changed, "the reviews in it are no part of that"
+
+
 # -- in a session --------------------------------------------------------------------------------
 
 

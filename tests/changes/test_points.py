@@ -22,8 +22,9 @@ from moot.core.ledger import Decided, Kind
 from moot.errors import InvalidInput
 from moot.evidence.items import Evidence
 from moot.llm.messages import ToolFault
+from moot.llm.protocol import Call
 from tests.support.change import write_change
-from tests.support.changes import STAMP, at_work, silent
+from tests.support.changes import STAMP, at_work, drafted, silent
 
 DESIGN = """\
 # Expense export
@@ -186,6 +187,21 @@ def at_review(folder: ChangeFolder) -> ReviewTools:
     tools = ReviewTools(folder, folder.path.parents[2], lambda: STAMP, silent, run)
     tools.give()
     return tools
+
+
+def test_who_revises_knows_the_points_by_the_names_that_reviewers_have_for_them(folder: ChangeFolder) -> None:
+    calls: list[Call] = []
+
+    def reply(call: Call) -> str:
+        calls.append(call)
+        return drafted()
+
+    async def repropose() -> None:
+        async with at_work(folder.path.parents[2], [reply]) as moot:
+            await Changes(moot).repropose(folder.id, "Mend P2.", silent)
+
+    asyncio.run(repropose())
+    assert "- P2: A bad date ends with exit code 2." in "\n".join(calls[0].shared)
 
 
 def test_a_review_without_coverage_is_returned_with_the_points_that_it_lacks(folder: ChangeFolder) -> None:

@@ -327,7 +327,7 @@ def _make_result(
 def known_to_reviewers(folder: ChangeFolder) -> Known:
     """With what the person has decided about issues of any earlier review, and why."""
     dismissed = tuple((one.description, one.because) for one in folder.state().dismissed)
-    told = (*history.told(folder), *history.edits(folder))
+    told = (*history.told(folder), *history.revised(folder), *history.edits(folder))
     return Known(history.points_of(folder), dismissed, told)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import itertools
 import json
-import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +34,8 @@ from moot.changes.state_file import (
     Run,
     Validation,
 )
-from moot.errors import AlreadyThere, FileDamaged, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
+from moot.changes.understanding import keep, understand
+from moot.errors import AlreadyThere, InvalidInput, NotFound, ReviewNotTaken, UnsafePath
 from moot.files import atomic, frozen, timestamps
 from moot.files.documents import YamlDocument
 from moot.files.folder import TextFolder
@@ -188,8 +188,14 @@ class ChangeFolder:
             self._files.write(f"{DRAFTED}/{name}", text)
 
     def drafted(self) -> dict[str, str]:
-        names = (PROPOSAL, TASKS, *(f"{SPECS}/{name}" for name in self._files.names(f"{DRAFTED}/{SPECS}")))
-        texts = {name: self._files.read(f"{DRAFTED}/{name}") for name in names}
+        return self._kept(DRAFTED)
+
+    def before_last_draft(self) -> dict[str, str]:
+        return self._kept(f"{EARLIER}/{max(self._earlier_numbers(), default=0)}")
+
+    def _kept(self, place: str) -> dict[str, str]:
+        names = (PROPOSAL, TASKS, *(f"{SPECS}/{name}" for name in self._files.names(f"{place}/{SPECS}")))
+        texts = {name: self._files.read(f"{place}/{name}") for name in names}
         return {name: text for name, text in texts.items() if text is not None}
 
     def keep_edits(self, kept: str, diff: str) -> None:
@@ -198,9 +204,12 @@ class ChangeFolder:
 
     def earlier_edits(self) -> list[tuple[int, str]]:
         """What the person had changed in each draft before the last, oldest first, with its number."""
-        numbers = sorted(int(name) for name in self._files.names(EARLIER) if name.isdecimal())
+        numbers = self._earlier_numbers()
         read = ((number, self._files.read(f"{EARLIER}/{number}/{EDITS}")) for number in numbers)
         return [(number, text) for number, text in read if text]
+
+    def _earlier_numbers(self) -> list[int]:
+        return sorted(int(name) for name in self._files.names(EARLIER) if name.isdecimal())
 
     # -- reviews ---------------------------------------------------------------------------------
 
@@ -334,7 +343,7 @@ class ChangeFolder:
         if text is None:
             at = timestamps.now()
             return ChangeState(self.id, created_at=at, updated_at=at, reviews=())
-        return _understand(text, self.path / STATE, self.id)
+        return understand(text, self.path / STATE, self.id)
 
     def update_state(self, change: Callable[[Data], None]) -> ChangeState:
         """Changes STATE.yaml under its lock. What cannot be understood, before or after, is not written."""
@@ -345,7 +354,7 @@ class ChangeFolder:
             if text is None:
                 state_file.begin(data, self.id, at)
             else:
-                _understand(text, self.path / STATE, self.id)
+                understand(text, self.path / STATE, self.id)
             try:
                 change(data)
                 data["updated_at"] = at
@@ -356,7 +365,7 @@ class ChangeFolder:
         with atomic.locked(path):
             text = self._files.read(STATE)
             document = YamlDocument.update(path, changed)
-        return _keep(document.text, self.id, state_file.read(document.data, self.id))
+        return keep(document.text, self.id, state_file.read(document.data, self.id))
 
     def record_call(self, call: Call) -> ChangeState:
         return self.update_state(lambda data: state_file.note_call(data, call))
@@ -451,31 +460,6 @@ class ChangeFolders:
     def _archive_place(self, name: str) -> Path:
         place = (self._workspace.archive / name).relative_to(self._workspace.root)
         return Root(self._workspace.root).resolve(place.as_posix())
-
-
-_MOST_UNDERSTOOD = 64
-_understood: dict[tuple[str, str], ChangeState] = {}
-"""What texts of STATE.yaml say: asked for often, and slow to read."""
-
-
-def _keep(text: str, change_id: str, state: ChangeState) -> ChangeState:
-    if len(_understood) >= _MOST_UNDERSTOOD:
-        _understood.clear()
-    _understood[text, change_id] = state
-    return state
-
-
-def _understand(text: str, path: Path, change_id: str) -> ChangeState:
-    known = _understood.get((text, change_id))
-    if known is not None:
-        return known
-    data = YamlDocument.read(text, path)
-    try:
-        return _keep(text, change_id, state_file.read(data, change_id))
-    except InvalidField as error:
-        found = re.search(rf"^[\"']?{re.escape(error.field)}[\"']?\s*:", text, re.MULTILINE)
-        line = text.count("\n", 0, found.start()) + 1 if found else None
-        raise FileDamaged(str(path), f"{error.field}: {error.problem}", line) from None
 
 
 def _has_signs(path: Path) -> bool:

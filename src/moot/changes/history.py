@@ -182,19 +182,34 @@ def _edits(number: int, diff: str) -> str:
 def edits_since(folder: ChangeFolder) -> str:
     """As a diff. Nothing where earlier versions have drafted, which kept no copy."""
     before = folder.drafted()
-    if not before:
-        return ""
-    now = plain(folder)
+    return _diff(before, plain(folder), "drafted", "edited") if before else ""
+
+
+def revised(folder: ChangeFolder) -> tuple[Source, ...]:
+    """For a reviewer: what the last revision has made of the text that was reviewed before."""
+    before = _plain(folder.before_last_draft()) if _by_reviewers(folder) else {}
+    diff = _diff(before, plain(folder), "before", "now") if before else ""
+    if not diff:
+        return ()
+    text = f"<revised>\nWhat was changed since the text before the last revision.\n{diff}\n</revised>"
+    return (Source("what the last revision changed", text),)
+
+
+def _diff(before: Mapping[str, str], now: Mapping[str, str], was: str, is_: str) -> str:
     pieces: list[str] = []
     for name in sorted(before.keys() | now.keys()):
         old, new = (_lines(texts.get(name, "")) for texts in (before, now))
-        pieces += difflib.unified_diff(old, new, f"{name} (drafted)", f"{name} (edited)", lineterm="", n=2)
+        pieces += difflib.unified_diff(old, new, f"{name} ({was})", f"{name} ({is_})", lineterm="", n=2)
     return "\n".join(pieces)
 
 
 def plain(folder: ChangeFolder) -> dict[str, str]:
     """What the person may edit, without what moot writes into it afterwards: reviews and ticks."""
-    texts = {name: text for name, text in folder.reviewable().items() if name != DESIGN}
+    return _plain(folder.reviewable())
+
+
+def _plain(found: Mapping[str, str]) -> dict[str, str]:
+    texts = {name: text for name, text in found.items() if name != DESIGN}
     if PROPOSAL in texts:
         texts[PROPOSAL] = review_block.outside(texts[PROPOSAL])
     if TASKS in texts:

@@ -96,6 +96,15 @@ def redraft(
     )
 
 
+def points_to_cover(found: Sequence[Point]) -> Shared:
+    """For a drafter: what reviewers check the plan against, by the names that they have for it."""
+    if not found:
+        return ()
+    told = "A review checks the plan against each of these points of the design, and calls them so:"
+    text = f"<points>\n{told}\n{points.in_words(found)}\n</points>"
+    return ((Source("the points of the design", text, Weight.DEPENDED_ON),),)
+
+
 def unfinished(written: str) -> tuple[Source, ...]:
     """A proposal that is there, and that could not be used."""
     if not written.strip():

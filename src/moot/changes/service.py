@@ -400,7 +400,8 @@ class Changes:
         called = " ".join(f"`{name}`" for name in named_in(binding_of.read(design).design))
         about, names = f"{about}\n{called}", f"{names}\n{design}"
         around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
-        return (*((bound,) if bound else ()), around)
+        points = prompts.points_to_cover(history.points_of(folder))
+        return (*((bound,) if bound else ()), *points, around)
 
     def _write(
         self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str, *, keep: bool = False
