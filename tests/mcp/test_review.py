@@ -61,8 +61,17 @@ ALL_TOOLS = [
     "give_evidence",
     "read_evidence",
     "correct_decided",
+    "estimate_session",
+    "session_cost",
 ]
-FETCHING = {"weigh_evidence", "give_evidence", "convene_board", "ask_persona", "create_change"}
+FETCHING = {
+    "weigh_evidence",
+    "estimate_session",
+    "give_evidence",
+    "convene_board",
+    "ask_persona",
+    "create_change",
+}
 """They may be given the address of a page."""
 
 
@@ -71,6 +80,7 @@ READING = (
     *("read_file", "list_directory", "search", "git_log", "git_diff"),
     *("list_changes", "get_change", "validate_change"),
     *("get_board", "get_session", "list_sessions", "weigh_evidence", "read_evidence"),
+    *("estimate_session", "session_cost"),
 )
 WORKING = ("begin_session", "answer_session", "go_on_with_session")
 """A workflow has code changed and tests run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 
 from tests.stub.server import StubServer
 from tests.support.any_format import AnyFormatClient
-from tests.support.server import DECISION, Server, serving
+from tests.support.mcp_client import over_stdio, used
+from tests.support.server import DECISION, Server, a_board, serving
 from tests.support.shop import Shop
 from tests.surfaces.test_giving import CASES, script, scripted
 
@@ -101,6 +103,25 @@ def test_the_bill_of_a_board_says_what_the_cache_has_served(server: Server, stub
     bill = cost(client)["bill"]
     assert bill["requests"] == foretold["requests"] == 9
     assert bill["inputTokens"] == pytest.approx(foretold["inputTokens"], rel=0.25)
+
+
+def test_an_agent_is_told_the_same(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    opening = {"persona": "the-analyst", "question": "Why?"}
+
+    async def ask() -> None:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            told = await used(client, "estimate_session", format="ask", opening=opening, evidence=EVIDENCE)
+            assert (told["requests"], told["atLeast"]) == (1, False)
+            assert told["inputTokens"] > 20_000
+            assert stub.requests == []
+            begun = await used(client, "begin_session", format="ask", opening=opening, evidence=EVIDENCE)
+            spent = await used(client, "session_cost", session_id=begun["id"])
+            assert spent["bill"]["requests"] == len(stub.requests) == 1
+            assert spent["bill"]["inputTokens"] == pytest.approx(told["inputTokens"], rel=0.25)
+            assert spent["estimate"]["summary"] == "no model is asked"
+
+    asyncio.run(ask())
 
 
 def test_what_cannot_be_opened_cannot_be_estimated(server: Server) -> None:

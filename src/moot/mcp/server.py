@@ -115,7 +115,7 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         reviewing.add_confined(server, tools_of(change))
     else:
         # Not for a reviewer, who waits for the server to start and needs none of it.
-        from moot.mcp import changing, deliberating, giving, sessions
+        from moot.mcp import changing, costs, deliberating, giving, sessions
         from moot.mcp.calling import Calls
         from moot.sessions import SharedSessions
 
@@ -126,4 +126,5 @@ def create_server(moot: Moot, change: str | None, log: Callable[[str], None], ru
         deliberating.add(server, moot, calls)
         sessions.add(server, moot, calls)
         giving.add(server, calls)
+        costs.add(server, calls)
     return server
