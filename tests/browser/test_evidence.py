@@ -734,3 +734,27 @@ def test_the_desk_stays_as_it_was_left(board: Board, server: Server, stub: StubS
     expect(board.box).to_be_visible()
     expect(page.locator(".desk")).to_have_count(0)
     expect(toggle).to_have_attribute("aria-expanded", "false")
+
+
+def test_advisors_look_into_the_workspace_where_the_person_ticks_it_and_not_else(
+    board: Board, stub: StubServer
+) -> None:
+    page = board.page
+    board.present()
+    look = page.get_by_label("Advisors may look into the workspace")
+    expect(look).not_to_be_checked()
+    before = page.locator(".foretold")
+    expect(before).to_be_visible()
+    look.check()
+    page.reload()
+    expect(look).to_be_checked()
+    stub.requests.clear()
+    page.get_by_role("button", name="Convene the Board").click()
+    board.is_at(FIRST)
+    expect(board.box).to_be_visible()
+    assert all("read_file" in request.tools for request in stub.requests if request.schema is None)
+    board.present()
+    expect(look).not_to_be_checked()
+    page.get_by_role("button", name="Convene the Board").click()
+    expect(board.box).to_be_visible()
+    assert "read_file" not in stub.requests[-1].tools

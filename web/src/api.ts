@@ -180,17 +180,23 @@ export const api = {
     decision: string,
     answers: readonly Answer[],
     evidence: readonly EvidenceIn[],
+    looks: boolean,
     key: string,
   ): Promise<SessionStream> =>
     streamOf<SessionEvent>(
-      await post<SessionRequest>("/api/board/session", { decision, ...some({ answers, evidence }) }, undefined, {
-        "Idempotency-Key": key,
-      }),
+      await post<SessionRequest>(
+        "/api/board/session",
+        { decision, ...some({ answers, evidence }), ...(looks ? { looks } : {}) },
+        undefined,
+        {
+          "Idempotency-Key": key,
+        },
+      ),
     ),
 
   /** What a board would take that is begun with this. */
   estimate: async (
-    opening: { decision: string; questions: boolean },
+    opening: { decision: string; questions: boolean; looks: boolean },
     evidence: readonly EvidenceIn[],
     signal?: AbortSignal,
   ): Promise<Estimate> => {

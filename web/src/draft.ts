@@ -9,12 +9,14 @@ export interface Draft {
   readonly askedFor: string;
   /** The evidence that was known then. */
   readonly askedWith: string;
+  /** Advisors may look into the workspace. */
+  readonly looks: boolean;
   readonly questions: readonly Question[];
   readonly answers: Readonly<Record<string, string>>;
 }
 
 const KEY = "moot.draft";
-const EMPTY: Draft = { decision: "", askedFor: "", askedWith: "", questions: [], answers: {} };
+const EMPTY: Draft = { decision: "", askedFor: "", askedWith: "", looks: false, questions: [], answers: {} };
 const listeners = new Set<() => void>();
 let draft: Draft | null = null;
 

@@ -40,5 +40,10 @@ export async function signIn(token: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await api.signOut();
   // What is on the page, and kept in its memory, was for whoever is gone.
+  try {
+    sessionStorage.clear();
+  } catch {
+    // it keeps nothing
+  }
   location.assign("/");
 }

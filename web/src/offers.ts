@@ -43,12 +43,14 @@ export function offersAt(place: Place): readonly Offer[] {
   let read = NONE;
   try {
     const kept: unknown = JSON.parse(sessionStorage.getItem(PREFIX + place) ?? "[]");
-    if (Array.isArray(kept) && kept.length > 0) read = kept as Offer[];
+    if (Array.isArray(kept) && kept.length > 0) {
+      read = (kept as Offer[]).map((one) => (one.weighed === null ? { ...one, problem: null } : one));
+    }
   } catch {
     // nothing was kept
   }
   known.set(place, read);
-  // What was being weighed when the page was left is weighed again.
+  // What was not weighed when the page was left is weighed now.
   for (const offer of read) if (offer.weighed === null) void weigh(place, offer);
   return read;
 }

@@ -16,24 +16,25 @@ interface ForetoldProps {
   decision: string;
   /** Whether questions are still to be asked. */
   questions: boolean;
+  looks?: boolean;
 }
 
 /** "about 31,000 tokens, $0.09". Nothing is asked for it, and nothing is kept. */
-export function Foretold({ decision, questions }: ForetoldProps): ReactNode {
+export function Foretold({ decision, questions, looks = false }: ForetoldProps): ReactNode {
   const offers = useOffers(NEW);
   if (decision === "" || isWeighing(offers)) return null;
   const size = Math.ceil(decision.length / ROUGHLY);
   const evidence = JSON.stringify(offers.map((one) => [one.key, one.weighed?.taken.length ?? 0]));
-  return <Estimate key={`${size} ${evidence}`} decision={decision} questions={questions} />;
+  return <Estimate key={`${size} ${evidence}`} decision={decision} questions={questions} looks={looks} />;
 }
 
-function Estimate({ decision, questions }: ForetoldProps): ReactNode {
+function Estimate({ decision, questions, looks }: Required<ForetoldProps>): ReactNode {
   // It is drawn anew where another answer is to be expected, and not with each letter.
   const [told] = useFetched(
     // biome-ignore lint/correctness/useExhaustiveDependencies: as said above
     useCallback(
-      (signal: AbortSignal) => api.estimate({ decision, questions }, given(offersAt(NEW)), signal),
-      [questions],
+      (signal: AbortSignal) => api.estimate({ decision, questions, looks }, given(offersAt(NEW)), signal),
+      [questions, looks],
     ),
   );
   if (told.state !== "ready") return null;

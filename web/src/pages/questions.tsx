@@ -8,6 +8,7 @@ import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
 import { asSentence, count } from "../format";
+import { useMe } from "../me";
 import { fallenOut, given, isWeighing, NEW, offersAt, summaryOf, takeAllBack, useOffers } from "../offers";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { sessionStore } from "../session/store";
@@ -66,9 +67,9 @@ export function Questions(): ReactNode {
           "Some of the evidence is left out, as said beside it. Convene without it, or give it anew.",
           409,
         );
-      const asked = JSON.stringify([now.decision.trim(), answers, evidence]);
+      const asked = JSON.stringify([now.decision.trim(), answers, evidence, now.looks]);
       if (sent.current.asked !== asked) sent.current = { asked, key: newKey() };
-      const stream = await api.convene(now.decision.trim(), answers, evidence, sent.current.key);
+      const stream = await api.convene(now.decision.trim(), answers, evidence, now.looks, sent.current.key);
       const first = await stream.next();
       const start = first.done ? undefined : first.value[0]?.event;
       if (start?.type === "error") throw new ApiError(start.message, 200);
@@ -87,6 +88,9 @@ export function Questions(): ReactNode {
   const answered = givenAnswers(draft).length;
   const offers = useOffers(NEW);
   const weighing = isWeighing(offers);
+  const me = useMe();
+  // What a model reads, it may say to whoever sees the session.
+  const mayLook = me !== null && me !== "nobody" && !me.signsIn;
   const evidence = summaryOf(offers);
   const long = asked && givenAnswers(draft).some((one) => tooLong(one.answer, LIMITS.answer));
   return (
@@ -175,7 +179,22 @@ export function Questions(): ReactNode {
           onAction={() => void convene()}
         />
       ) : null}
-      <Foretold decision={decision} questions={false} />
+      {mayLook ? (
+        <label className="look">
+          <input
+            type="checkbox"
+            checked={draft.looks}
+            onChange={(event) => changeDraft({ looks: event.target.checked })}
+          />
+          <span>
+            Advisors may look into the workspace
+            <span className="hint">
+              Read-only, a few times each, and never at private files. You see what was read.
+            </span>
+          </span>
+        </label>
+      ) : null}
+      <Foretold decision={decision} questions={false} looks={mayLook && draft.looks} />
       <div className="row row-spread convene">
         <button
           type="submit"

@@ -85,8 +85,9 @@ function Loaded({ store, route }: { store: SessionStore; route: SessionRoute }):
   const start = useSession(
     store,
     useCallback(
-      (s: SessionState) => (s.brief ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null),
-      [],
+      (s: SessionState) =>
+        s.brief && !store.isNew ? paths.brief(s.id) : s.order[0] ? paths.advisor(s.id, s.order[0]) : null,
+      [store],
     ),
   );
   useEffect(() => {

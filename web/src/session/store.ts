@@ -31,6 +31,8 @@ export class SessionStore {
   #again = false;
   #challenge: AbortController | null = null;
   #refreshedAt = 0;
+  /** It was convened here: whoever did begins with the first advisor, however soon there is a brief. */
+  #isNew = false;
   /** How often the session was followed again without anything new. */
   #fruitless = 0;
 
@@ -51,6 +53,10 @@ export class SessionStore {
     return this.#snapshot;
   }
 
+  get isNew(): boolean {
+    return this.#isNew;
+  }
+
   #set(part: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...part };
     for (const listener of this.#listeners) listener();
@@ -65,6 +71,7 @@ export class SessionStore {
 
   /** Loads the session and follows what is under way. `stream` is the one its creation returned. */
   async open(stream?: SessionStream): Promise<void> {
+    if (stream) this.#isNew = true;
     if (this.#following) {
       this.#again = true;
       return;
