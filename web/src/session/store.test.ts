@@ -262,7 +262,8 @@ describe("SessionStore", () => {
     holding = true;
     const looking = store.refresh();
     await store.challenge("one", "Why?");
-    for (const release of held) release();
+    const [release] = held;
+    release?.();
     await looking;
     expect(store.snapshot.session?.advisors.one?.challenges).toEqual([
       {

@@ -282,6 +282,8 @@ export class SessionStore {
               usage: event.usage,
               citations: event.citations ?? [],
             });
+            // What was said in it is among what was decided so far.
+            void this.refresh();
             return;
           } else if (event.type === "error") throw new ApiError(event.message, 200);
         }
