@@ -97,6 +97,22 @@ def _runs(frames: Sequence[Frame]) -> list[Run]:
     return [(session, run[0].seq, b"\n".join(f.body for f in run)) for session, run in together.items()]
 
 
+_ADD = text(f"""
+    WITH driver AS (SELECT driver FROM driving WHERE session = :session FOR SHARE),
+    added AS (
+        INSERT INTO events (session, seq, at, body)
+        SELECT CAST(:session AS varchar), CAST(:seq AS int), CAST(:at AS timestamptz), CAST(:body AS bytea)
+        WHERE :anybody OR EXISTS (SELECT FROM driver WHERE driver = :server)
+        RETURNING seq
+    ),
+    touched AS (UPDATE sessions SET updated_at = :at WHERE id = :session AND EXISTS (SELECT FROM added))
+    SELECT pg_notify('{CHANNEL}', :note) FROM added
+""")
+"""PostgreSQL's way to add an event, note when, and notify others once it is there; nothing, and no row, where
+another process drives. Nobody else can begin to before the end. In one statement, because each
+is a round trip, and to begin and end a transaction are two more."""
+
+
 class Store(Database):
     """Opened with `open_store`."""
 
@@ -114,12 +130,6 @@ class Store(Database):
     async def close(self) -> None:
         await self._frame_writer.close()
         await super().close()
-
-    def _note(self, connection: Connection, kind: str, session_id: str) -> None:
-        """Others hear of it when, and only when, the transaction is there."""
-        if self.shared:
-            for note in notes(self.server, kind, (session_id,)):
-                connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :note)"), {"note": note})
 
     async def create(
         self,
@@ -183,20 +193,25 @@ class Store(Database):
         """Adds event number `seq` (from 1). The number is the caller's: where another process has added that
         event already, this raises instead of interleaving two stories. With `driving`, also where another
         process drives the session by now."""
-        now = datetime.now(UTC)
+        event = {"session": session_id, "seq": seq, "at": datetime.now(UTC), "body": body}
 
         def add(connection: Connection) -> None:
-            event = {"session": session_id, "seq": seq, "at": now, "body": body}
             connection.execute(insert(tables.events), event)
             # Once SQLite has begun to write, nobody else can take the lease before the end.
-            if driving and not self._drives(connection, session_id):
+            driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
+            if driving and connection.scalar(driver) != self.server:
                 raise SessionMoved(session_id)
             touched = update(tables.sessions).where(tables.sessions.c.id == session_id)
-            connection.execute(touched.values(updated_at=now))
-            self._note(connection, "events", session_id)
+            connection.execute(touched.values(updated_at=event["at"]))
 
         try:
-            await self.write(add)
+            if not self.shared:
+                await self.write(add)
+            else:
+                [note] = notes(self.server, "events", (session_id,))
+                given = event | {"server": self.server, "anybody": not driving, "note": note}
+                if not await self.run(_ADD, given):
+                    raise SessionMoved(session_id)
         except IntegrityError as error:
             raise SessionMoved(session_id) from error
 
@@ -235,11 +250,6 @@ class Store(Database):
     async def is_driven_here(self, session_id: str) -> bool:
         driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
         return [row.driver for row in await self.read(driver)] == [self.server]
-
-    def _drives(self, connection: Connection, session_id: str) -> bool:
-        """Until the end of the transaction nobody else can begin to."""
-        driver = select(tables.driving.c.driver).where(tables.driving.c.session == session_id)
-        return connection.scalar(driver.with_for_update(read=True)) == self.server
 
     async def session(self, session_id: str) -> Session:
         """By its id, or by an unmistakable beginning of it."""
@@ -387,7 +397,10 @@ class Store(Database):
         def remove(connection: Connection) -> None:
             for table in (tables.events, tables.frames, tables.driving, tables.listeners, tables.keys):
                 connection.execute(delete(table).where(table.c.session == session_id))
-            self._note(connection, "gone", session_id)
+            if self.shared:
+                # Others hear of it when, and only when, the transaction is there.
+                for note in notes(self.server, "gone", (session_id,)):
+                    connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :note)"), {"note": note})
             gone = connection.execute(delete(tables.sessions).where(tables.sessions.c.id == session_id))
             if gone.rowcount == 0:
                 raise NotFound("session", session_id)
