@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,9 @@ def test_a_review_is_taken_of_a_diff_that_was_read(desk: Desk) -> None:
     assert desk.tools.read_file("diff.patch", offset=4).truncated is False
     taken = desk.append(FINDING, rejects=True)
     assert (taken.findings, taken.not_found) == (1, 0)
-    review = desk.folder.review("codex")
-    assert review is not None
+    delivered = desk.folder.delivered()
+    assert delivered is not None
+    review = delivered.given.as_review("codex")
     assert (review.by, review.summary, review.said, review.rejects) == (
         "codex",
         "It divides.",
@@ -95,7 +97,7 @@ def test_quotes_that_are_not_in_the_diff_are_returned_once(desk: Desk) -> None:
     told = desk.refused(FINDING, invented)
     assert "- shop.py: c = 3\n" in told
     assert "b = a / 0" not in told
-    assert desk.folder.review("x") is None
+    assert desk.folder.delivered() is None
     taken = desk.append(FINDING, invented)
     assert (taken.findings, taken.not_found) == (2, 1)
 
@@ -111,8 +113,20 @@ def test_the_workspace_can_be_read_and_nothing_private(desk: Desk) -> None:
     assert any(line.startswith("was refused: ") for line in desk.log)
 
 
+def test_what_was_looked_up_is_kept_with_the_review(desk: Desk) -> None:
+    desk.tools.read_file("diff.patch")
+    desk.tools.read_file("@/shop.py")
+    assert "a = 1" in asyncio.run(desk.tools.search("a =", "@"))
+    with pytest.raises(ToolFault):
+        asyncio.run(desk.tools.search("KEY", "@/.env"))
+    desk.append(FINDING)
+    delivered = desk.folder.delivered()
+    assert delivered is not None
+    assert delivered.looked_at == ("@/shop.py 1–1", "lines with “a =”")
+
+
 def test_no_review_is_none(desk: Desk) -> None:
-    assert desk.folder.review("codex") is None
+    assert desk.folder.delivered() is None
 
 
 # -- shapes --------------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from pydantic import BaseModel
 
 from moot.changes import history, points, review_block
 from moot.changes.folder import ChangeFolder
+from moot.changes.lookups import WORKSPACE, Lookups
 from moot.changes.points import Covered, as_state
 from moot.changes.review_block import Issue, Review, Severity, Verdict, as_severity, as_verdict
 from moot.changes.review_shapes import (
@@ -41,19 +41,12 @@ from moot.changes.review_shapes import (
     VerdictGiven,
     Within,
 )
-from moot.errors import MootError, NotFound, UnsafePath
+from moot.errors import NotFound, UnsafePath
 from moot.files.paths import Root
 from moot.llm.messages import Tool, ToolFault
 from moot.repo import reading
-from moot.repo.eyes import Eyes, GitDiff, GitLog, Search
-from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, in_words, lines_of
+from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, lines_of
 from moot.repo.secrets import is_private
-
-WORKSPACE = "@"
-"""Paths below this name are the workspace's; all others are the change's."""
-
-LOOKS, LOOK_TOKENS = 60, 120_000
-"""What a review may look up besides the files that it reads by name."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -103,7 +96,7 @@ class _Reading:
     lines: set[int] = field(default_factory=set)
 
 
-class ReviewTools:
+class ReviewTools(Lookups):
     """The tools on one change. One object is one reviewer at work: it remembers what was read of the change,
     and takes no review of what was not."""
 
@@ -117,21 +110,15 @@ class ReviewTools:
     ) -> None:
         """`now` stamps a review; `log` is told each thing that the reviewer does. `run` is the one that moot
         has begun, in which the review is made; without one, there is only reading."""
+        super().__init__(workspace_root, log)
         self._folder = folder
-        self._workspace_root = workspace_root
         # Resolved once: a change's folder that is swapped for a link later leads nowhere.
         self._change = Root(folder.path)
-        self._workspace = Root(workspace_root)
         self._now = now
-        self._log = log
         self._run = run
         self._read: dict[Path, _Reading] = {}
         self._appending = threading.Lock()
         self._asked_for_points = False
-        self._looked_at: dict[str, None] = {}
-        self._eyes = {
-            tool.name: tool for tool in Eyes(workspace_root, LOOKS, LOOK_TOKENS, self._tell).tools()
-        }
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
@@ -151,23 +138,6 @@ class ReviewTools:
             listing = reading.list_folder(root, below, path, hidden, self._hint)
         self._log(f"listed {path}")
         return listing
-
-    async def search(self, text: SearchedFor, path: Within = WORKSPACE, offset: Offset = 1) -> str:
-        return await self._look_up("search", Search(text=text, path=_below(path), offset=offset))
-
-    async def git_log(self, path: Within = WORKSPACE, offset: Offset = 1) -> str:
-        return await self._look_up("git_log", GitLog(path=_below(path), offset=offset))
-
-    async def git_diff(self, commit: CommitName = "", path: Within = WORKSPACE, offset: Offset = 1) -> str:
-        return await self._look_up("git_diff", GitDiff(commit=commit, path=_below(path), offset=offset))
-
-    async def _look_up(self, tool: str, given: BaseModel) -> str:
-        with self._explaining():
-            return await self._eyes[tool].run(given)
-
-    def _tell(self, what: str) -> None:
-        self._looked_at[what] = None
-        self._log(f"read {what}")
 
     def append_review(
         self,
@@ -295,11 +265,8 @@ class ReviewTools:
 
     def _place(self, path: str) -> tuple[Root, str]:
         """Which root a path is below, and where."""
-        if path != WORKSPACE and not path.startswith(f"{WORKSPACE}/"):
-            return self._change, path
-        below = path[len(WORKSPACE) :].lstrip("/") or "."
-        reading.check_not_private(self._workspace, below, path)
-        return self._workspace, below
+        below = self._in_workspace(path)
+        return (self._change, path) if below is None else (self._workspace, below)
 
     def _hint(self) -> str:
         names: list[str] = []
@@ -312,24 +279,6 @@ class ReviewTools:
         except (UnsafePath, NotFound):
             return "The change's folder is not there any more."
         return f"The change has: {', '.join(names[:50]) or 'no files'}. '@/…' reads the workspace's files."
-
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        """Whatever goes wrong, in words for the reviewer."""
-        try:
-            yield
-        except ToolFault as fault:
-            self._log(f"was refused: {fault}")
-            raise
-        except (MootError, OSError) as error:
-            told = in_words(error, self._workspace_root)
-            self._log(f"was refused: {told}")
-            raise ToolFault(told) from error
-
-
-def _below(path: str) -> str:
-    """Of the workspace, as `@/src` is called here: in it, that is `src`."""
-    return path.removeprefix(WORKSPACE).lstrip("/") or "."
 
 
 def _as_text(content: FileContent) -> str:

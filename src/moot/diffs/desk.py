@@ -1,4 +1,4 @@
-"""Where a program sits that reviews a diff: the three tools of a reviewer, and a folder for what they need.
+"""Where a program sits that reviews a diff: the tools of a reviewer, and a folder for what they need.
 
 The folder is the session's own for as long as the review takes: the diff, the plan, and in the end the
 review. The tools take a review only from somebody who has read all of that, return it once where its quotes
@@ -12,25 +12,31 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from moot.changes.review_shapes import FolderName, Limit, Offset
+from moot.changes.lookups import Lookups
+from moot.changes.review_shapes import Limit, Offset
 from moot.diffs import patch as patches
 from moot.diffs.findings import Review, locate
-from moot.diffs.shapes import DIFF, PLAN, FindingsGiven, RejectsGiven, ReviewGiven, SummaryGiven, not_found
-from moot.errors import MootError
+from moot.diffs.shapes import (
+    DIFF,
+    PLAN,
+    DeskFile,
+    DeskPlace,
+    FindingsGiven,
+    RejectsGiven,
+    ReviewGiven,
+    SummaryGiven,
+    not_found,
+)
 from moot.files.atomic import write_atomic
-from moot.files.paths import Root
 from moot.llm.messages import ToolFault
 from moot.repo import reading
-from moot.repo.reading import MAX_LINES, FileContent, Listed, Listing, excerpt, in_words, lines_of
+from moot.repo.reading import MAX_LINES, FileContent, Listed, Listing, excerpt, lines_of
 from moot.repo.secrets import is_private
 
 _REVIEW = "review.json"
-WORKSPACE = "@"
-"""Paths below this name are the workspace's."""
 
 
 class DiffAppended(BaseModel):
@@ -40,6 +46,15 @@ class DiffAppended(BaseModel):
 
     findings: int
     not_found: int
+
+
+class Delivered(BaseModel):
+    """A review, and what its reviewer looked up in the workspace."""
+
+    model_config = ConfigDict(frozen=True)
+
+    given: ReviewGiven
+    looked_at: tuple[str, ...] = ()
 
 
 # -- the folder ----------------------------------------------------------------------------------
@@ -61,80 +76,62 @@ class DeskFolder:
             if (self.path / name).exists()
         }
 
-    def take(self, given: ReviewGiven) -> None:
-        write_atomic(self.path / _REVIEW, given.model_dump_json())
+    def take(self, delivered: Delivered) -> None:
+        write_atomic(self.path / _REVIEW, delivered.model_dump_json())
 
-    def review(self, by: str) -> Review | None:
+    def delivered(self) -> Delivered | None:
         try:
-            given = ReviewGiven.model_validate_json((self.path / _REVIEW).read_bytes())
+            return Delivered.model_validate_json((self.path / _REVIEW).read_bytes())
         except FileNotFoundError:
             return None
-        return given.as_review(by)
 
 
 # -- the tools -----------------------------------------------------------------------------------
 
 
-class DeskTools:
+class DeskTools(Lookups):
     """One object is one reviewer at work: it remembers what was read."""
 
     def __init__(self, folder: DeskFolder, workspace_root: Path, log: Callable[[str], None]) -> None:
+        super().__init__(workspace_root, log)
         self._folder = folder
         self._texts = folder.texts()
         self._patch = patches.parse(self._texts[DIFF])
-        self._root = workspace_root
-        self._workspace = Root(workspace_root)
-        self._log = log
         self._unread = {name: set(range(1, len(lines_of(text)) + 1)) for name, text in self._texts.items()}
         self._appending = threading.Lock()
         self._returned = False
 
-    def read_file(self, path: str, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
-        try:
-            if path in self._texts:
-                content = excerpt(path, self._texts[path], offset, limit)
-                self._unread[path] -= set(range(content.offset, content.last + 1))
-            else:
-                below = self._below(path)
-                content = excerpt(
-                    path, reading.read_text(self._workspace, below, path, self._hint), offset, limit
-                )
-        except (ToolFault, MootError, OSError) as problem:
-            raise self._refusal(problem) from problem
+    def read_file(self, path: DeskFile, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
+        with self._explaining():
+            content = excerpt(path, self._text(path), offset, limit)
+        if path in self._texts:
+            self._unread[path] -= set(range(content.offset, content.last + 1))
+        else:
+            self._looked_at[f"{path} {content.offset}–{content.last}"] = None
         self._log(f"read {path}, lines {content.offset}–{content.last} of {content.lines}")
         return content
 
-    def list_directory(self, path: FolderName = ".") -> Listing:
-        try:
-            if path in ("", ".", "./"):
-                kind: Literal["file"] = "file"
-                entries = tuple(Listed(name=name, kind=kind) for name in self._texts)
-                listing = Listing(path=".", entries=entries, truncated=False)
-            else:
-                below = self._below(path)
-                listing = reading.list_folder(self._workspace, below, path, is_private, self._hint)
-        except (ToolFault, MootError, OSError) as problem:
-            raise self._refusal(problem) from problem
+    def list_directory(self, path: DeskPlace = ".") -> Listing:
+        with self._explaining():
+            listing = self._listing(path)
         self._log(f"listed {path}")
         return listing
 
     def append_review(
         self, findings: FindingsGiven, summary: SummaryGiven, rejects: RejectsGiven = False
     ) -> DiffAppended:
-        with self._appending:
+        with self._explaining(), self._appending:
             given = ReviewGiven(findings=findings, summary=summary, rejects=rejects)
             review = given.as_review("")
-            problem = self._why_not(review)
-            if problem:
-                self._log(f"was refused: {problem}")
+            if problem := self._why_not(review):
                 raise ToolFault(f"The review was not taken: {problem}")
-            self._folder.take(given)
+            self._folder.take(Delivered(given=given, looked_at=tuple(self._looked_at)))
         lost = sum(locate(self._patch, said) is None for said in review.said)
         self._log(f"gave its review: {len(findings)} findings")
         return DiffAppended(findings=len(findings), not_found=lost)
 
     def _why_not(self, review: Review) -> str:
-        if self._folder.review("") is not None:
+        if self._folder.delivered() is not None:
             return "there is one already, and one is taken."
         left = [f"{name} from line {min(lines)}" for name, lines in self._unread.items() if lines]
         if left:
@@ -145,17 +142,22 @@ class DeskTools:
             return problem
         return ""
 
+    def _text(self, path: str) -> str:
+        if path in self._texts:
+            return self._texts[path]
+        return reading.read_text(self._workspace, self._below(path), path, self._hint)
+
+    def _listing(self, path: str) -> Listing:
+        if path.rstrip("/") in ("", "."):
+            entries = tuple(Listed(name=name, kind="file") for name in self._texts)
+            return Listing(path=".", entries=entries, truncated=False)
+        return reading.list_folder(self._workspace, self._below(path), path, is_private, self._hint)
+
     def _below(self, path: str) -> str:
-        if path != WORKSPACE and not path.startswith(f"{WORKSPACE}/"):
+        below = self._in_workspace(path)
+        if below is None:
             raise ToolFault(f"There is no {path[:200]!r}. {self._hint()}")
-        below = path[len(WORKSPACE) :].lstrip("/") or "."
-        reading.check_not_private(self._workspace, below, path)
         return below
 
     def _hint(self) -> str:
         return f"There is: {', '.join(self._texts)}. '@/…' reads the workspace's files."
-
-    def _refusal(self, problem: Exception) -> ToolFault:
-        told = str(problem) if isinstance(problem, ToolFault) else in_words(problem, self._root)  # type: ignore[arg-type]
-        self._log(f"was refused: {told}")
-        return ToolFault(told)

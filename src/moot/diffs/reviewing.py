@@ -117,8 +117,8 @@ class Reviewing:
                 review = drafted.value.as_review(seat.by)
         took = round((time.monotonic() - began) * 1000)
         left_out = (*reply.left_out, *seen.left_out)
-        used = _usage(reply.model, bill.usage, bill.cost_usd, took)
-        return ReviewMade(review, msgspec.structs.replace(used, left_out=left_out, looked_at=seen.looked_at))
+        used = _usage(reply.model, bill.usage, bill.cost_usd, took, seen.looked_at)
+        return ReviewMade(review, msgspec.structs.replace(used, left_out=left_out))
 
     # -- a program ---------------------------------------------------------------------------
 
@@ -136,10 +136,10 @@ class Reviewing:
                 try:
                     return await self._attempt(seat, reviewer, job, desk)
                 except ProviderFailed as failed:
-                    review = desk.review(seat.by)
-                    if review is not None:
+                    if delivered := desk.delivered():
                         self._say(seat, f"failed after it had given its review: {failed}")
-                        return ReviewMade(review, _usage(job.model or reviewer.name, Tokens(), None, 0))
+                        used = _usage(job.model or reviewer.name, Tokens(), None, 0, delivered.looked_at)
+                        return ReviewMade(delivered.given.as_review(seat.by), used)
                     if not failed.retriable or attempt > settings.script_retries:
                         raise
                     self._say(seat, f"{failed}; once more in {settings.retry_delay_secs:g} s")
@@ -149,15 +149,15 @@ class Reviewing:
     async def _attempt(self, seat: Seat, reviewer: Reviewer, job: Job, desk: DeskFolder) -> ReviewMade:
         outcome = await self._run(seat, reviewer, job)
         outcomes = [outcome]
-        if desk.review(seat.by) is None and outcome.session_id is not None:
+        if desk.delivered() is None and outcome.session_id is not None:
             # It has read everything already: to begin again would cost the same once more.
             self._say(seat, "ended without a review, and is reminded")
             again = replace(
                 job, text=prompts.reminder(), resume=outcome.session_id, tokens_before=outcome.usage
             )
             outcomes.append(await self._run(seat, reviewer, again))
-        review = desk.review(seat.by)
-        if review is None:
+        delivered = desk.delivered()
+        if delivered is None:
             raise ReviewerCrashed(reviewer.name, "ended without appending a review")
         used = sum((one.usage for one in outcomes), Tokens())
         known = [one.cost_usd for one in outcomes if one.cost_usd is not None]
@@ -167,7 +167,8 @@ class Reviewing:
             model = outcome.model or job.model or ""
             cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, used))
         took = sum(one.duration_ms for one in outcomes)
-        return ReviewMade(review, _usage(outcome.model or reviewer.name, used, cost, took))
+        bill_of = _usage(outcome.model or reviewer.name, used, cost, took, delivered.looked_at)
+        return ReviewMade(delivered.given.as_review(seat.by), bill_of)
 
     async def _run(self, seat: Seat, reviewer: Reviewer, job: Job) -> Outcome:
         name = ModelName(reviewer.name, job.model or "")
@@ -192,7 +193,7 @@ class Reviewing:
         )
 
 
-def _usage(model: str, used: Tokens, cost: float | None, took: int) -> Usage:
+def _usage(model: str, used: Tokens, cost: float | None, took: int, looked_at: tuple[str, ...]) -> Usage:
     return Usage(
         model,
         used.input_tokens,
@@ -201,4 +202,5 @@ def _usage(model: str, used: Tokens, cost: float | None, took: int) -> Usage:
         took,
         cached_tokens=used.cache_read_tokens,
         kept_tokens=used.cache_write_tokens,
+        looked_at=looked_at,
     )

@@ -74,6 +74,17 @@ class FindingGiven(BaseModel):
     ] = ""
 
 
+DeskFile = Annotated[
+    str,
+    Field(
+        description=f"'{DIFF}', or '{PLAN}' where there is one; with '@/' in front, a file of the workspace, "
+        "such as '@/src/app.py'."
+    ),
+]
+DeskPlace = Annotated[
+    str,
+    Field(description="'.' is what is under review; '@' is the workspace, '@/src' a folder in it."),
+]
 FindingsGiven = Annotated[
     list[FindingGiven],
     Field(max_length=MOST_FINDINGS, description="Every finding; empty if there is none."),

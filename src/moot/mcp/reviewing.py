@@ -48,10 +48,12 @@ def add_confined(server: MCPServer[Any], tools: ReviewTools) -> None:
 
 
 def add_desk(server: MCPServer[Any], tools: DeskTools) -> None:
-    for function in (tools.read_file, tools.list_directory, tools.append_review):
+    looks = (tools.search, tools.git_log, tools.git_diff)
+    descriptions = {**DESCRIPTIONS, **shapes.DESCRIPTIONS}
+    for function in (tools.read_file, tools.list_directory, *looks, tools.append_review):
         name = function.__name__
         _, annotations = TOOLS[name]
-        server.add_tool(function, description=shapes.DESCRIPTIONS[name], annotations=annotations)
+        server.add_tool(function, description=descriptions[name], annotations=annotations)
 
 
 def add(server: MCPServer[Any], tools_of: Callable[[str], ReviewTools]) -> None:
