@@ -40,6 +40,7 @@ COLLEAGUES = {
     "solutions-architect": ("Alex Rivera", "Solutions Architect", "Architect"),
     "system-designer": ("Jordan Park", "System Designer", "Designer"),
 }
+REVIEWERS = ("security",)
 
 GOOD = """\
 ---
@@ -164,7 +165,7 @@ def test_the_roundtable_has_the_agreed_people(shipped: Library, key: str) -> Non
 
 
 def test_every_shipped_file_is_loaded(shipped: Library) -> None:
-    assert {persona.id for persona in shipped.personas} == {*ADVISORS, *COLLEAGUES}
+    assert {persona.id for persona in shipped.personas} == {*ADVISORS, *COLLEAGUES, *REVIEWERS}
     assert {persona.id for persona in shipped.personas} == {f.stem for f in SHIPPED.glob("personas/*.md")}
     assert [panel.id for panel in shipped.panels] == ["board", "roundtable"]
 
@@ -188,7 +189,7 @@ def test_the_roundtable_has_a_lead_for_every_phase(shipped: Library) -> None:
     }
 
 
-@pytest.mark.parametrize("key", [*ADVISORS, *COLLEAGUES])
+@pytest.mark.parametrize("key", [*ADVISORS, *COLLEAGUES, *REVIEWERS])
 def test_every_shipped_persona_is_fully_written(shipped: Library, key: str) -> None:
     persona = shipped.persona(key)
     assert 60 <= len(persona.bio.split()) <= 120
@@ -222,7 +223,7 @@ def test_no_two_shipped_personas_share_a_sentence(shipped: Library) -> None:
     assert len(sentences) == len(set(sentences))
 
 
-@pytest.mark.parametrize("key", [*ADVISORS, *COLLEAGUES])
+@pytest.mark.parametrize("key", [*ADVISORS, *COLLEAGUES, *REVIEWERS])
 def test_shipped_personas_keep_to_their_own_words(shipped: Library, key: str) -> None:
     persona = shipped.persona(key)
     own = "\n".join((persona.voice.description, *persona.voice.patterns, *persona.openers))
@@ -612,7 +613,7 @@ def test_an_unknown_name_is_told_what_is_known(shipped: Library) -> None:
     with pytest.raises(NotFound) as caught:
         shipped.persona("nobody")
     assert (caught.value.kind, caught.value.name) == ("persona", "nobody")
-    assert set(caught.value.known) == {*ADVISORS, *COLLEAGUES}
+    assert set(caught.value.known) == {*ADVISORS, *COLLEAGUES, *REVIEWERS}
     with pytest.raises(NotFound) as caught:
         shipped.panel("nobody")
     assert (caught.value.kind, caught.value.known) == ("panel", ("board", "roundtable"))

@@ -60,7 +60,7 @@ def names(server: Server, query: str) -> list[str]:
 def test_a_server_reads_what_has_changed_without_a_restart(stub: StubServer, tmp_path: Path) -> None:
     with serving(tmp_path, stub) as server:
         before = names(server, "everyone=true")
-        assert len(before) == 11
+        assert len(before) == 12
         file = save(tmp_path / "moot", "the-leaver")
         assert names(server, "everyone=true") == [*before, "The Leaver"]
         file.write_text(scaffold("the-leaver", "The Loafer"), encoding="utf-8")
