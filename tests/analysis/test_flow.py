@@ -387,6 +387,18 @@ def test_what_was_open_is_settled_and_what_was_decided_is_taken_back() -> None:
     assert "Berlin. [taken back at 00-02 (Keyword Search)]" in [one.text for one in ledger(play.state)]
 
 
+def test_notes_that_are_taken_again_replace_what_was_open_and_hide_nothing() -> None:
+    play = Play(scan="standard").opens()
+    play.says("Twenty.")
+    play.settle(Drafted(Notes("So.", {}, ("who pays",), "Who pays?"), BILL))
+    play.says("The county.")
+    assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["who pays"]
+    number = [one.text for one in ledger(play.state)].index("who pays") + 1
+    assert all("who pays" not in source.text for source in at_hand(play.state.before_notes))
+    play.settle(Drafted(Notes("So.", {}, ("by when",), settled=(f"D{number}",)), BILL))
+    assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["by when"]
+
+
 def test_who_only_asks_settles_nothing() -> None:
     play = Play().opens()
     play.says("Twenty.")

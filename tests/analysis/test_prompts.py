@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from moot.analysis.events import StepRef
 from moot.analysis.prompts import AnalysisPrompts
+from moot.analysis.replies import Notes
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
 from moot.core.flow import Drafted, PersonAnswered, PersonaSpoke, TaskDone
@@ -102,6 +103,17 @@ def test_notes_have_a_part_for_each_file_in_its_form() -> None:
     ]
     with pytest.raises(ValidationError):
         shape.model_validate({"summary": "x", "missing": [], "follow_up": "", "contents": {"spec.md": "x"}})
+
+
+def test_whoever_takes_the_notes_again_has_those_before_and_knows_that_they_are_replaced() -> None:
+    play = Play(scan="standard").opens()
+    play.says("Twenty.")
+    assert "notes-so-far" not in said(PROMPTS.assess(play.state, small=False)[0])
+    play.settle(Drafted(Notes("So.", {"spec.md": "### Who"}, ("who pays",), "Who pays?", ("Trains.",)), BILL))
+    play.says("The county.")
+    request, _ = PROMPTS.assess(play.state, small=False)
+    assert "nothing of them is written anywhere yet" in said(request)
+    assert all(said(request).count(words) == 1 for words in ("### Who", "who pays", "Trains."))
 
 
 # -- a very small model --------------------------------------------------------------------------

@@ -72,7 +72,8 @@ def changed(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keys of the entries with these numbers: those that are open, and those that the person has decided
     or rejected. Any other number was a mistake, and changes nothing."""
-    by_number = {f"D{number}": entry for number, entry in enumerate(ledger(state), start=1)}
+    known = ledger(state.before_notes)
+    by_number = {f"D{number}": entry for number, entry in enumerate(known, start=1)}
     named = [by_number[one] for one in settled if one in by_number]
     back = [by_number[one] for one in taken_back if one in by_number]
     own = (Kind.DECIDED, Kind.REJECTED)

@@ -5,6 +5,7 @@ Knows how a step is put to a model; everything that is known goes along (materia
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
@@ -124,7 +125,7 @@ class AnalysisPrompts:
             "rounds": "" if left > 0 else "Nothing more will be asked: leave it empty.",
         }
         shape = shapes.shape("StepNotes", record.ref.outputs, **shapes.notes())
-        said = UserSaid("Take the notes.", at_hand(state))
+        said = UserSaid(f"Take the notes.{_notes_so_far(record)}", at_hand(state.before_notes))
         return self._request(state, fill(ASSESS, facts), said, NOTES_TOKENS), shape
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -171,6 +172,23 @@ class AnalysisPrompts:
             return prompt(table, *given, small=False)
 
         return hosted
+
+
+def _notes_so_far(record: StepRecord) -> str:
+    if not record.summary:
+        return ""
+    notes = {
+        "summary": record.summary,
+        "contents": record.contents,
+        "decided": record.decided,
+        "rejected": record.rejected,
+        "missing": record.missing,
+    }
+    return (
+        " Before the last question you had taken these, and nothing of them is written anywhere yet. Give "
+        "all of it again, with what was said since: your new notes replace them.\n\n"
+        f"<notes-so-far>\n{json.dumps(notes, ensure_ascii=False, indent=1)}\n</notes-so-far>"
+    )
 
 
 def _facts(state: AnalysisState) -> dict[str, str]:

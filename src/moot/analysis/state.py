@@ -246,6 +246,14 @@ class AnalysisState:
         at_hand = (self.current,) if self.current is not None and self.current.ref.id not in known else ()
         return (*self.done, *at_hand)
 
+    @property
+    def before_notes(self) -> AnalysisState:
+        """Without what the notes of the step at hand have said so far, while they are taken again."""
+        if self.step is not Step.ASSESSING or self.current is None:
+            return self
+        blank = replace(self.current, summary="", contents={}, missing=(), decided=(), rejected=())
+        return replace(self, current=blank)
+
     def with_record(self, record: StepRecord) -> AnalysisState:
         """The step at hand, which is completed, as it is now."""
         return replace(self, current=record, done=(*self.done[:-1], record))
