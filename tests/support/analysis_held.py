@@ -87,6 +87,7 @@ def kind(request: Recorded) -> str:
         ("read", "you have asked the person something, and they"),
         ("framing", "You prepare a short discussion"),
         ("talk", "You sit at a table"),
+        ("check", "You read what was said in a discussion"),
         ("minutes", "You take the minutes"),
     ):
         if sign in said:
