@@ -19,14 +19,12 @@ import platformdirs
 
 from moot.errors import (
     ConfigInvalid,
-    FileDamaged,
     InvalidInput,
     MootError,
     NoBackup,
     NotFound,
-    UnsafePath,
 )
-from moot.files.layout import Workspace, find_workspace
+from moot.files.layout import Workspace, find_workspace, settings_text
 
 S = TypeVar("S")
 E = TypeVar("E", bound="Event")
@@ -143,7 +141,7 @@ class Moot:
         from moot import config
 
         files = (self.workspace.config_file, self.user_config_file)
-        workspace, user = ((str(file), _settings_text(file)) for file in files)
+        workspace, user = ((str(file), settings_text(file)) for file in files)
         return config.combine(workspace, user)
 
     @property
@@ -487,15 +485,3 @@ class Moot:
 async def opened(options: Options, env: Mapping[str, str] | None = None) -> AsyncIterator[Moot]:
     async with AsyncExitStack() as stack:
         yield Moot(options, os.environ if env is None else env, stack)
-
-
-def _settings_text(file: Path) -> str:
-    """A settings file's text, which may come with a repository: never a device, a pipe or a huge file."""
-    from moot.files.paths import Root
-
-    try:
-        return Root(file.parent).read_text(file.name, limit_bytes=1 << 20)
-    except NotFound:
-        return ""
-    except (InvalidInput, UnsafePath, FileDamaged, OSError) as error:
-        raise ConfigInvalid(str(file), f"cannot be read: {error}") from error

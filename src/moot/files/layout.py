@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from moot.errors import NotFound
+from moot.errors import ConfigInvalid, FileDamaged, InvalidInput, NotFound, UnsafePath
 from moot.files.paths import Root, valid_id
 
 
@@ -157,3 +157,13 @@ def _is_there(path: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def settings_text(file: Path) -> str:
+    """A settings file's text, which may come with a repository: never a device, a pipe or a huge file."""
+    try:
+        return Root(file.parent).read_text(file.name, limit_bytes=1 << 20)
+    except NotFound:
+        return ""
+    except (InvalidInput, UnsafePath, FileDamaged, OSError) as error:
+        raise ConfigInvalid(str(file), f"cannot be read: {error}") from error
