@@ -63,10 +63,13 @@ class Analysed:
         what = kind(request)
         said = usual(request)
         for place, (wanted, field) in BY_MODELS.items():
-            if wanted == what and place not in self._begun:
+            if wanted != what or (place in self._begun and what != "check"):
+                continue
+            # What was found once is named again.
+            if place not in self._begun:
                 self._begun.add(place)
                 self.facts.begin(place, after=request)
-                said = _put(said, field, self.said[place])
+            said = _put(said, field, self.said[place])
         if what == "read Business Context Discovery" and isinstance(said, dict):
             said |= {"answers": False, "reply": said["reply"] or "It is what it is."}
         return Behaviour(text=said) if isinstance(said, str) else Behaviour(json_text=json.dumps(said))
@@ -122,7 +125,10 @@ BY_MODELS = {
     "missing": ("assess Quality & Risk Assessment", "missing"),
     "framing": ("framing", "focus_question"),
     "contribution": ("talk", ""),
+    "decision at the table": ("check", "decisions"),
+    "open point": ("check", "open_points"),
     "minutes": ("minutes", "insights"),
+    "risk": ("minutes", "risks"),
     "recommendation of the board": ("brief", "recommendation"),
     "decision": ("assess Architecture Options & Tradeoffs", "decided"),
     "architecture": ("assess Technology Decisions", "contents"),
@@ -140,9 +146,11 @@ def _put(said: dict[str, Any] | str, field: str, fact: str) -> dict[str, Any] | 
             return said | {field: [fact]}
         case "recommendation":
             return said | {field: said[field] | {"summary": fact}}
-        case "insights":
-            (insight,) = said[field]
-            return said | {field: [insight | {"text": fact}]}
+        case "decisions" | "open_points":
+            made = said[field][0] | ({"decision": fact} if field == "decisions" else {"question": fact})
+            return said | {field: [made]}
+        case "insights" | "risks":
+            return said | {field: [said["insights"][0] | {"text": fact}]}
         case _:
             return said | {field: fact}
 
@@ -169,32 +177,28 @@ def test_a_fact_at_each_place_is_known_ever_after(analysed: tuple[Analysed, Anal
     own = ("answer", "ledger correction", "question back", "second answer", "feedback", "edit by hand")
     by_person = {*own, "words at the table", "later evidence", "corrected answer", "description"}
     for place in {*BY_MODELS, *by_person, "evidence", "readme", "function body"}:
-        assert held.facts.later(place, beyond_the_minutes), f"nobody was asked after {place}"
-        assert held.facts.unknown(place, concerns=beyond_the_minutes) == []
+        concerned = looks if place in ("readme", "function body") else ""
+        assert held.facts.later(place, concerned), f"nobody was asked after {place}"
+        assert held.facts.unknown(place, concerns=concerned) == []
 
 
-def beyond_the_minutes(request: Recorded) -> bool:
-    """Minutes, and the check before them, report what was said at the table, and are given nothing else to
-    mix it up with."""
-    return not is_of_the_minutes(request)
-
-
-def is_of_the_minutes(request: Recorded) -> bool:
-    return kind(request).split(" ")[0] in ("check", "minutes")
+def looks(request: Recorded) -> bool:
+    """Minutes report what was said at the table: whoever takes them looks nothing up."""
+    return kind(request).split()[0] not in ("check", "minutes")
 
 
 def test_the_minutes_know_all_that_was_said_at_the_table(analysed: tuple[Analysed, AnalysisState]) -> None:
     held, _ = analysed
     said = ("framing", "contribution", "words at the table")
-    assert len(held.facts.later("words at the table", is_of_the_minutes)) >= 2
-    assert held.facts.unknown(*said, concerns=is_of_the_minutes) == []
+    assert len(held.facts.later("framing", "You take the minutes")) == 1
+    assert held.facts.unknown(*said, concerns="You take the minutes") == []
 
 
 def test_an_answer_that_was_corrected_is_known_until_then_and_the_correction_after(
     analysed: tuple[Analysed, AnalysisState],
 ) -> None:
     held, _ = analysed
-    assert held.facts.unknown("answer", concerns=beyond_the_minutes) == []
+    assert held.facts.unknown("answer") == []
     last = held.stub.requests[-1]
     assert f"Said: {held.facts['corrected answer'].text} (the person" in last.said
 

@@ -201,7 +201,7 @@ def test_a_roundtable_that_is_left_is_resumed_at_its_turn(shop: Shop, stub: Stub
     assert begun.code == 1
     before = len(stub.requests)
     ended = shop.resumed("done", "X")
-    assert len(stub.requests) == before + 1, "only the minutes were asked for"
+    assert len(stub.requests) == before + 2, "only what it came to was asked for"
     assert "Strip early." in ended.out
 
 

@@ -67,8 +67,9 @@ def test_done_ends_it_while_somebody_speaks(project: Project, stub: StubServer, 
         terminal.type(CTRL_D)
         assert terminal.end() == 0, terminal.seen
     assert kinds(project).count("PersonaContributed") == 1
-    assert kinds(project)[-4:] == [
+    assert kinds(project)[-5:] == [
         "PersonLeft",
+        "TranscriptChecked",
         "SynthesisDrafted",
         "ArtifactsUpdated",
         "ElaborationRecorded",

@@ -31,7 +31,7 @@ def test_there_are_at_least_two_dozen_with_and_without_decisions_and_contradicti
     assert len(CASES) >= 24
     assert sum(bool(case.decisions) for case in CASES.values()) >= 12
     assert sum(not case.decisions for case in CASES.values()) >= 12
-    assert sum(bool(case.disagreements) for case in CASES.values()) == 6
+    assert sum(bool(case.disagreements) for case in CASES.values()) == 7
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
@@ -139,6 +139,19 @@ def test_the_stored_minutes_have_these_scores() -> None:
         MOUTHS: (0, 1),
         REAL: (1, 4),
         NAMED: (2, 3),
+        CONTRADICTED: (0, 1),
+    }
+
+
+def test_the_minutes_that_were_taken_by_reading_the_requests_have_these_scores() -> None:
+    """All thirty discussions, each looked through by a person who knew nothing but the request."""
+    taken = tally(EVALUATION.score(read(EXAMPLES / "checked.json")))
+    assert {name: (one.right, one.total) for name, one in taken.items()} == {
+        FOUND: (13, 13),
+        REAL: (13, 13),
+        MOUTHS: (13, 13),
+        CONTRADICTED: (7, 7),
+        VOICED: (7, 7),
     }
 
 
@@ -187,4 +200,4 @@ def test_faithful_minutes_score_higher_than_careless_ones(
     poor = judge(EVALUATION, careless, stub, monkeypatch)
     assert is_better(good, poor), (figures(good), figures(poor))
     assert figures(good)[FOUND] == (13, 13)
-    assert figures(good)[CONTRADICTED] == (6, 6)
+    assert figures(good)[CONTRADICTED] == (7, 7)

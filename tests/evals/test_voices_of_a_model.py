@@ -49,7 +49,8 @@ def test_one_transcript_has_no_figure() -> None:
 def of_three_voices(request: Recorded) -> Behaviour:
     """Everybody in the words of their own, never the same twice."""
     name = next((name for name in WORDS if f"You are {name}" in request.said), "Maya")
-    own = WORDS[name][request.number % len(WORDS[name])]
+    at_the_table = "You sit at a table" in request.said
+    own = WORDS[name][request.number % len(WORDS[name])] if at_the_table else " ".join(WORDS[name])
     return typed(request, f"{own} {word_of(str(request.number))}.", missing=[], follow_up="", changes=False)
 
 

@@ -160,7 +160,8 @@ def test_a_step_of_an_analysis_with_a_roundtable(stub: StubServer, tmp_path: Pat
         assert agent.words("StepOpened") == [("Maya Chen", "Maya asks: 1. Who needs it?")]
         await agent.answer(text="Twenty people.")
         await agent.answer(choice="elaborate")
-        assert agent.said[-1]["by"].split()[0] in analysis.WORDS
+        assert [one["by"] for one in agent.said if one["by"]][-1].split()[0] in analysis.WORDS
+        assert agent.said[-1]["what"] == "TranscriptChecked", "what was found is told as well"
         await agent.answer(text="Alex, what about conflicts?")
         await agent.answer(choice="done")
         whats = [one["what"] for one in agent.said]

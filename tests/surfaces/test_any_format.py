@@ -185,7 +185,7 @@ def test_a_workflow_whose_triage_is_discussed_at_a_roundtable(
         assert "I see a risk in the edge cases." in words(client)
         before = len(brain.asked)
         client.play(scripted({"choice": "done"}))
-        assert brain.asked[before:] == ["one_line"], "only the minutes were asked for"
+        assert brain.asked[before:] == ["disagreements", "one_line"], "only what it came to was asked for"
         talk = client.session["state"]["brainstorm"]
         assert "roundtable" not in talk
         told = talk["conversationLog"][-1]

@@ -114,7 +114,8 @@ def _speak(state: Seated, persona: Persona, instructions: str) -> Request:
 
 
 def _said(table: RoundtableState) -> tuple[Source, ...]:
-    """What was said so far, turn by turn, so that the oldest goes first where not all of it fits."""
+    """What was said so far, turn by turn, so that the oldest goes first where not all of it fits, and what
+    was found in it when it was last looked through."""
     roles = {table.attributions[one.id]: one.role for one in table.opened.speakers}
     newest = len(table.statements) - _NEEDED
 
@@ -124,7 +125,9 @@ def _said(table: RoundtableState) -> tuple[Source, ...]:
         weight = Weight.NEEDED if one.number > newest else Weight.DEPENDED_ON
         return Source(f"turn {one.number} of the discussion, by {one.by}", text, weight)
 
-    return tuple(map(source, table.statements))
+    found = "\n".join(f"- {line}" for line in table.findings.lines())
+    known = Source("what was found in it", f"<found>\n{found}\n</found>", Weight.NEEDED)
+    return (*map(source, table.statements), *((known,) if found else ()))
 
 
 def _table(state: Seated) -> RoundtableState:
@@ -308,8 +311,7 @@ def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     table = _table(state)
     if small:
         return _small(table), _small_minutes(table)
-    found = "\n".join(f"- {line}" for line in table.findings.lines()) or "Nothing of the kind was found."
-    asked = f"<found>\n{found}\n</found>\n\nTake the minutes."
+    asked = "Take the minutes."
     if table.returned_synthesis is not None:
         wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
         asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
