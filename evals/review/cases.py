@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ class Defect:
 
 @dataclass(frozen=True)
 class Plan:
-    """As a change has them. `broken` are words of the design's points which the plan misses or contradicts, and
+    """As a change has them; `asked` are the person's own words, where there is no design. `broken` are words of the design's points which the plan misses or contradicts, and
     `doubtful` of those that can be read either way."""
 
     id: str
@@ -33,6 +34,7 @@ class Plan:
     defects: Sequence[Defect] = ()
     broken: Sequence[str] = ()
     doubtful: Sequence[str] = ()
+    asked: str = ""
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -41,7 +43,7 @@ class Plan:
 
     @property
     def _design(self) -> str:
-        return f"# {self.id.replace('-', ' ').capitalize()}\n\n{self.design}\n"
+        return f"# {self.id.replace('-', ' ').capitalize()}\n\n{self.design}\n" if self.design else ""
 
     @property
     def files(self) -> dict[str, str]:
@@ -49,13 +51,19 @@ class Plan:
         title = self.id.replace("-", " ").capitalize()
         return {
             **VANLOAD,
-            f"{folder}/design.md": self._design,
+            **({f"{folder}/design.md": self._design} if self.design else {}),
+            **({f"{folder}/STATE.yaml": self._state} if self.asked else {}),
             f"{folder}/proposal.md": f"# {title}\n\n## Summary\n\n{self.changes[0]}\n\n## Why\n\n{self.why}\n\n"
             f"## What Changes\n\n{_list(self.changes)}\n\n## Impact\n\nNobody has to migrate anything.\n",
             f"{folder}/specs/behaviour.md": f"# Behaviour\n\n## Overview\n\nWhat a user sees.\n\n## Requirements\n\n"
             f"{_list(self.requirements)}\n\n## Acceptance Criteria\n\n{self._scenarios()}",
             f"{folder}/tasks.md": "# Tasks\n\n" + "".join(f"- [ ] {task}\n" for task in self.tasks),
         }
+
+    @property
+    def _state(self) -> str:
+        said = f"  text: {json.dumps(self.asked)}\n"
+        return f"change_id: {self.id}\nphase: proposed\nreviews: []\nsaid:\n- step: proposal\n{said}"
 
     def _scenarios(self) -> str:
         return "\n".join(
@@ -108,6 +116,39 @@ CASES = (
             Defect("a task sends mail, which the design rules out", (("mail", "e-mail", "email"),)),
         ),
         broken=("no such date", "no mail"),
+    ),
+    Plan(
+        "cancel-order",
+        "",
+        "Orders are cancelled by phone and struck out in the book.",
+        ("`python -m vanload cancel NUMBER` removes the order's line from `orders.jsonl`.",),
+        (
+            "R1: The command MUST take the order's line out of orders.jsonl.",
+            "R2: A number that no order has MUST be named in a message on standard error.",
+        ),
+        (
+            ("Cancelled", "`python -m vanload cancel 7` is called", "orders.jsonl has no line of order 7"),
+            ("Unknown", "no order has the number", "standard error names the number"),
+        ),
+        (
+            "Add the subcommand, with a test that the line is gone (R1)",
+            "Name a number that is not there, with a test (R2)",
+        ),
+        (
+            Defect(
+                "an order that is loaded already cannot be cancelled and ends with exit code 3, which nothing says",
+                (("exit code 3", "already loaded", "loaded already", "loaded order", "is loaded"),),
+            ),
+            Defect(
+                "a line is taken out, though the person wants a new line and lines are never changed",
+                (
+                    ("remove", "removes", "removed", "takes out", "taken out", "deletes", "deleted", "R1"),
+                    ("new line", "never changed", "marked", "append", "appended", "correction"),
+                ),
+            ),
+        ),
+        asked="Let the desk cancel an order by its number. A cancelled order stays in orders.jsonl: its "
+        "cancellation is a new line. An order that is loaded already cannot be cancelled: exit code 3.",
     ),
     Plan(
         "slot-times",

@@ -66,7 +66,8 @@ def test_the_files_say_who_decided_what_and_why(
     assert lines(history.decided(folder)) == [
         "D1. Rejected: A database (the person, at triage)",
         "D2. Decided: CSV only (Jordan Park, at questions)",
-        "D3. Decided: the verdict is NEEDS_REVISION (the reviewer (gpt), at review 1)",
+        "D3. Decided: the verdict was NEEDS_REVISION, on the text as it was then "
+        "(the reviewer (gpt), at review 1)",
         "D4. Decided: the issue “No lost passkey.” is dismissed, because: The next change. "
         "(the person, at review 1)",
         "D5. Decided: the change is approved by the person, and by no reviewer, because: Good enough. "

@@ -164,3 +164,8 @@ def test_a_keen_reviewer_scores_higher_than_a_lenient_one(
     # What the design binds was in front of the reviewer.
     read = [message for request in stub.requests for message in request.messages]
     assert says(str(read), [["no such date"]])
+    # And so was what the person asked for, where there is no design.
+    wished = next(case for case in CASES if case.asked)
+    asked = [one.said for one in stub.requests if f"`{wished.id}`" in one.said]
+    assert asked
+    assert all(wished.asked in said for said in asked)

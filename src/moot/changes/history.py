@@ -68,7 +68,7 @@ def _about(record: RecordedReview, numbers: Mapping[str, int]) -> Iterator[tuple
         text = f"the change is approved by the person, and by no reviewer, because: {record.because}"
         yield record.at, Decided(f"review:{name}", Kind.DECIDED, text, PERSON, "")
     else:
-        text = f"the verdict is {record.verdict}"
+        text = f"the verdict was {record.verdict}, on the text as it was then"
         by = f"the reviewer ({record.model or record.engine})" if record.engine else "the reviewer"
         yield record.at, Decided(f"review:{name}", Kind.DECIDED, text, by, f"review {numbers[name]}")
     if record.withdrawn:
