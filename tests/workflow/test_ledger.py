@@ -14,6 +14,7 @@ from moot.core.ledger import Correction, lines, read_correction
 from moot.evidence.items import Evidence
 from moot.roundtable.insights import Decision, Synthesis
 from moot.roundtable.state import USER, RoundtableState, Said
+from moot.workflow.documents import design_document
 from moot.workflow.events import BatchBuilt, BatchReviewed
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.ledger import binding
@@ -62,6 +63,17 @@ def test_what_is_open_again_is_not_decided() -> None:
     assert not any("Approach" in line for line in told(play.state)), "it is to be chosen once more"
     play = at(Step.DESIGN).choose("approve", "back", "back", "question-1: other", "finish")
     assert not any("Approach" in line or "section" in line for line in told(play.state))
+
+
+def test_what_was_proposed_to_be_left_out_is_where_the_assessment_is_taken_as_it_was() -> None:
+    proposed = {**triage("complex"), "suggestedSkips": ["the database", "colours"]}
+    play = at(Step.TRIAGE, **{"brainstorm/triage": proposed})
+    agreed = play.choose("agree").state
+    assert "Decided: Left out: the database; colours (the person, at triage)" in told(agreed)
+    assert "Left out, as was agreed: the database; colours" in design_document(agreed)
+    assert binding(agreed) == (), "the design has it"
+    other = at(Step.TRIAGE, **{"brainstorm/triage": proposed}).choose("exploration").state
+    assert not any("Left out" in line for line in told(other))
 
 
 def test_parts_are_decided_as_they_were_confirmed() -> None:

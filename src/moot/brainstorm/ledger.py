@@ -36,6 +36,8 @@ def _scope(talk: BrainstormState) -> Iterator[Decided]:
         skipped = talk.finished and talk.visited == (Step.TRIAGE,)
         unless = "; straight to planning, without questions, approaches and design" if skipped else ""
         yield Decided("level", Kind.DECIDED, level + unless, PERSON, Step.TRIAGE)
+    if skips := accepted_skips(talk):
+        yield Decided("skips", Kind.DECIDED, f"Left out: {'; '.join(skips)}", PERSON, Step.TRIAGE)
     if talk.splits:
         rest = _listed(talk.splits[1:])
         text = f"Only this part is worked on here: {talk.subject.rstrip('.')}. Workflows of their own: {rest}"
@@ -43,6 +45,13 @@ def _scope(talk: BrainstormState) -> Iterator[Decided]:
     if talk.batches:
         text = f"Built in {len(talk.batches)} batches, in this order: {_listed(talk.batches)}"
         yield Decided("batches", Kind.DECIDED, text, PERSON, Step.TRIAGE)
+
+
+def accepted_skips(talk: BrainstormState) -> tuple[str, ...]:
+    """What was proposed to be left out, where the person has taken the assessment as it was."""
+    if talk.triage is None or talk.complexity_level != talk.triage.level:
+        return ()
+    return talk.triage.suggested_skips
 
 
 def _listed(parts: tuple[Part, ...]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moot.brainstorm import text as words
+from moot.brainstorm.ledger import accepted_skips
 from moot.brainstorm.state import BrainstormState
 from moot.core import ledger
 from moot.workflow.ledger import entries
@@ -84,7 +85,9 @@ def _decisions(state: WorkflowState) -> list[str]:
     talk, parts = state.brainstorm, []
     if talk.complexity_level and talk.triage:
         level = words.LEVEL_NAMES[talk.complexity_level]
-        parts.append(f"## Assessment\n\n{level}. {talk.triage.reasoning}")
+        skips = "; ".join(accepted_skips(talk))
+        left_out = f"\n\nLeft out, as was agreed: {skips}" if skips else ""
+        parts.append(f"## Assessment\n\n{level}. {talk.triage.reasoning}{left_out}")
     if talk.chosen is not None:
         weighed = f"\n\nTradeoffs: {talk.chosen.tradeoffs}" if talk.chosen.tradeoffs else ""
         parts.append(f"## Approach: {talk.chosen.title}\n\n{talk.chosen.summary}{weighed}")

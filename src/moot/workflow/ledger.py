@@ -31,7 +31,7 @@ def uncorrected(state: WorkflowState) -> tuple[Decided, ...]:
     return (*of_brainstorm.entries(state.brainstorm), *_batches(state)) if state.is_open else ()
 
 
-_NO_POINTS = ("level", "splits", "batches", "section:", "assumed:", "built:", "review:")
+_NO_POINTS = ("level", "skips", "splits", "batches", "section:", "assumed:", "built:", "review:")
 """Keys of entries that say how the work goes on, or that are in the design word for word."""
 _AFTER_THE_DESIGN = ("review", "verdict", "open-tasks", BUILD_STEP, REASSESS_STEP)
 
