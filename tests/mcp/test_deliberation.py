@@ -260,7 +260,13 @@ def test_a_persona_answers_and_the_conversation_can_go_on(stub: StubServer, tmp_
     assert failed.endswith(f"The session is {sessions(tmp_path, stub)[0]['id']}.")
     session_id = answered.pop("session_id")
     named = {"persona": "the-strategist", "name": "The Strategist"}
-    assert answered == {**named, "model": "openai:gpt-5.6", "answer": "Not yet.", "given": None}
+    assert answered == {
+        **named,
+        "model": "openai:gpt-5.6",
+        "answer": "Not yet.",
+        "unverified": [],
+        "given": None,
+    }
     ended = moot("ask", "--resume", session_id, "And now?", env=environment(tmp_path, stub), cwd=tmp_path)
     assert ended.code == 0
     assert "Move?" in ended.err

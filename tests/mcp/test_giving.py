@@ -105,3 +105,22 @@ def test_a_session_tells_what_it_was_given_and_takes_a_whole_file(stub: StubServ
                 assert "list_sessions gives those that there are." in said
 
         asyncio.run(ask())
+
+
+def test_what_is_cited_and_is_not_there_is_told(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub, words='It "ends with grolbatu" [E1:1], and "rents fall by half" [E1:1], see [E7].')
+    evidence = [{"name": "lease.md", "text": FACT}]
+
+    async def ask() -> tuple[Any, Any, Any]:
+        async with over_stdio(tmp_path, stub=stub) as client:
+            asked = {"persona": "the-analyst", "question": "Move?"}
+            return (
+                await used(client, "ask_persona", **asked, evidence=evidence),
+                await used(client, "convene_board", decision=DECISION, evidence=evidence),
+                await used(client, "begin_session", format="ask", opening=asked, evidence=evidence),
+            )
+
+    answer, board, session = asyncio.run(ask())
+    missing = ['[E1:1]: not in the lines: "rents fall by half"', "[E7]: no such item"]
+    assert answer["unverified"] == board["unverified"] == missing
+    assert [one["unverified"] for one in session["said"]] == [missing]

@@ -136,5 +136,5 @@ def bill(usage: Usage) -> str:
     if usage.cut_short:
         parts.append("cut off at its length limit")
     if usage.left_out:
-        parts.append(f"not told, because it would not have fitted: {', '.join(usage.left_out)}")
+        parts.append(f"not told, for want of room unless it says why: {', '.join(usage.left_out)}")
     return " · ".join(parts)

@@ -50,6 +50,12 @@ def cited_texts(texts: Iterable[str], items: Sequence[Evidence]) -> tuple[CitedT
     return tuple(CitedText(text, there) for text, there in found if there)
 
 
+def unverified(texts: Iterable[str], items: Sequence[Evidence]) -> tuple[str, ...]:
+    """What is cited in them that is not there, in words."""
+    found = (one for text in texts for one in citations.unverified(text, items))
+    return tuple(dict.fromkeys(map(citations.in_words, found)))
+
+
 # -- in a text that is going to be drawn -----------------------------------------------------------
 
 _SIGNS = {Check.VERIFIED: "\ue000", Check.NOT_IN_LINES: "\ue001", Check.NO_SUCH_ITEM: "\ue002"}

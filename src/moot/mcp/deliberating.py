@@ -12,6 +12,8 @@ from moot.ask.flow import MAX_QUESTION
 from moot.ask.service import new_ask
 from moot.board.events import MAX_DECISION, Brief
 from moot.board.service import hold_board, is_tiny, open_boards, run_board
+from moot.board.wire import texts_of
+from moot.core.citing import unverified
 from moot.core.runner import UserQuit
 from moot.mcp.giving import Given
 from moot.mcp.hints import ACTS, FETCHES_AND_ACTS, READS, SETS
@@ -19,10 +21,11 @@ from moot.mcp.working import Progress, to_its_end
 from moot.repo.reading import without_paths
 from moot.sessions.giving import GivenOut, given_out, offers_of
 from moot.sessions.service import events_of
+from moot.sessions.wire import UNVERIFIED
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
@@ -59,6 +62,7 @@ class BoardOut(BaseModel):
         description="Those of the recommendation's conditions that somebody says are met."
     )
     warning: str | None = Field(description="What to know of the model before anything is done about this.")
+    unverified: tuple[str, ...] = Field(description=UNVERIFIED)
     given: GivenOut | None = Field(default=None, description=GIVEN)
 
 
@@ -68,6 +72,7 @@ class AnswerOut(BaseModel):
     name: str
     model: str
     answer: str
+    unverified: tuple[str, ...] = Field(description=UNVERIFIED)
     given: GivenOut | None = Field(default=None, description=GIVEN)
 
 
@@ -251,7 +256,13 @@ def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, ti
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         warning=SMALL_MODEL if tiny else None,
+        unverified=unverified(_said(state), state.background.evidence),
     )
+
+
+def _said(state: BoardState) -> Iterator[str]:
+    yield from (advisor.text for advisor in state.advisors if advisor.text)
+    yield from texts_of(state.brief) if state.brief is not None else ()
 
 
 def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:
@@ -305,4 +316,5 @@ async def _answer(
         name=moot.library.persona(state.persona).shown,
         model=conversation.model,
         answer=said.content,
+        unverified=unverified([said.content], state.background.evidence),
     )

@@ -25,6 +25,9 @@ MAX_TEXT = 20_000
 """Characters of an answer."""
 
 
+UNVERIFIED = "What is cited there from the evidence, such as [E2:14], and is not in it: tell the person."
+
+
 class Kept(Protocol):
     """The head of a stored session."""
 
@@ -118,6 +121,7 @@ class SaidOut(_Part):
     text: str
     failure: str = Field(description="Why there are no words, or why it was not done; else empty.")
     content: dict[str, Any] = Field(description="What was drafted or done, beside the words.")
+    unverified: tuple[str, ...] = Field(description=UNVERIFIED)
 
 
 def estimate_out(told: Estimate) -> EstimateOut:
