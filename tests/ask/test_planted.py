@@ -70,6 +70,21 @@ def test_what_is_in_the_workspace_is_behind_a_tool_for_whoever_may_look(
     assert facts.unknown("readme", "function body") == []
 
 
+def test_what_was_read_for_an_answer_is_known_to_have_been_read(stub: StubServer, tmp_path: Path) -> None:
+    planting_a_workspace(tmp_path / "shop", stub)
+    ask = held(stub, tmp_path)
+    ask.workspace = tmp_path / "shop"
+    stub.script(
+        Behaviour(tool_calls=(("read_file", {"path": "README.md"}),)),
+        Behaviour(text="Yes."),
+        Behaviour(text="No."),
+    )
+    ask.happen(AskOpened(COACH.id, ask.model, looks=True), QuestionAsked("Why?"))
+    ask.happen(QuestionAsked("So?"))
+    assert "- README.md 1–3\n</looked-up-before>" in stub.requests[-1].said
+    assert "looked-up-before" not in stub.requests[0].said
+
+
 @pytest.mark.parametrize(
     ("beyond", "missing"),
     [

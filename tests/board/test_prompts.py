@@ -321,6 +321,16 @@ def test_an_advisor_is_told_what_of_theirs_was_not_found() -> None:
     assert "<not-found>" not in last(reply(wrongly(ChallengeMade(STRATEGIST.id, "So?")), STRATEGIST))
 
 
+def test_an_advisor_is_told_what_they_have_looked_up() -> None:
+    read = Usage("m", 1, 2, None, 3, looked_at=("till.py 1–24",))
+    spoke = AdvisorSpoke(DEVIL.id, "I hold.", read)
+    others = tuple(one for one in SPOKE if one.persona != DEVIL.id)
+    state = board(CONVENED, spoke, *others, ChallengeMade(DEVIL.id, "So?"))
+    assert "- till.py 1–24\n</looked-up-before>\n\nSo?" in last(reply(state))
+    strangers = board(CONVENED, spoke, *others, ChallengeMade(STRATEGIST.id, "So?"))
+    assert "till.py" not in text_of(reply(strangers, STRATEGIST))
+
+
 def test_whoever_speaks_after_somebody_is_told_what_of_it_was_not_found() -> None:
     spoke = AdvisorSpoke(DEVIL.id, WRONG, BILL)
     state = BOARD.fold([presented("sequential"), given_("a.txt"), CONVENED, spoke])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.ask.flow import AskState, ledger
 from moot.core.conversation import PERSON
 from moot.core.ledger import source
+from moot.core.looked import looked_before
 from moot.evidence import items as evidence
 from moot.llm.messages import Message, ModelSaid, Request, UserSaid
 from moot.personas.library import Persona
@@ -52,4 +53,5 @@ def _dialogue(state: AskState) -> tuple[Message, ...]:
         for entry in state.conversation
     ]
     latest = state.conversation.entries[-1].content
-    return (*said[:-1], UserSaid(latest, source(ledger(state))))
+    known = (*source(ledger(state)), *looked_before(state.bills))
+    return (*said[:-1], UserSaid(latest, known))

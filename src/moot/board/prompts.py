@@ -25,6 +25,7 @@ from moot.board.ledger import challenges, known_at_first, known_in_view, known_t
 from moot.board.state import Advisor, BoardState
 from moot.core.background import Background
 from moot.core.ledger import source
+from moot.core.looked import looked_before
 from moot.evidence import citations
 from moot.evidence import items as evidence
 from moot.llm.messages import Message, ModelSaid, Request, Source, UserSaid, Weight
@@ -83,6 +84,7 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
         *evidence.sources(state.background.evidence, known=len(advisor.knew.evidence)),
         *source(ledger(state), known_to(state, persona.id)),
         *_not_found(state, advisor),
+        *looked_before([advisor.usage, *(exchange.usage for exchange in advisor.replied)]),
     )
     return _request(state, persona, advisor.knew, (*said, UserSaid(open_challenge, since)))
 
