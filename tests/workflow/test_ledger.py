@@ -10,7 +10,7 @@ from moot.brainstorm.events import Consulted
 from moot.brainstorm.ledger import note_roundtable
 from moot.brainstorm.state import Step
 from moot.core.background import EvidenceGiven, LedgerCorrected
-from moot.core.ledger import Correction, lines, read_correction
+from moot.core.ledger import Correction, Kind, lines, read_correction
 from moot.evidence.items import Evidence
 from moot.roundtable.insights import Decision, Synthesis
 from moot.roundtable.state import USER, RoundtableState, Said
@@ -18,6 +18,7 @@ from moot.workflow.documents import design_document
 from moot.workflow.events import BatchBuilt, BatchReviewed
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.ledger import binding
+from moot.workflow.ledger import source as ledger_source
 from moot.workflow.menu import Continued, EndedHere
 from moot.workflow.snapshot import queue_change, restored, snapshot
 from moot.workflow.state import WorkflowState
@@ -227,6 +228,20 @@ def test_a_part_that_is_split_off_takes_along_what_was_said_and_decided() -> Non
         "Decided: No cloud (the person, at triage)",
         "Said: never use a database (the person, at triage)",
     ]
+
+
+def test_what_the_person_has_taken_back_does_not_come_again_in_a_part_that_is_split_off() -> None:
+    play = at(Step.TRIAGE, **{"brainstorm/triage": triage(splits=SPLITS)})
+    play.replies["brainstorm/discuss-triage"] = {"reply": "So.", **triage(splits=SPLITS)}
+    play.choose("discuss: never use a database", "discuss: no colours")
+    database, colours = [each.key for each in WORKFLOW.ledger(play.state) if each.kind is Kind.SAID]
+    play.put(LedgerCorrected(Correction(database, "SQLite will do", "triage")))
+    play.put(LedgerCorrected(Correction(colours, "", "triage"))).choose("agree")
+    (waiting,) = queue_change(replace(play.state, queued=())).add
+    part = WORKFLOW.fold([restored(waiting)])
+    assert told(part)[1:] == ["Said: SQLite will do (the person, at triage)"]
+    (source,) = ledger_source(part)
+    assert "No longer holds: Said: no colours" in source.text
 
 
 def test_neither_questions_nor_advice_bind_a_change() -> None:

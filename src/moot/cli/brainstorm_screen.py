@@ -73,6 +73,7 @@ class BrainstormNarrator(RoundtableNarrator):
         self._state: Callable[[], WorkflowState] = WorkflowState
         self.asks = asks
         self._shown = ""
+        self._code_told: set[str] = set()
         self._began_at = time.monotonic()
 
     def follow(self, state: Callable[[], WorkflowState]) -> None:
@@ -133,9 +134,8 @@ class BrainstormNarrator(RoundtableNarrator):
         match event:
             case ScoutReported(_, read) | WorkspaceScouted(_, read):
                 self._tell_scouted(read)
-            case CodeFound(code) if code:
-                shown = _some([one.name for one in reversed(code)])
-                screen.say(wrapped(f"Found the code that it is about: {shown}."), "dim")
+            case CodeFound(code):
+                self._tell_code([one.name for one in reversed(code)])
             case (
                 TriageDiscussed(reply)
                 | QuestionsDiscussed(reply)
@@ -154,6 +154,12 @@ class BrainstormNarrator(RoundtableNarrator):
                 self._tell_failure(kind, "" if self.asks else message, raw=raw)
             case _:
                 self._tell_work(event)
+
+    def _tell_code(self, names: Sequence[str]) -> None:
+        """Each once: most of it is found again for the next request."""
+        if new := [name for name in names if name not in self._code_told]:
+            screen.say(wrapped(f"Found the code that it is about: {_some(new)}."), "dim")
+        self._code_told.update(names)
 
     def _tell_scouted(self, read: tuple[str, ...]) -> None:
         found = f"read {_some(read)}" if read else "found nothing to read"

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from moot.brainstorm.events import Part
+from moot.brainstorm.ledger import SAID
 from moot.brainstorm.replies import DISCUSS
 from moot.brainstorm.state import BrainstormState, Step
 from moot.core.conversation import PERSON
@@ -259,6 +260,7 @@ def queue_change(state: WorkflowState) -> QueueChange:
                 id=given_id,
                 config=state.config,
                 evidence=state.evidence,
+                corrections=tuple(each for each in state.corrections if each.key.startswith(SAID)),
                 brainstorm=BrainstormState(
                     description=f"{part.title}: {part.description}",
                     conversation_log=state.brainstorm.conversation_log,
