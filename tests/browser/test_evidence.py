@@ -758,3 +758,31 @@ def test_advisors_look_into_the_workspace_where_the_person_ticks_it_and_not_else
     page.get_by_role("button", name="Convene the Board").click()
     expect(board.box).to_be_visible()
     assert "read_file" not in stub.requests[-1].tools
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_screenshot_is_pasted_anywhere_and_seen_again(board: Board, server: Server, cited: str) -> None:
+    page = board.page
+    board.open(cited)
+    expect(board.box).to_be_visible()
+    page.evaluate(
+        """(pixel) => {
+            const bytes = Uint8Array.from(atob(pixel), (letter) => letter.charCodeAt(0));
+            const clipboardData = new DataTransfer();
+            clipboardData.items.add(new File([bytes], "image.png", { type: "image/png" }));
+            document.body.dispatchEvent(
+                new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+        }""",
+        PIXEL,
+    )
+    expect(offers(page)).to_have_text(re.compile(r"image\.png[\d,]+ tokens.*image"))
+    page.get_by_role("button", name="Give it to the board").click()
+    expect(given(page).nth(2)).to_contain_text("image.png")
+    given(page).nth(2).get_by_role("link").click()
+    picture = dialog(page).get_by_role("img", name="image.png")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") == 1
+    kept = server.get(f"/api/sessions/{cited}/evidence/E3").json()
+    assert kept["image"] == PIXEL

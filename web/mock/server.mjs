@@ -7,7 +7,8 @@
  *
  * Words in the decision switch things: [fail] the analyst fails once, [fail-all] everybody does,
  * [drop] cuts event streams every two seconds, [slow] answers slowly, [no-brief] fails the first brief,
- * [no-questions] fails the questions. `[refuse]` in a challenge fails its reply.
+ * [no-questions] fails the questions. `[refuse]` in a challenge fails its reply. Evidence that says "secret" is left out;
+ * a path, a page or a PDF says one line, and nothing is cited.
  * The built page is served too, under the policy the real server sends.
  */
 
@@ -28,6 +29,21 @@ const STATIC = fileURLToPath(new URL("../../src/moot/web/static", import.meta.ur
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const ESTIMATE = {
+  requests: 9,
+  inputTokens: 24000,
+  cachedTokens: 0,
+  outputTokens: 7000,
+  costUsd: 0.09,
+  atLeast: false,
+  summary: "about 31,000 tokens, $0.09",
+};
+
+function bill({ usage: { inputTokens, outputTokens, costUsd } }) {
+  const summary = `9 requests, ${inputTokens + outputTokens} tokens${costUsd === null ? "" : `, $${costUsd.toFixed(2)}`}`;
+  return { requests: 9, inputTokens, outputTokens, cachedTokens: 0, costUsd, summary };
+}
+
 const sessions = new Map();
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const tokensOf = (text) => text.match(/\s*\S+|\s+$/g) ?? [];
@@ -40,7 +56,52 @@ function usage(text, ms) {
     outputTokens,
     costUsd: TINY ? null : 0.0027 + outputTokens * 0.000015,
     durationMs: ms,
+    cachedTokens: 0,
+    lookedAt: [],
+    leftOut: [],
   };
+}
+
+/** What comes of giving: items with what they say, and what is left out. */
+function weigh(offered, first = 0) {
+  const given = offered.map(({ path, url, name, text }) => ({
+    name: name || path || url,
+    text: text ?? `What ${name || path || url} says.`,
+  }));
+  const isLeftOut = (one) => one.text.includes("secret");
+  const items = given
+    .filter((one) => !isLeftOut(one))
+    .map((one, at) => ({
+      id: `E${first + at + 1}`,
+      name: one.name,
+      origin: one.name,
+      sha256: [...one.text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7).toString(16),
+      mediaType: "text/plain",
+      lines: one.text.split("\n").length,
+      tokens: Math.ceil(one.text.length / 4),
+      isImage: false,
+      text: one.text,
+      image: null,
+    }));
+  const leftOut = given.filter(isLeftOut).map(({ name }) => ({ name, why: "line 1 looks like a secret" }));
+  const tokens = items.reduce((sum, one) => sum + one.tokens, 0);
+  const summary = `${items.length} items, ${tokens} tokens`;
+  return { items, told: { taken: items.map(withoutText), leftOut, tokens, costUsd: null, summary } };
+}
+
+function withoutText({ text: _, image: _i, ...item }) {
+  return item;
+}
+
+const numbered = (entries) => entries.map((entry, at) => ({ ...entry, number: `D${at + 1}` }));
+
+function correct(session, { key, text }) {
+  const own = { key: `own:${session.updatedAt}${session.ledger.length}`, kind: "decided", text, by: "person", at: "" };
+  const kept = text
+    ? session.ledger.map((entry) => (entry.key === key ? { ...entry, text } : entry))
+    : session.ledger.filter((entry) => entry.key !== key);
+  session.ledger = numbered(key ? kept : [...session.ledger, own]);
+  return session.ledger;
 }
 
 function create(decision, answers, made = new Date()) {
@@ -61,7 +122,9 @@ function create(decision, answers, made = new Date()) {
       personaName: persona.name,
       content: "",
       isComplete: false,
+      citations: [],
       error: null,
+      errorKind: null,
       challenges: [],
       usage: null,
     })),
@@ -69,7 +132,11 @@ function create(decision, answers, made = new Date()) {
     briefStale: false,
     briefError: null,
     tickedConditions: [],
-    usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0 },
+    briefCited: [],
+    briefUsage: null,
+    usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0, cachedTokens: 0 },
+    items: [],
+    ledger: numbered([{ key: "decision", kind: "open", text: decision, by: "person", at: "the decision" }]),
     createdAt: made.toISOString(),
     updatedAt: made.toISOString(),
     events: [],
@@ -170,8 +237,8 @@ function listen(session, response, after) {
 }
 
 function whole(session) {
-  const { events, listeners: _l, running, failed: _f, briefFailed: _b, ...rest } = session;
-  return { ...rest, live: running > 0, lastEventId: events.length };
+  const { events, listeners: _l, running, failed: _f, briefFailed: _b, items, ...rest } = session;
+  return { ...rest, evidence: items.map(withoutText), live: running > 0, lastEventId: events.length };
 }
 
 function summary(session) {
@@ -229,7 +296,13 @@ async function challenge(body, response) {
   if (left) return;
   const used = usage(text, 2000);
   if (entry) {
-    entry.challenges.push({ challengeText: body.challengeText, replyContent: text, isReplyComplete: true });
+    entry.challenges.push({
+      challengeText: body.challengeText,
+      replyContent: text,
+      isReplyComplete: true,
+      citations: [],
+      usage: used,
+    });
     session.briefStale = true;
     spend(session, used);
   }
@@ -270,9 +343,10 @@ async function handle(request, response) {
     return json(response, 200, { questions: QUESTIONS });
   }
   if (is("POST", /^\/api\/board\/session$/)) {
-    const { decision, answers = [] } = await bodyOf(request);
+    const { decision, answers = [], evidence = [] } = await bodyOf(request);
     if (!decision?.trim()) return json(response, 400, { error: "decision must not be empty." });
     const session = create(decision, answers);
+    session.items = weigh(evidence).items;
     emit(session, {
       type: "session_start",
       sessionId: session.id,
@@ -308,6 +382,23 @@ async function handle(request, response) {
     });
   }
   if (is("GET", /^\/api\/me$/)) return json(response, 200, { name: "", admin: true, signsIn: false });
+  if (is("POST", /^\/api\/evidence$/)) return json(response, 200, weigh((await bodyOf(request)).items).told);
+  if (is("POST", /^\/api\/estimate$/)) return json(response, 200, ESTIMATE);
+  const any = path.match(/^\/api\/sessions\/([^/]+)\/(evidence|decided|cost)(?:\/(E\d+))?$/);
+  if (any) {
+    const session = sessions.get(any[1]);
+    if (!session) return json(response, 404, { error: "There is no session with this id." });
+    if (any[2] === "cost") return json(response, 200, { estimate: null, bill: bill(session) });
+    if (any[2] === "decided") return json(response, 200, { ledger: correct(session, await bodyOf(request)) });
+    if (any[3]) {
+      const item = session.items.find((one) => one.id === any[3]);
+      return item ? json(response, 200, item) : json(response, 404, { error: `There is no ${any[3]}.` });
+    }
+    const { items, dryRun } = await bodyOf(request);
+    const weighed = weigh(items, session.items.length);
+    if (!dryRun) session.items.push(...weighed.items);
+    return json(response, 200, weighed.told);
+  }
   const match = path.match(/^\/api\/board\/sessions\/([^/]+)(\/\w+)?$/);
   if (match) {
     const session = sessions.get(match[1]);
@@ -395,6 +486,8 @@ function seed() {
         challengeText: "We re-priced last year month by month: two losses in twelve. Does that change your mind?",
         replyContent: REPLIES[at % REPLIES.length],
         isReplyComplete: true,
+        citations: [],
+        usage: null,
       });
     Object.assign(session, { brief: challenges ? BRIEF_AFTER : BRIEF, step: "review" });
   }
