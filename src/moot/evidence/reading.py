@@ -180,7 +180,9 @@ def _webp_size(data: bytes) -> tuple[int, int] | None:
             (bits,) = struct.unpack("<I", data[21:25])
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
         case b"VP8X":
-            return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+            # Three bytes each; unpacked, because half of one is damaged.
+            low, high, low_2, high_2 = struct.unpack("<HBHB", data[24:30])
+            return (high << 16 | low) + 1, (high_2 << 16 | low_2) + 1
     return None
 
 
