@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.diffs.gather import Gathered, of_text, of_workspace
+from moot.diffs.gather import Gathered, of_plan, of_text, of_workspace
 from moot.diffs.patch import Status
 from moot.errors import InvalidInput, NotFound
 
@@ -146,3 +146,20 @@ def test_a_secret_in_a_name_is_found_too() -> None:
     text = f"diff --git a/{SECRET} b/{SECRET}\nold mode 100644\nnew mode 100755\n"
     other = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n"
     assert of_text(text + other).left_out == (f"{SECRET}: its header looks like an AWS access key",)
+
+
+def test_a_plan_is_a_diff_that_adds_it() -> None:
+    gathered = of_plan("# Plan\n\nDo it.\n", "docs/plan.md")
+    assert gathered.what == "the plan in docs/plan.md"
+    [file] = gathered.patch.files
+    assert (file.path, file.status) == ("plan.md", Status.ADDED)
+    assert [(line.new, line.text) for line in file.lines] == [(1, "# Plan"), (2, ""), (3, "Do it.")]
+    assert of_plan("Do it.", "").what == "the plan that was handed over"
+
+
+@pytest.mark.parametrize(
+    ("plan", "problem"), [(" \n", "is empty"), (f"a\n{SECRET}", "line 2 looks like an AWS")]
+)
+def test_a_plan_that_goes_to_nobody_is_refused(plan: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        of_plan(plan, "plan.md")

@@ -117,6 +117,10 @@ def test_quoted_names_are_bytes_of_a_text() -> None:
 def test_names_without_prefixes_keep_their_first_folder() -> None:
     assert only("diff --git a/x a/x\n--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n").path == "a/x"
     assert only("diff --git i/x w/x\n--- i/x\n+++ w/x\n@@ -1 +1 @@\n-a\n+b\n").path == "x"
+    odd = "diff --git src/before/x after/x\n--- src/before/x\n+++ after/x\n@@ -1 +1 @@\n-a\n+b\n"
+    assert only(odd).path == "after/x"
+    added = odd.replace("--- src/before/x", "--- /dev/null")
+    assert (only(added).old, only(added).new) == (None, "after/x")
     assert only("diff --git before/a/x now/a/x\nold mode 100644\nnew mode 100755\n").path == "a/x"
 
 
@@ -187,6 +191,8 @@ def test_no_newline_at_the_end_is_no_line() -> None:
         ("--- a/x\n+++ b/x\n@@ -0,1 +1,1 @@\n-a\n+b\n", 3, "begins at line 0"),
         ("diff --git a/x b/y\nold mode 1\n", 1, "cannot be told apart"),
         ('diff --git "a/\\x" "b/\\x"\n', 1, "unknown escape"),
+        ('diff --git "a/x"\nold mode 1\n', 1, "cannot be told apart"),
+        (f"diff --git a/x {'b ' * 99}\n", 1, "cannot be told apart"),
         ('--- "a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n', 1, "does not end"),
         ("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", 1, "a file without a name"),
     ],

@@ -23,6 +23,8 @@ SEVERITIES = tuple(Severity)
 """The worst first."""
 _LEAST_PART = 4
 """Characters of a line that are enough to find it by."""
+_RANKS, _REMOVED = "+- ", 1
+"""Of a quote that is there several times, what was added counts first."""
 _WORD = re.compile(r"\w")
 
 
@@ -152,16 +154,14 @@ def _matches(texts: list[str], wanted: list[str]) -> bool:
 
 def _place(file: FileDiff, around: Sequence[Line], run: Sequence[Line]) -> _Ranked:
     text = "\n".join(_plain(line.text) for line in run)
-    for rank, sign in enumerate("+- "):
-        of_sign = [line for line in run if line.sign == sign]
-        if of_sign and sign != "-":
-            new = [line.new for line in of_sign if line.new is not None]
-            return rank, Place(file.path, "new", new[0], new[-1], new[0], text)
-        if of_sign:
-            old = [line.old for line in of_sign if line.old is not None]
-            shown = _next_to(of_sign[0], around) if file.new else None
-            return rank, Place(file.path, "old", old[0], old[-1], shown, text)
-    raise AssertionError("a run has lines")
+    rank = min(_RANKS.index(line.sign) for line in run)
+    of_sign = [line for line in run if line.sign == _RANKS[rank]]
+    if rank != _REMOVED:
+        new = [line.new for line in of_sign if line.new is not None]
+        return rank, Place(file.path, "new", new[0], new[-1], new[0], text)
+    old = [line.old for line in of_sign if line.old is not None]
+    shown = _next_to(of_sign[0], around) if file.new else None
+    return rank, Place(file.path, "old", old[0], old[-1], shown, text)
 
 
 def _next_to(removed: Line, around: Sequence[Line]) -> int:

@@ -24,7 +24,7 @@ from moot.core.flow import (
     next_step,
 )
 from moot.diffs import patch as patches
-from moot.diffs.findings import Review, judge
+from moot.diffs.findings import Judged, Review, judge
 from moot.diffs.report import Report
 from moot.errors import InvalidInput
 
@@ -106,6 +106,8 @@ class DiffState:
     opened: DiffTaken | None = None
     made: tuple[ReviewMade, ...] = ()
     failed: tuple[ReviewFailed, ...] = ()
+    judged: Judged | None = None
+    """By all reviews that there are, once nobody is waited for."""
     attempt: int = 1
     bills: tuple[Usage, ...] = ()
 
@@ -125,6 +127,12 @@ class DiffState:
         return self.opened.seats if self.opened else ()
 
     @property
+    def in_order(self) -> tuple[ReviewMade, ...]:
+        """As the reviewers were named."""
+        order = [seat.by for seat in self.seats]
+        return tuple(sorted(self.made, key=lambda one: order.index(one.review.by)))
+
+    @property
     def waiting(self) -> tuple[Seat, ...]:
         """Of whom nothing has come yet."""
         settled = {one.review.by for one in self.made} | {one.by for one in self.failed}
@@ -137,7 +145,7 @@ def advance(state: DiffState, event: DiffEvent) -> DiffState:
     if isinstance(target, tuple):
         step = Step.REVIEWING if after.waiting else Step.INCOMPLETE if after.failed else Step.JUDGED
         check_step(target, step)
-        return replace(after, step=step)
+        return replace(after, step=step, judged=None if after.waiting else _judge(after))
     return replace(after, step=target)
 
 
@@ -155,7 +163,14 @@ def _change(state: DiffState, event: DiffEvent) -> DiffState:
             _check_waits_for(state, by)
             return replace(state, failed=(*state.failed, event))
         case RetryChosen():
-            return replace(state, failed=(), attempt=state.attempt + 1)
+            return replace(state, failed=(), judged=None, attempt=state.attempt + 1)
+
+
+def _judge(state: DiffState) -> Judged | None:
+    """The same whoever answered first."""
+    assert state.opened is not None
+    reviews = [one.review for one in state.in_order]
+    return judge(patches.parse(state.opened.patch), reviews) if reviews else None
 
 
 def _check_seats(seats: tuple[Seat, ...]) -> None:
@@ -201,17 +216,14 @@ DIFF: Flow[DiffState, DiffEvent] = Flow(
 
 
 def report_of(state: DiffState, session: str = "") -> Report:
-    """In the order in which the reviewers were named, whoever answered first."""
     opened = state.opened
     assert opened is not None
-    order = [seat.by for seat in opened.seats]
-    made = sorted(state.made, key=lambda one: order.index(one.review.by))
-    reviews = tuple(one.review for one in made)
+    made = state.in_order
     unseen = [f"{name} (by {one.review.by})" for one in made for name in one.bill.left_out]
     return Report(
         what=opened.what,
-        judged=judge(patches.parse(opened.patch), reviews) if reviews else None,
-        reviews=reviews,
+        judged=state.judged,
+        reviews=tuple(one.review for one in made),
         failed=tuple((one.by, one.message) for one in state.failed),
         left_out=(*opened.left_out, *unseen),
         estimate=opened.estimate,

@@ -20,7 +20,7 @@ from moot.core import runner
 from moot.core.estimate import Estimate, as_sent, estimate
 from moot.core.flow import Outcome
 from moot.core.model_effects import Prompts
-from moot.core.runner import Participants, Runner, StoredLog, open_session
+from moot.core.runner import Participants, Runner, Speak, StoredLog, open_session
 from moot.diffs import gather, prompts, shapes
 from moot.diffs.flow import DIFF, DiffEvent, DiffState, DiffTaken, ReviewFailed, ReviewMade, Seat
 from moot.diffs.gather import Gathered
@@ -210,6 +210,9 @@ class DiffService(Service[DiffState, DiffEvent]):
         reviewers = await seats(self._moot, opening.reviewers, lambda _: None, may_name_models=False)
         opened = await open_review(self._moot, gathered, reviewers, plan, is_plan=is_plan)
         return await hub.begin(FORMAT, [opened, *given], by)
+
+    def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:  # noqa: ARG002
+        return _nobody_speaks, False
 
     def _gather(self, opening: DiffOpening) -> tuple[Gathered, str, bool]:
         plan = gather.check_plan(opening.plan) if opening.plan else ""
