@@ -10,13 +10,14 @@ import evals.invented
 from evals import sessions
 from evals.evaluation import Check, Evaluation
 from evals.evidence import given
-from evals.invented.names import CODE, LINES, PATHS, STEPS, World, check
+from evals.invented.names import CODE, IDS, LINES, PATHS, STEPS, World, check
 from evals.person import Turn
 from evals.planted.cases import CONTRACT
 from evals.planted.evaluation import GOES_ON
 from evals.room import Room
 from evals.transcripts import Reply, Transcript
 from evals.workspaces import VANLOAD
+from moot.analysis import references
 from moot.analysis.steps import load_steps
 from moot.evidence import citations
 from moot.evidence.citations import Check as Checked
@@ -87,6 +88,19 @@ CASES = (
         speakers=_PANEL,
     ),
     Spoken(
+        "analysis-with-ids",
+        "analysis",
+        "Late orders",
+        (
+            Turn("menu", choice="skip-phase"),
+            Turn("01-01", "We lost 12 orders in March and want to lose 1 at most. The co-op decides."),
+            Turn("menu", choice="continue"),
+            Turn("01-02", "Shop owners need to know at once whether a late order is taken. We saw that."),
+            Turn("menu", "Which goals and needs are there so far, by their ids?"),
+        ),
+        files=VANLOAD,
+    ),
+    Spoken(
         "proposal",
         "change",
         "Refuse an order whose van is full, as one that is too large is refused today, and say so.",
@@ -143,6 +157,8 @@ def _score(case: Spoken, transcript: Transcript) -> Iterator[Check]:
     named = "\n".join(name for reply in transcript.replies for name in _keys(reply.value))
     steps = tuple(step.id for step in load_steps().steps) if case.format == "analysis" else ()
     world = World(case.files, f"{said}\n{named}", steps)
+    if case.format == "analysis":
+        yield from _ids(case, transcript.replies)
     for reply in transcript.replies:
         if case.files:
             yield from check(reply.text, world, case.id)
@@ -151,6 +167,25 @@ def _score(case: Spoken, transcript: Transcript) -> Iterator[Check]:
         if case.speakers:
             for name in _named(reply.value):
                 yield Check(SPEAKERS, name in case.speakers, f"{case.id}: {name!r} does not sit here")
+
+
+def _ids(case: Spoken, replies: Sequence[Reply]) -> Iterator[Check]:
+    """A step may give the ids that its guide numbers; whatever else it cites has to be there by then. Stories
+    get theirs from the program."""
+    there: set[str] = set()
+    for reply in replies:
+        contents = "\n".join(map(references.as_text, (reply.value.get("contents") or {}).values()))
+        kinds = references.KINDS if reply.kind == "FeedbackTaken" else _numbered(reply.value.get("step"))
+        given_now = references.defined({"contents.md": contents}, kinds).keys()
+        for one in sorted(references.mentioned([reply.text])):
+            if one.rpartition("-")[0] in {*references.KINDS} - {"US"}:
+                yield Check(IDS, one in there | given_now, f"{case.id}: nothing defines {one}")
+        there |= given_now
+
+
+def _numbered(step: str | None) -> frozenset[str]:
+    guides = {one.id: one.artifacts for one in load_steps().steps}
+    return references.kinds_in(guides.get(step or "", ""))
 
 
 def _cited(case: Spoken, reply: Reply) -> Iterator[Check]:
@@ -194,7 +229,7 @@ def files(case: Spoken) -> Mapping[str, str]:
 EVALUATION: Evaluation[Spoken] = Evaluation(
     name="invented",
     about=evals.invented.__doc__ or "",
-    measures=(PATHS, LINES, CODE, STEPS, CITED, QUOTED, SPEAKERS),
+    measures=(PATHS, LINES, CODE, STEPS, IDS, CITED, QUOTED, SPEAKERS),
     cases=CASES,
     hold=hold,
     score=score,

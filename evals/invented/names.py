@@ -17,6 +17,7 @@ PATHS = "paths that exist"
 LINES = "lines that exist"
 CODE = "names in code that exist"
 STEPS = "steps that exist"
+IDS = "ids that exist"
 
 _ENDINGS = "py|md|toml|json|jsonl|tsv|csv|txt|yaml|yml|js|ts|html|css|sql|cfg|ini|sh|lock|db|sqlite3?"
 _PATH = re.compile(rf"(?<![\w@./-])(?:[\w.-]+/)*[\w.-]*\w\.(?:{_ENDINGS})\b(?!\()", re.IGNORECASE)

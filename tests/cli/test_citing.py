@@ -71,4 +71,5 @@ def test_what_a_model_was_not_told_is_said_with_its_bill(stub: StubServer, folde
     asked = ("ask", "the-coach", "Why?", "--with", "rents.md", "--with", "long.txt")
     ended = moot(*asked, env=environment(folder, stub), cwd=folder)
     assert ended.code == 0
-    assert "· not told, for want of room unless it says why: E2 (long.txt)" in ended.err
+    assert ended.err.count("E2 (long.txt)") == 1
+    assert "Not told to the model, for want of room unless it says why: E2 (long.txt)." in ended.err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evals.evaluation import tally
 from evals.invented.evaluation import CASES, CITED, EVALUATION, QUOTED, SPEAKERS
-from evals.invented.names import CODE, LINES, PATHS, STEPS, World, check
+from evals.invented.names import CODE, IDS, LINES, PATHS, STEPS, World, check
 from evals.transcripts import read
 from evals.workspaces import VANLOAD
 from tests.stub.script import Behaviour, Recorded
@@ -82,6 +82,7 @@ def test_the_stored_transcripts_have_these_scores() -> None:
         LINES: (2, 2),
         CODE: (3, 3),
         STEPS: (1, 1),
+        IDS: (6, 6),
         CITED: (1, 1),
         QUOTED: (1, 1),
         SPEAKERS: (1, 1),
@@ -91,6 +92,7 @@ def test_the_stored_transcripts_have_these_scores() -> None:
         LINES: (0, 2),
         CODE: (1, 2),
         STEPS: (1, 2),
+        IDS: (0, 2),
         CITED: (1, 2),
         QUOTED: (0, 1),
         SPEAKERS: (2, 3),

@@ -75,14 +75,16 @@ class There:
                 yield f"{found[0]} (the file has {count:,} lines)"
 
 
-def defined(files: Mapping[str, str]) -> dict[str, str]:
-    """Each id with the line that defines it. Of several, the first holds, in the order of the files. Tables
-    of values only cite."""
+def defined(files: Mapping[str, str], kinds: Collection[str] | None = None) -> dict[str, str]:
+    """Each id with the line that defines it: all, or those of these kinds. Of several, the first holds, in
+    the order of the files. Tables of values only cite."""
     found: dict[str, str] = {}
     for name, text in files.items():
         if name.endswith(".csv"):
             continue
         for one in (_STORY if name.endswith(".json") else _DEFINED).finditer(text):
+            if kinds is not None and one["id"].rpartition("-")[0] not in kinds:
+                continue
             about = one["about"].strip(' *:|"`')
             found.setdefault(one["id"], f"{one['id']} ({name}): {about}")
     return {one: found[one] for one in sorted(found, key=_order)}

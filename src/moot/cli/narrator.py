@@ -129,12 +129,10 @@ def tell_unverified(text: str, items: Sequence[Evidence]) -> None:
 
 
 def bill(usage: Usage) -> str:
-    """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`, and what the model was not told."""
+    """`anthropic:claude-sonnet-5-5 · 212 tokens · 3.1 s · $0.0021`"""
     parts = [usage.model, f"{usage.output_tokens} tokens", f"{usage.duration_ms / 1000:.1f} s"]
     if usage.cost_usd:
         parts.append(f"${usage.cost_usd:.4f}")
     if usage.cut_short:
         parts.append("cut off at its length limit")
-    if usage.left_out:
-        parts.append(f"not told, for want of room unless it says why: {', '.join(usage.left_out)}")
     return " · ".join(parts)

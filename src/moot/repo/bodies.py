@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,10 @@ class Body:
         return self.last - self.first + 1
 
 
+_PARSING = threading.Lock()
+"""Python's parser keeps how deep it is for all threads together; two at once have raised SystemError."""
+
+
 def bodies(file: str, text: str) -> tuple[Body, ...]:
     """In the order of the text."""
     if len(text) > LONGEST_TEXT:
@@ -62,8 +67,9 @@ def bodies(file: str, text: str) -> tuple[Body, ...]:
 def _of_python(text: str) -> list[Body] | None:
     """None where it is none that this Python understands."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        with _PARSING:
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
         return None
     found: list[Body] = []
     left: list[tuple[ast.AST, str]] = [(tree, "")]
