@@ -208,6 +208,8 @@ function knownPeople(session: string): Promise<readonly Persona[]> {
 function Temperament({ session, personaId }: { session: string; personaId: string }): ReactNode {
   const [personas] = useFetched(useCallback(() => knownPeople(session), [session]));
   const rubric = personas.value?.find((one) => one.id === personaId)?.rubric;
+  // Its place is kept, so that nothing moves below somebody who reads or writes when it comes.
+  if (personas.state === "loading") return <div className="temperament temperament-waiting" />;
   if (!rubric) return null;
   return (
     <details className="temperament" open={matchMedia("(min-width: 62rem)").matches}>
