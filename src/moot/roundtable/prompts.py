@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Protocol
 
@@ -14,6 +15,7 @@ from moot.prompts.small_model import one_of, sentences, sequence_of
 from moot.prompts.template import fill, system_prompt
 from moot.roundtable.effects import AGAIN, CHECK, CONTRIBUTION, FRAMING, SYNTHESIS, TRADEOFF
 from moot.roundtable.findings import Named, quotation
+from moot.roundtable.insights import Synthesis
 from moot.roundtable.quotes import Statement
 from moot.roundtable.replies import Framing
 from moot.roundtable.state import THE_PERSON, RoundtableState
@@ -102,6 +104,7 @@ def _facts(table: RoundtableState, persona: Persona) -> dict[str, str]:
         "others": _others(table, persona.id),
         "focus": table.focus_question or table.opened.step_title,
         "step": table.opened.step_title,
+        "item": table.opened.item,
     }
 
 
@@ -314,13 +317,30 @@ def synthesis(state: Seated, *, small: bool) -> tuple[Request, type[BaseModel]]:
     asked = "Take the minutes."
     if table.returned_synthesis is not None:
         wrong = "\n".join(f"- {reason}" for reason in table.returned_synthesis.reasons)
-        asked += f"\n\nYour first minutes were returned:\n{wrong}\nGive them again, corrected."
+        held = "\n".join(_held(table.returned_synthesis.synthesis)) or "- nothing"
+        asked += f"\n\nOf your first minutes this holds:\n{held}\n\nThe rest was returned:\n{wrong}\n\n"
+        asked += (
+            "Give them again whole: what holds, with its quotes, and the rest with a quote that is there."
+        )
     last = table.returned_synthesis is not None
     said = UserSaid(asked, (*_matter(state), *_said(table)))
     request = Request(
         fill(SYNTHESIS, _occasion(table)), (said,), SYNTHESIS_TOKENS, temperature=0.2, last=last
     )
     return _within(state, request, looks=False), _minutes(table)
+
+
+def _held(synthesis: Synthesis) -> Iterator[str]:
+    points = {
+        "insight": synthesis.insights,
+        "risk": synthesis.risks,
+        "acceptance criterion": synthesis.acceptance_criteria,
+    }
+    for what, listed in points.items():
+        yield from (f"- {what}, by {' and '.join(one.by)}: {one.text}" for one in listed)
+    yield from (
+        f"- action item: {one.action}; owner: {one.owner or 'nobody'}" for one in synthesis.action_items
+    )
 
 
 def _occasion(table: RoundtableState) -> dict[str, str]:
