@@ -544,3 +544,33 @@ def test_what_was_decided_is_seen_and_corrected_at_every_menu(
     for asked, before in zip(known, [[False] * 5, *known], strict=False):
         assert all(now or not then for now, then in zip(asked, before, strict=True)), "none is forgotten"
     assert [any(column) for column in zip(*known, strict=True)] == [True, True, True, True, False]
+
+
+def test_the_brainstormer_looks_into_the_workspace_and_what_it_has_read_is_shown_and_kept(
+    shop: Shop, brain: Brain, stub: StubServer
+) -> None:
+    reads = Behaviour(tool_calls=(("read_file", {"path": "README.md"}),))
+
+    def looking(request: Recorded) -> Behaviour:
+        looks = "read_file" in request.tools and "append_review" not in request.tools
+        has_looked = any(message.get("role") == "tool" for message in request.messages)
+        return reads if looks and not has_looked else brain(request)
+
+    stub.default = looking
+    brain.triage = {**STRAIGHT, "batches": BATCHES}
+    ended = shop.brainstormed("D why parse()?", "A", "A", "X")
+    assert ended.code == 0, ended.err
+    assert "reads README.md 1–3" in ended.err
+    kept = [
+        one.get("read", []) for one in shop.brainstorm["conversationLog"] if one["role"] == "brainstormer"
+    ]
+    assert len(kept) == 4, "the assessment, the discussion, the design and the reassessment"
+    assert all("README.md 1–3" in read for read in kept)
+    assert "body of parse() in src/review_parser.py:1-2" in kept[1]
+    answered = [
+        one
+        for one in stub.requests
+        if "append_review" not in one.tools and any(said.get("role") == "tool" for said in one.messages)
+    ]
+    assert len(answered) == 5, "whoever plans looks as well"
+    assert all("Reviews parcels." in one.said for one in answered)

@@ -254,10 +254,10 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
                 proposed=state.proposed if state.adjustment else None,
                 adjusting=False,
             )
-        case ScopeReassessed(assessment, batches):
+        case ScopeReassessed(assessment, batches, spoken):
             checks.parts("batches", batches, fewest=1)
             told = "\n".join((assessment, *words.parts(batches, "Batch", state.current_batch + 2)))
-            state = _say(state, BRAINSTORMER, told)
+            state = _say(state, BRAINSTORMER, told, spoken.looked_at)
             return replace(state, assessment=assessment, proposed=batches, adjustment="")
         case ReassessmentPassed() | AdjustmentDropped():
             kept = state.left_over if state.proposed is None else state.proposed
@@ -280,8 +280,8 @@ def _reassess(state: WorkflowState, event: Reassessing) -> WorkflowState:
             return _go_on(state)
 
 
-def _say(state: WorkflowState, speaker: str, text: str) -> WorkflowState:
-    return replace(state, brainstorm=state.brainstorm.said(speaker, text, REASSESS_STEP))
+def _say(state: WorkflowState, speaker: str, text: str, read: tuple[str, ...] = ()) -> WorkflowState:
+    return replace(state, brainstorm=state.brainstorm.said(speaker, text, REASSESS_STEP, read))
 
 
 def _go_on(state: WorkflowState) -> WorkflowState:
