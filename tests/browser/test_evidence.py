@@ -530,7 +530,7 @@ def looking(folder: Path, stub: StubServer) -> tuple[str, list[Behaviour]]:
             return Behaviour(text="", tool_calls=(("read_file", {"path": "notes.md"}),))
         return says[-1]
 
-    says = [ENDLESS]
+    says = [Behaviour(text="Not yet.", stall_after=0)]
     stub.default = answer
     presented = DecisionPresented(DECISION, MEMBERS, "independent", "openai:gpt-x", looks=True)
     return keep(folder, [presented, BoardConvened()]), says
@@ -552,10 +552,16 @@ def test_what_an_advisor_looks_at_is_shown_while_they_speak_and_kept(
         page.get_by_role("button", name="Go on").click()
         rests = page.locator(".advisor-words > .rests")
         expect(rests).to_contain_text("Looking at notes.md")
-        expect(board.cursor).to_be_visible()
         page.reload()
         expect(rests).to_contain_text("Looking at notes.md")
+        says.append(ENDLESS)
+        page.get_by_role("button", name="Stop Mentor").click()
+        page.get_by_role("button", name="Ask them again").click()
         expect(board.cursor).to_be_visible()
+        expect(rests).to_contain_text("Looked at 1 place in the workspace")
+        page.reload()
+        expect(board.cursor).to_be_visible()
+        expect(rests).to_contain_text("Looked at 1 place in the workspace")
         says.append(Behaviour(text="Not yet."))
         page.get_by_role("button", name="Stop Mentor").click()
         page.get_by_role("button", name="Ask them again").click()

@@ -8,13 +8,15 @@ interface Props {
   usage: Usage | null;
   /** What has been looked up while they speak. */
   looks?: readonly string[];
+  /** No word has come yet: they are at it. */
+  looking?: boolean;
 }
 
-export const Rests = memo(function Rests({ usage, looks = [] }: Props): ReactNode {
+export const Rests = memo(function Rests({ usage, looks = [], looking = false }: Props): ReactNode {
   // Frames that an earlier version has stored have neither.
   const lookedAt = usage?.lookedAt ?? looks;
   const leftOut = usage?.leftOut ?? [];
-  const last = usage === null ? lookedAt.at(-1) : undefined;
+  const last = looking ? lookedAt.at(-1) : undefined;
   if (lookedAt.length === 0 && leftOut.length === 0) return null;
   return (
     <div className="rests">

@@ -21,7 +21,11 @@ const Exchange = memo(function Exchange({ exchange, name }: { exchange: Said; na
         ) : (
           <Spoken text={exchange.replyContent} growing={!exchange.isReplyComplete} citations={exchange.citations} />
         )}
-        <Rests usage={exchange.usage} {...(exchange.looks ? { looks: exchange.looks } : {})} />
+        <Rests
+          usage={exchange.usage}
+          {...(exchange.looks ? { looks: exchange.looks } : {})}
+          looking={!exchange.isReplyComplete && exchange.replyContent === ""}
+        />
       </div>
     </>
   );

@@ -95,7 +95,13 @@ export function AdvisorPage({ store, personaId }: { store: SessionStore; persona
           ) : (
             <Spoken text={advisor.content} growing={phase === "speaking"} citations={advisor.citations} />
           )}
-          {phase === "speaking" || phase === "done" ? <Rests usage={advisor.usage} looks={advisor.looks} /> : null}
+          {phase === "speaking" || phase === "done" ? (
+            <Rests
+              usage={advisor.usage}
+              looks={advisor.looks}
+              looking={phase === "speaking" && advisor.content === ""}
+            />
+          ) : null}
           {!settled(phase) && !idle ? (
             <div className="row">
               <button type="button" className="quiet" onClick={() => void store.stop(personaId)}>
