@@ -61,6 +61,7 @@ class AnalysisPrompts:
                 **{name: self._hosting(draft) for name, draft in ROUNDTABLE.drafts.items()},
             },
             replies={READ: Reading, ASSESS: Notes, FEEDBACK: FeedbackReply, **ROUNDTABLE.replies},
+            usual=ROUNDTABLE.usual,
         )
 
     def _step(self, record: StepRecord) -> Step:

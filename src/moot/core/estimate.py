@@ -206,13 +206,13 @@ def foresee(
         foreseen += asked
         if any(isinstance(one, DraftReply) and one.prompt not in prompts.usual.drafts for one in effects):
             break
-        for effect, request in zip(effects, asked, strict=True):
+        for number, (effect, request) in enumerate(zip(effects, asked, strict=True), start=len(foreseen)):
             said: Outcome
             if isinstance(effect, DraftReply):
                 said = Drafted(prompts.usual.drafts[effect.prompt], _UNBILLED)
             else:
                 assert isinstance(request, Request)
-                said = PersonaSpoke(_filler(request), _UNBILLED)
+                said = PersonaSpoke(_filler(request, number), _UNBILLED)
             state = flow.advance(state, flow.record(state, effect, said))
     return Foreseen(tuple(foreseen), at_least=True)
 
@@ -235,6 +235,6 @@ def _asked(
     return prompts.drafts[effect.prompt](state, small=small)
 
 
-def _filler(request: Request) -> str:
-    """As long as a usual reply."""
-    return "so it is " * max(1, usual_reply(request) * 4 // 9)
+def _filler(request: Request, number: int) -> str:
+    """As long as a usual reply, and not what somebody else has said."""
+    return f"so is {number:02} " * max(1, usual_reply(request) * 4 // 9)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from moot.core.model_effects import Prompts
+from moot.core.model_effects import Prompts, Usual
 from moot.llm.messages import ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.small_model import one_of, sentences, sequence_of
@@ -355,8 +355,19 @@ def _small(table: RoundtableState) -> Request:
     return Request(about, (UserSaid(said),), 1000, temperature=0.2)
 
 
+_SENTENCE = "so it is in the file that has it, "
+USUAL = Usual(
+    {
+        FRAMING: Framing(_SENTENCE * 5, _SENTENCE * 2),
+        CHECK: Named(),
+        SYNTHESIS: Minutes((), (), (), (), _SENTENCE),
+    }
+)
+"""Nobody knows beforehand whether somebody is contradicted."""
+
 PROMPTS = Prompts(
     speeches={CONTRIBUTION: contribution, TRADEOFF: tradeoff, AGAIN: again},
     drafts={FRAMING: framing, CHECK: check, SYNTHESIS: synthesis},
     replies={FRAMING: Framing, CHECK: Named, SYNTHESIS: Minutes},
+    usual=USUAL,
 )

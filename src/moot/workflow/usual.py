@@ -12,6 +12,7 @@ from moot.brainstorm.replies import TRIAGE
 from moot.brainstorm.state import BrainstormState, Situation
 from moot.core.flow import Event
 from moot.core.model_effects import Usual
+from moot.roundtable.prompts import USUAL as OF_A_ROUNDTABLE
 from moot.workflow.events import WorkspaceChecked
 from moot.workflow.state import Stage, WorkflowState
 
@@ -43,4 +44,4 @@ def _in_brainstorm(talk: BrainstormState) -> Event | None:
             return CodeFound() if talk.code_is_due else None
 
 
-USUAL = Usual({TRIAGE: _TRIAGE}, _goes_on)
+USUAL = Usual({TRIAGE: _TRIAGE, **OF_A_ROUNDTABLE.drafts}, _goes_on)
