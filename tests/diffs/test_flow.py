@@ -135,3 +135,18 @@ def test_what_is_stored_is_read_back() -> None:
     read = [DIFF.decode_stored(DIFF.encode(event)) for event in events]
     assert read == events
     assert DIFF.fold(read).step is Step.REVIEWING
+
+
+def test_what_no_reviewer_was_shown_is_no_pass() -> None:
+    lock = PATCH.replace("x.py", "uv.lock")
+    taken = DiffTaken("x", f"{PATCH}{lock}{PATCH.replace('x.py', 'y.py')}", SEATS[:2])
+    both = ("the diff of uv.lock", "the diff of x.py")
+    seen_less = [(*both, "the diff of y.py"), both]
+    reviews = [
+        ReviewMade(Review(seat.by, ""), Usage("m", 1, 1, None, 1, left_out=left_out))
+        for seat, left_out in zip(taken.seats, seen_less, strict=True)
+    ]
+    report = report_of(DIFF.fold([taken, *reviews]))
+    assert (report.unseen, report.is_complete) == (("x.py",), False)
+    assert report.gaps == ("Reviewed by nobody, because it would not have fitted: x.py",)
+    assert report_of(JUDGED).is_complete

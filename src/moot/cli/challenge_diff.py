@@ -68,8 +68,8 @@ async def review(moot: Moot, wanted: Wanted, by: tuple[str, ...], fail_on: str, 
     counts = as_json(report)["counts"]
     if report.judged is not None and is_bad(report.judged.verdict, counts, fail_on):
         return VERDICT_COUNTS
-    # Of whoever failed, nobody knows what they would have found: that is no pass.
-    return FAILED if report.failed else 0
+    # Nobody knows what whoever failed would have found, nor what is in what nobody saw: that is no pass.
+    return 0 if report.is_complete else FAILED
 
 
 def _gather(moot: Moot, wanted: Wanted) -> tuple[Gathered, str, bool]:

@@ -5,6 +5,7 @@ Where one of them failed, the person may have it asked again: nobody else is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -25,6 +26,7 @@ from moot.core.flow import (
 )
 from moot.diffs import patch as patches
 from moot.diffs.findings import Judged, Review, judge
+from moot.diffs.patch import is_made_by_program, source_name
 from moot.diffs.report import Report
 from moot.errors import InvalidInput
 
@@ -229,4 +231,13 @@ def report_of(state: DiffState, session: str = "") -> Report:
         estimate=opened.estimate,
         session=session,
         costs=tuple((one.review.by, one.bill.model, one.bill.cost_usd) for one in made),
+        unseen=_unseen(opened, made),
+    )
+
+
+def _unseen(opened: DiffTaken, made: Sequence[ReviewMade]) -> tuple[str, ...]:
+    """Nobody has to read what programs have made."""
+    files = [file.path for file in patches.parse(opened.patch).files if not is_made_by_program(file)]
+    return tuple(
+        path for path in files if made and all(source_name(path) in one.bill.left_out for one in made)
     )

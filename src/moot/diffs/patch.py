@@ -16,6 +16,16 @@ from functools import cached_property
 from moot.errors import PatchInvalid
 
 NOWHERE = "/dev/null"
+_MADE_BY_PROGRAMS = (
+    "package-lock.json",
+    "-lock.yaml",
+    ".lock",
+    ".min.js",
+    ".min.css",
+    ".map",
+    ".snap",
+    ".sum",
+)
 _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(.*)")
 _COMBINED = re.compile(r"diff --(?:cc|combined) |@@@+ -")
 _STAMP = re.compile(r"\t.*$", re.DOTALL)
@@ -113,6 +123,16 @@ def without(patch: Patch, left_out: set[str]) -> Patch:
     return (
         parse("".join(f"{patch.text_of(one)}\n" for one in kept)) if len(kept) < len(patch.files) else patch
     )
+
+
+def is_made_by_program(file: FileDiff) -> bool:
+    """By its name: nobody writes these by hand, and nobody reads them."""
+    return file.path.endswith(_MADE_BY_PROGRAMS)
+
+
+def source_name(path: str) -> str:
+    """What a file's part is called where it is given, or left out."""
+    return f"the diff of {path}"
 
 
 def _rows(text: str) -> tuple[str, ...]:

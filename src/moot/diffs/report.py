@@ -43,6 +43,21 @@ class Report:
     session: str = ""
     costs: tuple[tuple[str, str, float | None], ...] = ()
     """Of each reviewer: which model it was, and dollars, where that is known."""
+    unseen: tuple[str, ...] = ()
+    """Files that no reviewer was shown, because they would not have fitted."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody has reviewed, and everything was seen by somebody."""
+        return not self.failed and not self.unseen
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        failed = (f"No review by {by}: {why}" for by, why in self.failed)
+        return (
+            *failed,
+            *(f"Reviewed by nobody, because it would not have fitted: {one}" for one in self.unseen),
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -79,7 +94,7 @@ def as_text(report: Report) -> Iterator[str]:
     yield headline(report)
     if report.judged:
         yield from _votes(report.judged)
-    yield from (f"No review by {by}: {_flat(why)}" for by, why in report.failed)
+    yield from map(_flat, report.gaps)
     for one in report.findings:
         yield ""
         where = str(one.place) if one.place else f"{one.file}: its quote is not in the diff"
@@ -116,7 +131,7 @@ def as_json(report: Report) -> dict[str, Any]:
     return {
         "what": report.what,
         "verdict": judged.verdict if judged else None,
-        "complete": not report.failed,
+        "complete": report.is_complete,
         "counts": {one.lower(): judged.count(one) if judged else 0 for one in Severity},
         "reviewers": [
             {
@@ -131,6 +146,7 @@ def as_json(report: Report) -> dict[str, Any]:
                 report.reviews, judged.votes if judged else (), report.costs, strict=True
             )
         ],
+        "unseen": list(report.unseen),
         "failed": [{"by": by, "why": why} for by, why in report.failed],
         "findings": [_finding(one) for one in report.findings],
         "leftOut": list(report.left_out),
@@ -166,9 +182,7 @@ def as_sarif(report: Report) -> dict[str, Any]:
         for one in report.findings
         if not one.grounded
     ]
-    notes += [
-        {"level": "error", "message": {"text": f"No review by {by}: {why}"}} for by, why in report.failed
-    ]
+    notes += [{"level": "error", "message": {"text": gap}} for gap in report.gaps]
     notes += [{"level": "note", "message": {"text": f"Left out: {one}"}} for one in report.left_out]
     run = {
         "tool": {
@@ -188,7 +202,7 @@ def as_sarif(report: Report) -> dict[str, Any]:
         },
         "columnKind": "unicodeCodePoints",
         "invocations": [
-            {"executionSuccessful": not report.failed, "toolExecutionNotifications": notes},
+            {"executionSuccessful": report.is_complete, "toolExecutionNotifications": notes},
         ],
         "results": [_result(one, kinds) for one in report.findings if one.grounded],
         "properties": {"verdict": report.judged.verdict if report.judged else None, "what": report.what},
@@ -254,10 +268,10 @@ def as_github(report: Report) -> Iterator[str]:
         end = one.place.end if one.place.side == "new" else start
         where = {"file": one.place.file, "line": str(start), "endLine": str(end)}
         yield _command(_COMMANDS[one.severity], _removed(one) + _message(one), **where, title=title)
-    yield from (_command("error", f"No review by {by}: {why}", title="moot") for by, why in report.failed)
+    yield from (_command("error", gap, title="moot") for gap in report.gaps)
     yield from (_command("notice", f"Left out: {one}", title="moot") for one in report.left_out)
     votes = "\n".join(_votes(report.judged)) if report.judged else ""
-    is_clear = (report.judged is None or report.judged.verdict == "APPROVED") and not report.failed
+    is_clear = (report.judged is None or report.judged.verdict == "APPROVED") and report.is_complete
     yield _command(
         "notice" if is_clear else "warning", f"{headline(report)}\n{votes}".strip(), title="moot challenge"
     )

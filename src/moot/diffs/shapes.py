@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from moot.changes.review_block import as_severity
 from moot.changes.review_shapes import tolerant
 from moot.diffs.findings import Kind, Review, Said, locate
-from moot.diffs.patch import Patch
+from moot.diffs.patch import Patch, is_made_by_program, source_name
 from moot.llm.messages import Source, Weight
 from moot.repo.reading import MAX_CHARACTERS, MAX_LINES
 from moot.text.characters import strip_controls
@@ -22,16 +22,6 @@ from moot.text.characters import strip_controls
 MOST_FINDINGS = 100
 DIFF, PLAN = "diff.patch", "plan.md"
 """What a reviewer with tools calls them."""
-_MADE_BY_PROGRAMS = (
-    "package-lock.json",
-    "-lock.yaml",
-    ".lock",
-    ".min.js",
-    ".min.css",
-    ".map",
-    ".snap",
-    ".sum",
-)
 
 
 def _known_kind(given: object) -> object:
@@ -142,11 +132,11 @@ def not_found(patch: Patch, review: Review) -> str:
 def sources(patch: Patch) -> tuple[Source, ...]:
     """Each file by itself, so that of a diff that is too large, whole files are left out, and those first
     that programs have made."""
-    made = [file for file in patch.files if file.path.endswith(_MADE_BY_PROGRAMS)]
+    made = [file for file in patch.files if is_made_by_program(file)]
     ordered = [*made, *(file for file in patch.files if file not in made)]
     return tuple(
         Source(
-            f"the diff of {file.path}",
+            source_name(file.path),
             f"<diff>\n{patch.text_of(file)}\n</diff>",
             Weight.HELPFUL if file in made else Weight.DEPENDED_ON,
         )
