@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from moot.brainstorm.menu import AnswersClosed, LevelConfirmed, RequestMade
-from moot.brainstorm.state import Step
+from moot.brainstorm.state import Situation, Step
 from moot.core.background import EvidenceGiven
 from moot.core.estimate import Foreseen, foresee
 from moot.evidence.items import Evidence
@@ -13,6 +14,7 @@ from moot.personas.library import load_library
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
+from tests.brainstorm.test_flow import somewhere_at
 from tests.support.workflow import OPENED, Play, at, whole
 
 LIBRARY = load_library()
@@ -58,3 +60,15 @@ def test_what_others_are_going_to_be_asked_is_not(wish: str) -> None:
     play.finds_code = False
     assert foreseen(play.put(RequestMade(wish, "is it?")).state) == Foreseen((), at_least=True)  # type: ignore[arg-type]
     assert foreseen(at(Step.DESIGN).state) == Foreseen((), at_least=True), "then the batches begin"
+
+
+@pytest.mark.parametrize("situation", [one for one in Situation if one is not Situation.DONE])
+def test_it_can_be_asked_wherever_a_brainstorm_stands(situation: Situation) -> None:
+    talk = somewhere_at(situation)
+    state = replace(at(Step.TRIAGE).state, brainstorm=talk)
+    assert foreseen(state).at_least
+
+
+def test_what_is_being_written_is_not_foreseen() -> None:
+    for play in (at(Step.DESIGN).choose("discuss"), at(Step.QUESTIONS).choose("question-1")):
+        assert foreseen(play.state) == Foreseen((), at_least=True)

@@ -16,6 +16,15 @@ from moot.roundtable.prompts import USUAL as OF_A_ROUNDTABLE
 from moot.workflow.events import WorkspaceChecked
 from moot.workflow.state import Stage, WorkflowState
 
+_NOT_FORESEEN = (
+    Situation.ANSWERING,
+    Situation.WRITING,
+    Situation.CONVENING,
+    Situation.AT_ROUNDTABLE,
+    Situation.AT_DESIGN,
+    Situation.DONE,
+)
+"""The person has begun to say something, somebody else is asked first, or the batches come next."""
 _SENTENCE = "so it is in the file that has it, "
 _REPORT = ScoutReported(_SENTENCE * 50)
 _TRIAGE = Triage("straightforward", _SENTENCE * 10)
@@ -38,7 +47,7 @@ def _in_brainstorm(talk: BrainstormState) -> Event | None:
             return AnswersClosed()
         case Situation.AT_APPROACHES:
             return ApproachChosen((talk.recommended or talk.approaches[0]).id)
-        case Situation.CONVENING | Situation.AT_ROUNDTABLE | Situation.AT_DESIGN | Situation.DONE:
+        case _ if talk.situation in _NOT_FORESEEN:
             return None
         case _:
             return CodeFound() if talk.code_is_due else None
