@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from moot.analysis.events import StepCompleted, StepOpened, StepRef
 from moot.analysis.ledger import ledger
@@ -49,6 +51,13 @@ THERE = There(
 )
 def test_what_is_cited_and_not_there_is_named(text: str, unknown: tuple[str, ...]) -> None:
     assert THERE.unknown(text) == unknown
+
+
+@given(st.text(alphabet="FDE-0123456789[]:., stepRNsrc/sync.py\n", max_size=80))
+def test_what_is_there_is_never_named_and_nothing_typed_breaks_the_check(text: str) -> None:
+    unknown = THERE.unknown(f"{text}\nF-1 and NFR-2 rest on D1, step 01-01, src/sync.py:12 and [E1:2].")
+    assert not {"F-1", "NFR-2", "D1", "src/sync.py:12"} & {one.split(" ")[0] for one in unknown}
+    assert THERE.unknown(text, KINDS) == tuple(dict.fromkeys(THERE.unknown(text, KINDS)))
 
 
 def test_a_step_may_define_only_what_its_guide_numbers() -> None:

@@ -153,8 +153,9 @@ class Work:
 
     def _write(self, state: AnalysisState) -> StepCompleted:
         step = state.record.ref.id
-        guide = current_steps(self._moot).step(step).artifacts
-        unknown = self._unknown(state, state.record.contents, references.kinds_in(guide))
+        # The file may be gone by now: what was noted is written all the same.
+        guides = {one.id: references.kinds_in(one.artifacts) for one in current_steps(self._moot).steps}
+        unknown = self._unknown(state, state.record.contents, guides.get(step, references.KINDS))
         files = self._add(state, state.record.contents, artifacts.step_marker(step))
         after = replace(state, completed=(*state.completed, step))
         self._item.complete_step(step, after.phases_completed, after.status)
