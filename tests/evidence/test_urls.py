@@ -91,6 +91,21 @@ def test_a_page_is_read_in_the_letters_that_it_names(
     assert fetch(web, web.url("/letters")).data.decode() == read
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta charset="iso-8859-1">',
+        "<META CharSet=latin1>",
+        '<meta http-equiv="Content-Type" content="text/html; charset=windows-1252">',
+    ],
+)
+def test_where_the_server_does_not_say_it_the_page_does(web: Hostile, head: str) -> None:
+    web.pages["/meta"] = page(f"<html><head>{head}</head><p>café".encode("latin-1"), "text/html")
+    assert "café" in fetch(web, web.url("/meta")).data.decode()
+    web.pages["/meta"] = page(f"{head}<p>café".encode(), "text/html; charset=utf-8")
+    assert "café" in fetch(web, web.url("/meta")).data.decode(), "the server's word counts"
+
+
 @pytest.mark.parametrize("charset", ["punycode", "unicode_escape", "rot13", "zlib", "utf-7", "no-such"])
 def test_what_is_no_letters_is_left_as_it_is(web: Hostile, charset: str) -> None:
     data = rb"+AGE- \u0061 abc-"

@@ -41,6 +41,7 @@ _LETTERS = re.compile(
     r"euc_(?:jp|kr|jis_2004|jisx0213)|shift_jis(?:_2004|x0213)?|iso2022_(?:jp(?:_\w+)?|kr)|tis-620|johab|"
     r"ptcp154|kz1048"
 )
+_SAYS_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_-]{1,40})", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+))*\.?")
 _NOT_PUBLIC = "leads to an address that is not public, and such are never fetched"
 
@@ -256,7 +257,7 @@ async def _answer(url: str, response: aiohttp.ClientResponse, bounds: Bounds) ->
         raise NotTaken(f"{in_words(length)}, at most {in_words(bounds.file)} are taken")
     data = b"".join([piece async for piece in _unpacked(response, bounds.file)])
     kind = (response.content_type or "").lower()
-    charset = (response.charset or "utf-8").lower()
+    charset = (response.charset or _charset_within(data)).lower()
     if kind.startswith("text/") or kind.endswith(("json", "xml")):
         data = _as_utf8(data, charset)
     return Page(without_secrets(url), data, kind)
@@ -292,6 +293,12 @@ async def _unpacked(response: aiohttp.ClientResponse, most: int) -> AsyncIterato
 
 def _unpacking(encoding: str) -> Any:
     return zlib.decompressobj(zlib.MAX_WBITS | 32 if encoding != "deflate" else zlib.MAX_WBITS)
+
+
+def _charset_within(data: bytes) -> str:
+    """Where the server does not say it, a page may, at its beginning."""
+    found = _SAYS_CHARSET.search(data[:4_096])
+    return found[1].decode() if found else "utf-8"
 
 
 def _as_utf8(data: bytes, charset: str) -> bytes:
