@@ -26,7 +26,7 @@ from moot.board.events import (
 from moot.board.flow import ADVISOR, BRIEF, CHALLENGE, QUESTIONS
 from moot.board.state import BoardState, Step
 from moot.cli import screen
-from moot.cli.narrator import Narrator, bill, tell_unverified
+from moot.cli.narrator import Narrator, tell_bill, tell_unverified
 from moot.cli.plain import visible
 from moot.core.flow import AskPersona
 from moot.evidence.citations import mark
@@ -116,12 +116,12 @@ class BoardNarrator(Narrator):
                 if not was_heard:
                     # Another process has asked for it.
                     self._speak_whole(self._state().advisor(persona), text)
-                screen.say(bill(usage), "dim")
+                tell_bill(usage)
                 tell_unverified(text, self._evidence)
             case QuestionsDrafted(_, usage):
-                screen.say(bill(usage), "dim")
+                tell_bill(usage)
             case BriefDrafted(_, usage):
-                screen.say(bill(usage), "dim")
+                tell_bill(usage)
                 self._tell_brief()
             case BriefRequested():
                 self._tell_brief()
@@ -168,7 +168,7 @@ class BoardNarrator(Narrator):
         assert advisor.usage is not None
         if self._state().mode == "independent" or not was_heard:
             self._speak_whole(advisor, advisor.text)
-        screen.say(bill(advisor.usage), "dim")
+        tell_bill(advisor.usage)
         tell_unverified(advisor.text, self._evidence)
 
     def _tell_silence(self, advisor: Advisor, failure: AdvisorFailed) -> None:

@@ -64,9 +64,7 @@ class Narrator:
         """The last word is out, or there will be none."""
         self._progress.end_all()
         self._end_words()
-        bill = getattr(event, "spoken", None) or getattr(event, "usage", None)
-        if left_out := getattr(bill, "left_out", ()):
-            screen.say(f"Not told to the model, for want of room unless it says why: {'; '.join(left_out)}.")
+        _tell_left_out(getattr(event, "spoken", None) or getattr(event, "usage", None))
 
     def close(self) -> None:
         """Leaves the screen tidy when the words stop in the middle."""
@@ -136,3 +134,14 @@ def bill(usage: Usage) -> str:
     if usage.cut_short:
         parts.append("cut off at its length limit")
     return " · ".join(parts)
+
+
+def tell_bill(usage: Usage) -> None:
+    """For who has not said yet what the model was not told."""
+    screen.say(bill(usage), "dim")
+    _tell_left_out(usage)
+
+
+def _tell_left_out(bill: object) -> None:
+    if left_out := getattr(bill, "left_out", ()):
+        screen.say(f"Not told to the model, for want of room unless it says why: {'; '.join(left_out)}.")
