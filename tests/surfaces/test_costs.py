@@ -91,6 +91,18 @@ def test_the_bill_has_every_request_that_was_made(server: Server, stub: StubServ
     assert f"{len(stub.requests)} request" in told["bill"]["summary"]
 
 
+@pytest.mark.parametrize("format_", ["analysis", "workflow"])
+def test_what_begins_with_looking_around_is_estimated_before_it_does(
+    server: Server, stub: StubServer, format_: str
+) -> None:
+    client = AnyFormatClient.begin(server, format_, **CASES[format_].opening)
+    told = cost(client)["estimate"]
+    assert told["requests"] >= 1
+    assert told["atLeast"]
+    assert told["summary"].startswith("at least about ")
+    assert stub.requests == []
+
+
 def test_the_bill_of_a_board_says_what_the_cache_has_served(server: Server, stub: StubServer) -> None:
     script(stub, "board")
     opening = {"decision": DECISION, "questions": False}

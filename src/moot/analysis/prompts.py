@@ -20,6 +20,7 @@ from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.shapes import SMALL_LIMIT, ReadingGiven
 from moot.analysis.state import FOLLOW_UPS, AnalysisState, StepRecord
 from moot.analysis.steps import Step, Steps
+from moot.analysis.usual import USUAL
 from moot.core.model_effects import Prompts
 from moot.errors import DefinitionInvalid, NotFound
 from moot.llm.messages import Request, Source, UserSaid
@@ -61,7 +62,7 @@ class AnalysisPrompts:
                 **{name: self._hosting(draft) for name, draft in ROUNDTABLE.drafts.items()},
             },
             replies={READ: Reading, ASSESS: Notes, FEEDBACK: FeedbackReply, **ROUNDTABLE.replies},
-            usual=ROUNDTABLE.usual,
+            usual=USUAL,
         )
 
     def _step(self, record: StepRecord) -> Step:
