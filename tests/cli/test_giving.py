@@ -15,6 +15,7 @@ from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.command import Ended, environment, moot
 from tests.support.hostile_files import png
+from tests.support.server import a_board
 
 QUESTION = "Should we open a second office?"
 
@@ -74,6 +75,21 @@ def test_an_image_is_shown_to_who_takes_images_and_the_person_is_told_who_does_n
     assert unseen.err.count("E1 (plan.png), which is an image: openai:o3-mini takes none") == 1
     assert coded not in stub.requests[1].said
     assert "- E1 (plan.png), which is an image: openai:o3-mini takes none" in stub.requests[1].said
+
+
+def test_a_board_is_told_whom_an_image_was_not_shown(stub: StubServer, tmp_path: Path) -> None:
+    a_board(stub)
+    (tmp_path / "plan.png").write_bytes(png())
+    (tmp_path / "answers.yaml").write_text("[]", encoding="utf-8")
+    arguments = ("--with", "plan.png", "--model", "openai:o3-mini", "--no-questions")
+    ended = moot(
+        *("board", QUESTION, *arguments, "--answers", "answers.yaml"),
+        env=environment(tmp_path, stub),
+        cwd=tmp_path,
+    )
+    said = "Not told to the model, for want of room unless it says why: E1 (plan.png), which is an image: "
+    views = [request for request in stub.requests if request.schema is None]
+    assert ended.err.count(f"{said}openai:o3-mini takes none.") >= len(views) == 8
 
 
 def test_a_secret_stays_here_and_the_person_hears_where_it_is(stub: StubServer, tmp_path: Path) -> None:
