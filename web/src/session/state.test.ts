@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Brief, Session, SessionEvent } from "../wire";
+import type { Brief, Session, SessionEvent, Usage } from "../wire";
 import { type Action, allSettled, fromSession, isNews, reduce, type SessionState, sharedFailure } from "./state";
 
 const BRIEF: Brief = {
@@ -287,5 +287,82 @@ describe("a session picked up again", () => {
     const state = fromSession(withHalf);
     expect(state.order.map((id) => state.advisors[id]?.phase)).toEqual(["done", "failed", "waiting"]);
     expect(state.advisors.one?.challenges).toHaveLength(1);
+  });
+});
+
+describe("what the board knows besides", () => {
+  const item = (id: string): SessionState["evidence"][number] => ({
+    id,
+    name: `${id}.md`,
+    origin: `${id}.md`,
+    sha256: id,
+    mediaType: "text/plain",
+    lines: 1,
+    tokens: 1,
+    isImage: false,
+  });
+  const cited = { item: "E1", first: 1, last: 1, start: 0, end: 6, check: "verified" as const };
+  const looked = (personaId: string, what: string): Action => ({
+    type: "looked",
+    personaId,
+    prompt: "p",
+    key: "",
+    what,
+  });
+
+  it("grows by what is given, each item once", () => {
+    const state = run([
+      { type: "given", items: [item("E1")] },
+      { type: "given", items: [item("E1"), item("E2")] },
+    ]);
+    expect(state.evidence.map((one) => one.id)).toEqual(["E1", "E2"]);
+  });
+
+  it("is corrected as a whole", () => {
+    const entry = { number: "D1", key: "decision", kind: "open" as const, text: "Go?", by: "person", at: "" };
+    expect(run([{ type: "corrected", ledger: [entry] }]).ledger).toEqual([entry]);
+  });
+
+  it("has what somebody looks at while they speak, and forgets it when they begin again or are done", () => {
+    const looking = run([start("one"), looked("one", "a.md"), looked("one", "b.md")]);
+    expect(looking.advisors.one?.looks).toEqual(["a.md", "b.md"]);
+    expect(run([start("one")], looking).advisors.one?.looks).toEqual([]);
+    const done = run([complete("one")], looking);
+    expect(done.advisors.one?.looks).toEqual([]);
+    expect(run([looked("one", "c.md")], done)).toBe(done);
+    expect(run([looked("nobody", "c.md")], done)).toBe(done);
+  });
+
+  it("has what a reply looks at until it is complete, and only of the one that is asked for", () => {
+    const asked = run([...everybody, { type: "challenge_start", personaId: "one", text: "Why?" }]);
+    const looking = run([{ type: "challenge_looked", personaId: "one", what: "a.md" }], asked);
+    expect(looking.advisors.one?.challenges.at(-1)?.looks).toEqual(["a.md"]);
+    expect(run([{ type: "challenge_looked", personaId: "two", what: "b.md" }], looking)).toBe(looking);
+    const replied = run([{ type: "challenge_complete", personaId: "one", usage: USAGE, citations: [cited] }], looking);
+    expect(replied.advisors.one?.challenges.at(-1)).not.toHaveProperty("looks");
+    expect(replied.advisors.one?.challenges.at(-1)?.citations).toEqual([cited]);
+  });
+
+  it("has the citations of a view and of the brief, also where an earlier version has told none", () => {
+    const spoken = run([
+      start("one"),
+      { type: "persona_complete", personaId: "one", usage: USAGE, citations: [cited] },
+    ]);
+    expect(spoken.advisors.one?.citations).toEqual([cited]);
+    expect(run([start("one"), complete("one")]).advisors.one?.citations).toEqual([]);
+    const texts = [{ text: "Go [E1:1]", citations: [cited] }];
+    expect(run([{ type: "brief_complete", brief: BRIEF, cited: texts }]).briefCited).toEqual(texts);
+    expect(run([{ type: "brief_complete", brief: BRIEF }]).briefCited).toEqual([]);
+    expect(run([{ type: "brief_received", brief: BRIEF, cited: texts }]).briefCited).toEqual(texts);
+  });
+
+  it("adds up what came from the cache, also of bills of an earlier version", () => {
+    const { cachedTokens: _, ...old } = USAGE;
+    const state = run([
+      ...everybody,
+      start("one"),
+      { type: "persona_complete", personaId: "one", usage: old as Usage },
+    ]);
+    expect(state.usage.cachedTokens).toBe(12);
   });
 });
