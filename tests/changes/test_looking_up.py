@@ -18,6 +18,7 @@ from moot.changes.service import Changes
 from moot.changes.surroundings import surroundings
 from moot.llm.messages import Source, Tokens, ToolAnswered, ToolCall
 from moot.llm.protocol import Call, Turn
+from tests.support.change import write_change
 from tests.support.changes import at_work, drafted, silent
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,24 @@ def test_a_first_look_follows_the_names_in_the_design_too(tmp_path: Path) -> Non
 
     asyncio.run(propose())
     assert "return 1" in "\n".join(calls[0].shared)
+
+
+def test_a_drafter_hears_of_the_other_changes_of_the_workspace(tmp_path: Path) -> None:
+    write_change(tmp_path / "moot/changes/feat-auth", "challenged")
+    put(tmp_path, "moot/changes/broken/STATE.yaml", "phase: [")
+    calls: list[Call] = []
+
+    def reply(call: Call) -> str:
+        calls.append(call)
+        return drafted()
+
+    async def propose() -> None:
+        async with at_work(tmp_path, [reply]) as moot:
+            await Changes(moot).propose("coins", "Be exact.", silent)
+
+    asyncio.run(propose())
+    told = "\n".join(calls[0].shared)
+    assert "- feat-auth (challenged): Passkeys\n</other-changes>" in told
 
 
 def put(root: Path, name: str, text: str) -> None:

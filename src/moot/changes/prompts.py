@@ -5,7 +5,7 @@ Knows texts alone. Where they come from, and what is done with the answers, is f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from moot.changes import points
@@ -103,6 +103,14 @@ def points_to_cover(found: Sequence[Point]) -> Shared:
     told = "A review checks the plan against each of these points of the design, and calls them so:"
     text = f"<points>\n{told}\n{points.in_words(found)}\n</points>"
     return ((Source("the points of the design", text, Weight.DEPENDED_ON),),)
+
+
+def others(found: Iterable[tuple[str, str, str]]) -> tuple[Source, ...]:
+    """Changes by id, phase and title, beside the one that is drafted."""
+    listed = "\n".join(f"- {change_id} ({phase}): {title}" for change_id, phase, title in found)
+    told = "The other changes of this workspace. Where yours touches one of them, say so in the impact."
+    text = f"<other-changes>\n{told}\n{listed}\n</other-changes>"
+    return (Source("the other changes of the workspace", text),) if listed else ()
 
 
 def unfinished(written: str) -> tuple[Source, ...]:

@@ -11,6 +11,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -401,7 +402,15 @@ class Changes:
         about, names = f"{about}\n{called}", f"{names}\n{design}"
         around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
         points = prompts.points_to_cover(history.points_of(folder))
+        around = (*prompts.others(self._others(folder)), *around)
         return (*((bound,) if bound else ()), *points, around)
+
+    def _others(self, folder: ChangeFolder) -> Iterator[tuple[str, str, str]]:
+        """Id, phase and title of each other change. One that cannot be read hides nobody else."""
+        for other in self.folders.all():
+            if other.id != folder.id:
+                with suppress(MootError, OSError):
+                    yield other.id, str(other.state().phase), title_of(self.texts(other))
 
     def _write(
         self, folder: ChangeFolder, draft: ProposalDraft, move: Move, action: str, *, keep: bool = False
