@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from moot.changes import tasks
 from moot.files import markdown
 from moot.roundtable import insights
-from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Synthesis
+from moot.roundtable.insights import ActionItem, Decision, Insight, OpenQuestion, Position, Synthesis
+from moot.roundtable.quotes import Cited
 from tests.support.hostile_markdown import documents, line_breaks, soup
 
 OFFLINE = Synthesis(
@@ -91,6 +92,27 @@ def test_a_decision_need_not_say_who_stated_it() -> None:
 
 
 # -- rendering -----------------------------------------------------------------------------------
+
+
+def test_what_remains_is_kept_in_the_words_in_which_it_is_held() -> None:
+    held = Position("who is told.", (Cited(2, "Alex", "Nobody."), Cited(3, "User", "# Dispatch\nis.")))
+    synthesis = msgspec.structs.replace(
+        NOTHING,
+        decisions=(Decision("Keep it", "it is newer", "User", "Keep\nit, then.", 4), Decision("Old", "", "")),
+        positions=(held,),
+        risks=(Insight(("Alex",), "It is lost."),),
+        acceptance_criteria=(Insight(("Jordan", "User"), "It is there after a restart."),),
+    )
+    text = rendered(synthesis)
+    assert "#### Decisions Made\n- Keep it: it is newer (User: “Keep it, then.”)\n- Old\n" in text
+    assert text.endswith(
+        "#### Remaining Positions\n- who is told: Alex: “Nobody.” – User: “# Dispatch is.”\n\n"
+        "#### Risks\n- [Alex] It is lost.\n\n"
+        "#### Acceptance Criteria\n- [Jordan/User] It is there after a restart."
+    )
+    assert insights.description(synthesis) == (
+        "2 decisions, 1 remaining position, 1 risk and 1 acceptance criterion"
+    )
 
 
 def test_a_synthesis_is_rendered_word_for_word() -> None:
@@ -175,23 +197,34 @@ def test_an_attribution_is_never_the_box_of_a_task() -> None:
 
 
 fields = st.one_of(soup, st.text(max_size=20))
+credited = st.builds(Insight, st.lists(fields, max_size=3).map(tuple), fields)
+sides = st.lists(st.builds(Cited, st.just(1), fields, fields), max_size=3).map(tuple)
 syntheses = st.builds(
     Synthesis,
     st.lists(st.builds(Insight, st.lists(fields, max_size=3).map(tuple), fields), max_size=3).map(tuple),
-    st.lists(st.builds(Decision, fields, fields), max_size=3).map(tuple),
+    st.lists(st.builds(Decision, fields, fields, fields, fields), max_size=3).map(tuple),
     st.lists(st.builds(OpenQuestion, fields, fields), max_size=3).map(tuple),
     st.lists(st.builds(ActionItem, fields, fields), min_size=1, max_size=3).map(tuple),
     fields,
+    st.lists(st.builds(Position, fields, sides), min_size=1, max_size=2).map(tuple),
+    st.lists(credited, min_size=1, max_size=2).map(tuple),
+    st.lists(credited, min_size=1, max_size=2).map(tuple),
+)
+
+
+TICK = (Insight(("`",), "`"),)
+TICKED = Synthesis(
+    (), (), (), (ActionItem("`", "`"),), "", (Position("`", (Cited(1, "`", "`"),)),), TICK, TICK
 )
 
 
 @settings(max_examples=200, deadline=None)
 @given(syntheses, fields, fields, fields)
-@example(Synthesis((), (), (), (ActionItem("`", "`"),), ""), "x)\n# y", "`", "<pre>")
+@example(TICKED, "x)\n# y", "`", "<pre>")
 def test_no_field_ever_becomes_structure(synthesis: Synthesis, step_id: str, title: str, name: str) -> None:
     text = rendered(synthesis, step_id=step_id, step_title=title, participants=((name, name),))
     levels = [heading.level for heading in markdown.headings(f"{text}\n\n# Below")]
-    assert levels == [3, 4, 4, 4, 4, 1]
+    assert levels == [3, *[4] * 7, 1]
     kinds = {token.type for token in markdown.parse(text).tokens}
     assert kinds <= {
         *("heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close"),
