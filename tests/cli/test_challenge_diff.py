@@ -106,6 +106,26 @@ def test_two_reviewers_that_disagree_are_both_kept(shop: Shop) -> None:
     assert [voice["by"] for voice in told["findings"][0]["voices"]] == ["model"]
 
 
+def test_only_who_failed_is_asked_again(shop: Shop) -> None:
+    stub = shop.stub
+    stub.on(lambda request: "You are The Pragmatist" in request.said, Behaviour(status=401))
+    stub.on(lambda request: "You are The Pragmatist" not in request.said, says(CLEAN))
+    first = shop.challenge("--diff", "--by", "model", "--by", "the-pragmatist", "--json")
+    assert (first.code, first.json["complete"]) == (1, False)
+    session = first.json["session"]
+    stub.reset()
+    stub.script(says(FOUND))
+    again = shop.challenge("--resume", session, "--json", "--fail-on", "high")
+    assert (again.code, again.json["complete"], again.json["session"]) == (3, True, session)
+    assert [one["by"] for one in again.json["reviewers"]] == ["model", "the-pragmatist"]
+    assert len(stub.requests) == 1
+    shown = shop.challenge("--resume", session, "--format", "github")
+    assert shown.out.startswith("::error file=shop.py,line=2,")
+    assert len(stub.requests) == 1, "what is complete is only shown"
+    refused = shop.challenge("--resume", session, "--diff")
+    assert (refused.code, "the session knows" in refused.err) == (2, True)
+
+
 def test_quotes_that_are_not_there_are_returned_once(shop: Shop) -> None:
     invented = FINDING | {"quote": "return sum(basket)"}
     shop.stub.script(says(FOUND | {"findings": [invented]}), says(FOUND))

@@ -52,6 +52,14 @@ async def challenge(
             "order. Of code also a persona's id or a model's name; several review at once.",
         ),
     ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            "--resume",
+            metavar="ID",
+            help="A review of code again: go on with it, ask whoever failed, and show it.",
+        ),
+    ] = None,
     revise: Annotated[
         bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")
     ] = False,
@@ -70,15 +78,19 @@ async def challenge(
 
     Exit codes: 0 reviewed, whatever was found; 3 as --fail-on says; 1 where a reviewer failed; 2 wrong usage.
     """
-    if diff or staged or plan is not None:
-        from moot.cli import challenge_diff
+    from moot.cli import challenge_diff
 
+    told = "json" if as_json else format_
+    if resume is not None:
+        if target or diff or staged or plan is not None or engine:
+            raise typer.BadParameter("the session knows what it reviews, and who does", param_hint="--resume")
+        return await challenge_diff.resume(moot, resume, fail_on, told)
+    if diff or staged or plan is not None:
         if revise:
             raise typer.BadParameter(
                 "is for changes: code is fixed by whoever wrote it", param_hint="--revise"
             )
         wanted = challenge_diff.Wanted(target or "", diff, staged, plan)
-        told = "json" if as_json else format_
         return await challenge_diff.review(moot, wanted, tuple(engine or ()), fail_on, told)
     if target is None:
         raise typer.BadParameter("name a change, or review code with --diff", param_hint="CHANGE")

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from moot.cli import screen
+from moot.cli.command import called_as
 from moot.cli.progress import Steps
 
 if TYPE_CHECKING:
     from moot.app import Moot
     from moot.diffs.gather import Gathered
     from moot.diffs.report import Report
+    from moot.diffs.service import Run
 
 STDIN = "-"
 
@@ -42,11 +44,8 @@ class Wanted:
 
 
 async def review(moot: Moot, wanted: Wanted, by: tuple[str, ...], fail_on: str, told: str) -> int:
-    from moot.cli.challenge import VERDICT_COUNTS, is_bad
-    from moot.cli.failures import FAILED
     from moot.diffs import service
-    from moot.diffs.flow import report_of
-    from moot.diffs.report import Report, as_json
+    from moot.diffs.report import Report
 
     wanted.check()
     gathered, plan, is_plan = await asyncio.to_thread(_gather, moot, wanted)
@@ -59,14 +58,35 @@ async def review(moot: Moot, wanted: Wanted, by: tuple[str, ...], fail_on: str, 
         for line in gathered.left_out:
             tell(f"left out: {line}")
         tell(f"{_size(gathered)}, for {', '.join(seat.by for seat in seats)}: {opened.estimate}")
-        session, runner = await service.begin_review(moot, opened, _Quiet(), tell)
-        state = await runner.run()
-    report = report_of(state, session.id)
+        report = await _run(await service.begin_review(moot, opened, _Quiet(), tell))
+    return _end(report, fail_on, told)
+
+
+async def resume(moot: Moot, session_id: str, fail_on: str, told: str) -> int:
+    from moot.diffs import service
+
+    with Steps("Challenge") as tell:
+        report = await _run(await service.resume_review(moot, session_id, _Quiet(), tell))
+    return _end(report, fail_on, told)
+
+
+async def _run(begun: Run) -> Report:
+    from moot.diffs.flow import report_of
+
+    session, runner = begun
+    return report_of(await runner.run(), session.id)
+
+
+def _end(report: Report, fail_on: str, told: str) -> int:
+    from moot.cli.challenge import VERDICT_COUNTS, is_bad
+    from moot.cli.failures import FAILED
+    from moot.diffs.report import as_json
+
     _show(report, told)
     if told == "text":
-        screen.say(f"Kept as session {session.id}", "dim")
-    counts = as_json(report)["counts"]
-    if report.judged is not None and is_bad(report.judged.verdict, counts, fail_on):
+        again = "ask again whoever failed" if report.failed else "show it once more"
+        screen.say(f"Kept; {again}: {called_as()} challenge --resume {report.session}", "dim")
+    if report.judged is not None and is_bad(report.judged.verdict, as_json(report)["counts"], fail_on):
         return VERDICT_COUNTS
     # Nobody knows what whoever failed would have found, nor what is in what nobody saw: that is no pass.
     return 0 if report.is_complete else FAILED

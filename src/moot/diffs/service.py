@@ -22,7 +22,17 @@ from moot.core.flow import Outcome
 from moot.core.model_effects import Prompts
 from moot.core.runner import Participants, Runner, Speak, StoredLog, open_session
 from moot.diffs import gather, prompts, shapes
-from moot.diffs.flow import DIFF, DiffEvent, DiffState, DiffTaken, ReviewFailed, ReviewMade, Seat
+from moot.diffs.flow import (
+    DIFF,
+    DiffEvent,
+    DiffState,
+    DiffTaken,
+    RetryChosen,
+    ReviewFailed,
+    ReviewMade,
+    Seat,
+    Step,
+)
 from moot.diffs.gather import Gathered
 from moot.diffs.reviewing import Reviewing, Tell
 from moot.errors import ConfigInvalid, InvalidInput, ModelTooSmall, NotFound, ReviewerMissing
@@ -159,16 +169,31 @@ async def open_review(
     return msgspec.structs.replace(opened, estimate=await foresee(moot, opened))
 
 
-async def begin_review(
-    moot: Moot, opened: DiffTaken, listener: Listener, tell: Tell
-) -> tuple[Session, Runner[DiffState, DiffEvent]]:
+Run = tuple["Session", Runner[DiffState, DiffEvent]]
+
+
+async def begin_review(moot: Moot, opened: DiffTaken, listener: Listener, tell: Tell) -> Run:
     """A session that is stored before anything is asked, and run by whoever began it."""
-    store = await moot.store()
     title = _title(DIFF.fold([opened]))
-    session = await store.create(DIFF.name, title, [DIFF.encode(opened)])
-    work = Reviewing(moot, session.id, tell).carry_out
+    session = await (await moot.store()).create(DIFF.name, title, [DIFF.encode(opened)])
+    return session, await _open(moot, session, listener, tell)
+
+
+async def resume_review(moot: Moot, session_id: str, listener: Listener, tell: Tell) -> Run:
+    """One that was interrupted goes on; where somebody failed, they are asked again."""
+    session = await moot.session(session_id)
+    if session.format != DIFF.name:
+        raise NotFound("review of code", session.id)
+    run = await _open(moot, session, listener, tell)
+    if run.state.step is Step.INCOMPLETE:
+        await run.put(RetryChosen())
+    return session, run
+
+
+async def _open(moot: Moot, session: Session, listener: Listener, tell: Tell) -> Runner[DiffState, DiffEvent]:
+    store, work = await moot.store(), Reviewing(moot, session.id, tell).carry_out
     participants = Participants(_nobody_speaks, listener, work=work)
-    return session, await open_session(DIFF, StoredLog(store, session.id, DIFF), participants, session.id)
+    return await open_session(DIFF, StoredLog(store, session.id, DIFF), participants, session.id)
 
 
 async def _nobody_speaks(*_: object) -> Outcome:
