@@ -234,7 +234,7 @@ def test_a_refused_call_says_what_to_do_next_and_changes_nothing(stub: StubServe
             return await refused(agent.client, tool, **arguments)
 
         assert await no("begin_session", format="poll", opening={}) == (
-            "format: there is none called 'poll'; there is board, ask, analysis, workflow."
+            "format: there is none called 'poll'; there is board, ask, analysis, workflow, diff."
         )
         assert await no("begin_session", format="ask", opening={}) == "opening: persona: is missing."
         assert (await no("begin_session", format="ask", opening={"persona": "x"})).startswith(
@@ -437,7 +437,7 @@ def test_no_agent_decides_about_a_change_in_the_person_s_name(stub: StubServer, 
         async with at(shop) as agent:
             opening = {"change": "add-login"}
             said = await refused(agent.client, "begin_session", format="change", opening=opening)
-            assert said.endswith("there is board, ask, analysis, workflow.")
+            assert said.endswith("there is board, ask, analysis, workflow, diff.")
             [ask] = [one for one in session["asks"] if not one["interrupting"]]
             which = {"session_id": session["id"], "step": ask["step"], "key": ask["key"]}
             for tool, arguments in (
