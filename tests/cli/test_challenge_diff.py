@@ -38,13 +38,13 @@ class Shop:
         self.root.mkdir()
         self.stub = stub
         self.env = environment(folder, stub)
-        self._git("init", "-q", "-b", "main")
+        self.git("init", "-q", "-b", "main")
         (self.root / "shop.py").write_text("def total(cart):\n    return sum(cart)\n")
-        self._git("add", "-A")
-        self._git("commit", "-qm", "one")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "one")
         (self.root / "shop.py").write_text(f"def total(cart):\n{BUG}\n")
 
-    def _git(self, *arguments: str) -> None:
+    def git(self, *arguments: str) -> None:
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
         subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True, capture_output=True)
 
@@ -147,6 +147,40 @@ def test_a_patch_comes_from_standard_input(shop: Shop) -> None:
     assert ended.out.startswith("::error file=other.py,line=8,endLine=8,title=High bug (model)::")
     refused = shop.challenge("--diff", "-", "--by", "model", stdin="no patch")
     assert (refused.code, "line 1: there is no diff in it" in refused.err) == (1, True)
+
+
+def test_annotations_have_the_lines_of_the_files_on_disk(shop: Shop) -> None:
+    """With CRLF, after lines that came and went, after a rename, and of what was removed."""
+    long = [f"line_{number} = {number}" for number in range(1, 41)]
+    (shop.root / "win.py").write_bytes("\r\n".join([*long, ""]).encode())
+    (shop.root / "was.py").write_text("\n".join([*long, ""]))
+    (shop.root / "gone.py").write_text("first = 1\nlast = 2\n")
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "two")
+    win = ["import os", "import sys", *long[:20], *long[25:35], "line_36 = 1 / 0", *long[36:]]
+    (shop.root / "win.py").write_bytes("\r\n".join([*win, ""]).encode())
+    now = ["import os", *long[:9], *long[12:29], "line_30 = 1 / 0", *long[30:]]
+    (shop.root / "was.py").unlink()
+    (shop.root / "grün.py").write_text("\n".join([*now, ""]))
+    (shop.root / "gone.py").unlink()
+    quoted = [
+        ("win.py", "line_36 = 1 / 0"), ("was.py", "line_30 = 1 / 0"), ("was.py", "line_11 = 11"),
+        ("gone.py", "last = 2"),
+    ]  # fmt: skip
+    findings = [FINDING | {"file": file, "quote": quote, "line": None} for file, quote in quoted]
+    shop.stub.script(says(FOUND | {"findings": findings}))
+    ended = shop.challenge("--diff", "--by", "model", "--format", "github")
+    assert ended.code == 0, ended.err
+    places = [line.split(",endLine=")[0].removeprefix("::error ") for line in ended.out.splitlines()[:-1]]
+    disk = {name: (shop.root / name).read_bytes().decode().splitlines() for name in ("win.py", "grün.py")}
+    # What was removed is shown at the line that follows it now.
+    assert places == [
+        "file=gone.py,line=2",
+        f"file=grün.py,line={disk['grün.py'].index('line_13 = 13') + 1}",
+        f"file=grün.py,line={disk['grün.py'].index('line_30 = 1 / 0') + 1}",
+        f"file=win.py,line={disk['win.py'].index('line_36 = 1 / 0') + 1}",
+    ]
+    assert "Removed line 11: " in ended.out
 
 
 def test_a_diff_is_held_against_a_plan_and_a_plan_is_reviewed_alone(shop: Shop) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from moot.diffs.gather import Gathered, of_plan, of_text, of_workspace
 from moot.diffs.patch import Status
-from moot.errors import InvalidInput, NotFound
+from moot.errors import GitRefused, InvalidInput, NotFound
 
 SECRET = "AKIA" + "ABCDEFGHIJKLMNOP"
 
@@ -163,3 +163,19 @@ def test_a_plan_is_a_diff_that_adds_it() -> None:
 def test_a_plan_that_goes_to_nobody_is_refused(plan: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         of_plan(plan, "plan.md")
+
+
+def test_a_series_that_changes_a_file_twice_says_how_its_lines_are_counted() -> None:
+    one = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n+a\n b\n"
+    other = "--- a/x\n+++ b/x\n@@ -2 +2 @@\n-b\n+c\n"
+    [note] = of_text(one + other).left_out
+    assert note == "x: changed 2 times in this patch, and lines are counted after each change by itself"
+
+
+def test_what_git_cannot_show_is_said(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moot.repo.git.difference", lambda *_, **__: None)
+    with pytest.raises(GitRefused, match="cannot show the work that is not committed"):
+        of_workspace(repo)
+    monkeypatch.setattr("moot.repo.git.snapshot", lambda *_: None)
+    with pytest.raises(GitRefused, match="what the folder is now"):
+        of_workspace(repo)

@@ -8,6 +8,7 @@ provider. Refuses to know how much a reviewer takes: see llm/context.py.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -49,8 +50,14 @@ def of_text(text: str, what: str = "the patch that was handed over") -> Gathered
     )
     if left_out and not kept.files:
         raise InvalidInput("diff", f"nothing of {what} can be shown to a reviewer: {', '.join(left_out)}")
+    twice = Counter(file.path for file in kept.files)
+    series = [
+        f"{path}: changed {count} times in this patch, and lines are counted after each change by itself"
+        for path, count in twice.items()
+        if count > 1
+    ]
     binary = [f"{file.path}: binary, only its name is shown" for file in kept.files if file.binary]
-    return Gathered(what, kept, (*(f"{name}: {why}" for name, why in left_out.items()), *binary))
+    return Gathered(what, kept, (*(f"{name}: {why}" for name, why in left_out.items()), *binary, *series))
 
 
 def of_plan(text: str, name: str) -> Gathered:
