@@ -168,7 +168,7 @@ def test_a_persona_is_not_written_through_a_link_that_leads_away(tmp_path: Path)
 
 def test_personas_are_listed(tmp_path: Path) -> None:
     listed = moot("personas", "--json", env=environment(tmp_path), cwd=tmp_path).json
-    assert len(listed["personas"]) == 11
+    assert len(listed["personas"]) == 12
     assert {panel["id"] for panel in listed["panels"]} == {"board", "roundtable"}
     plain = moot("personas", env=environment(tmp_path), cwd=tmp_path)
     assert "the-devil-s-advocate" in plain.out
