@@ -11,7 +11,9 @@ import pytest
 
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.support.command import Ended, environment, moot
+from tests.support.command import MOOT, Ended, environment, moot
+from tests.support.ready import Popen
+from tests.support.waiting import until
 
 BUG = "    return sum(cart[1:])"
 FINDING = {
@@ -124,6 +126,37 @@ def test_only_who_failed_is_asked_again(shop: Shop) -> None:
     assert len(stub.requests) == 1, "what is complete is only shown"
     refused = shop.challenge("--resume", session, "--diff")
     assert (refused.code, "the session knows" in refused.err) == (2, True)
+
+
+def test_what_was_complete_when_it_was_killed_is_not_asked_again(shop: Shop) -> None:
+    shop.stub.on(lambda request: "You are The Pragmatist" in request.said, Behaviour(stall_after=0))
+    shop.stub.on(lambda request: "You are The Pragmatist" not in request.said, says(FOUND))
+
+    def sessions() -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = moot("sessions", "--json", env=shop.env, cwd=shop.root).json[
+            "sessions"
+        ]
+        return listed
+
+    process = Popen(
+        [*MOOT, "challenge", "--diff", "--by", "model", "--by", "the-pragmatist"],
+        env=shop.env,
+        cwd=shop.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: len(shop.stub.requests) == 2)
+        until(lambda: sessions()[0]["turns"] == 1)
+    finally:
+        process.kill()
+        process.wait(10)
+    shop.stub.reset()
+    shop.stub.script(says(CLEAN))
+    ended = shop.challenge("--resume", sessions()[0]["id"], "--json", "--fail-on", "high")
+    assert (ended.code, ended.json["complete"]) == (3, True), ended.err
+    [asked] = shop.stub.requests
+    assert "You are The Pragmatist" in asked.said
 
 
 def test_quotes_that_are_not_there_are_returned_once(shop: Shop) -> None:
