@@ -17,7 +17,7 @@ from typing import Literal
 
 from moot.changes import governor
 from moot.changes.review_block import Severity, Verdict
-from moot.diffs.patch import FileDiff, Line, Patch
+from moot.diffs.patch import FileDiff, Line, Patch, squeezed
 
 SEVERITIES = tuple(Severity)
 """The worst first."""
@@ -95,7 +95,7 @@ class Place:
 
 def locate(patch: Patch, said: Said) -> Place | None:
     """In the file that is named, else in the only place of the patch that has the quote."""
-    quoted = [_plain(row) for row in said.quote.split("\n")]
+    quoted = [squeezed(row) for row in said.quote.split("\n")]
     quoted = [row for row in quoted if row]
     if not any(_WORD.search(row) for row in quoted):
         return None
@@ -117,7 +117,10 @@ def _rank(ranked: _Ranked, line: int | None) -> tuple[int, int, int]:
 
 
 def _places(patch: Patch, file: FileDiff, quoted: list[str]) -> Iterator[_Ranked]:
-    signed = [_plain(row[:1]) + _plain(row[1:]) for row in quoted]
+    signed = [squeezed(row[:1]) + squeezed(row[1:]) for row in quoted]
+    flat = patch.flat_of(file)
+    if quoted[0] not in flat and signed[0] not in flat:
+        return
     for hunk in file.hunks:
         lines = [line for line in hunk.lines if line.text.strip()]
         views = (
@@ -127,7 +130,7 @@ def _places(patch: Patch, file: FileDiff, quoted: list[str]) -> Iterator[_Ranked
         )
         found: set[tuple[int, ...]] = set()
         for view, wanted, with_sign in views:
-            texts = [line.sign.strip() * with_sign + _plain(line.text) for line in view]
+            texts = [line.sign.strip() * with_sign + squeezed(line.text) for line in view]
             for at in range(len(texts) - len(wanted) + 1):
                 if not _matches(texts[at : at + len(wanted)], wanted):
                     continue
@@ -137,7 +140,7 @@ def _places(patch: Patch, file: FileDiff, quoted: list[str]) -> Iterator[_Ranked
                     found.add(key)
                     yield ranked
     first = file.lines[0].at if file.lines else file.end
-    head = [_plain(row) for row in patch.rows[file.at - 1 : first - 1]]
+    head = [squeezed(row) for row in patch.rows[file.at - 1 : first - 1]]
     if len(quoted) == 1 and quoted[0] in head:
         yield 3, Place(file.path, "new" if file.new else "old", 1, 1, 1 if file.new else None, quoted[0])
 
@@ -153,7 +156,7 @@ def _matches(texts: list[str], wanted: list[str]) -> bool:
 
 
 def _place(file: FileDiff, around: Sequence[Line], run: Sequence[Line]) -> _Ranked:
-    text = "\n".join(_plain(line.text) for line in run)
+    text = "\n".join(squeezed(line.text) for line in run)
     rank = min(_RANKS.index(line.sign) for line in run)
     of_sign = [line for line in run if line.sign == _RANKS[rank]]
     if rank != _REMOVED:
@@ -175,10 +178,6 @@ def _is_named(file: FileDiff, name: str) -> bool:
     plain = name.strip().removeprefix("@/").removeprefix("./")
     names = {file.old, file.new}
     return plain in names or (plain.partition("/")[2] in names and plain[:2] in ("a/", "b/"))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 # -- what several found in one place -------------------------------------------------------------
@@ -302,7 +301,7 @@ def _numbered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     seen: Counter[str] = Counter()
     numbered = []
     for number, one in enumerate(sorted(findings, key=order), start=1):
-        what = one.place.text if one.place else _plain(one.worst.problem)
+        what = one.place.text if one.place else squeezed(one.worst.problem)
         digest = hashlib.sha256(f"{one.file}\0{what}".encode("utf-8", "replace")).hexdigest()[:32]
         seen[digest] += 1
         again = f":{seen[digest]}" if seen[digest] > 1 else ""

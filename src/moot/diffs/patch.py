@@ -104,8 +104,23 @@ class Patch:
         """Its lines, without their ends."""
         return _rows(self.text)
 
+    @cached_property
+    def _flat(self) -> dict[int, str]:
+        return {
+            file.at: "\n".join(row[:1] + squeezed(row[1:]) for row in self.rows[file.at - 1 : file.end - 1])
+            for file in self.files
+        }
+
+    def flat_of(self, file: FileDiff) -> str:
+        """A file's part with its white space squeezed, to look into before anything is compared by line."""
+        return self._flat[file.at]
+
     def text_of(self, file: FileDiff) -> str:
         return "\n".join(self.rows[file.at - 1 : file.end - 1])
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
 
 
 def parse(text: str) -> Patch:
