@@ -151,6 +151,21 @@ def test_that_git_would_refuse_is_known_before_the_work(project: Project) -> Non
     assert (project.code, project.phase) == ("", "challenged")
 
 
+def test_what_no_test_command_has_shown_is_said_to_be_untested(project: Project) -> None:
+    project.agent_does(WORKS)
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 0, ended.err
+    assert "NOTHING IS TESTED: there is no test command" in ended.err
+    assert "Nothing was tested: no command has shown" in ended.err
+
+
+def test_what_was_tested_is_said_to_be(project: Project) -> None:
+    project.agent_does(WORKS)
+    ended = project.change.run("implement", "feat-auth", "--json", "--test", "exit 0")
+    assert (ended.code, ended.json["tested"]) == (0, True), ended.err
+    assert "nothing is tested" not in ended.err.casefold()
+
+
 # -- not done ------------------------------------------------------------------------------------
 
 

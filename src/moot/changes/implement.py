@@ -37,6 +37,11 @@ from moot.text.masking import mask
 if TYPE_CHECKING:
     from moot.config import Settings
 
+NOTHING_TESTED = (
+    "NOTHING IS TESTED: there is no test command, so that all there is to show that a task is done is that "
+    "files have changed. Give one with --test, or keep it as `test` under [implement] in your settings"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
@@ -51,6 +56,8 @@ class BuildResult:
     """The number of the task that `problem` is about, from 1."""
     before_task: str = ""
     """What git calls the workspace as it was before that task."""
+    untested: bool = False
+    """Whether something was built, and no command has shown that it works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,8 @@ class Implementing:
             known = self._known(folder)
             text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test, known)
             return BuildResult(folder.state().phase, left=_open(folder), handover=text)
+        if not self._test:
+            tell(NOTHING_TESTED)
         if self._commit:
             await self._check_can_commit(folder)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
@@ -126,7 +135,15 @@ class Implementing:
             problem = await self._run_task(folder, coder, number, tell)
             if problem:
                 left = _open(folder)
-                return BuildResult(Phase.IMPLEMENTING, tuple(done), left, problem, "", number, before)
+                return BuildResult(
+                    Phase.IMPLEMENTING,
+                    tuple(done),
+                    left,
+                    problem,
+                    failed_task=number,
+                    before_task=before,
+                    untested=bool(done) and not self._test,
+                )
             self._check(folder)
             folder.write_tasks(tasks.tick(folder.tasks() or "", task.line))
             done.append(task.text)
@@ -135,7 +152,7 @@ class Implementing:
                 self._finish(folder)
             if self._commit:
                 await self._commit_all(f"{task.text}\n\nChange: {folder.id}")
-        return BuildResult(folder.state().phase, tuple(done), _open(folder))
+        return BuildResult(folder.state().phase, tuple(done), _open(folder), untested=not self._test)
 
     def _next_task(self, folder: ChangeFolder) -> int | None:
         """The first open task that is not left out."""

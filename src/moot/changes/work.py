@@ -109,7 +109,7 @@ class ChangeWork:
         built = await Implementing(self._changes).implement(self._id, self._tell)
         if built.handover:
             return await self._ended(flow.TasksBuilt, built.handover, _NO_AGENT)
-        done = f"{len(built.done)} done, {len(built.left)} left"
+        done = f"{len(built.done)} done, {len(built.left)} left" + "; nothing was tested" * built.untested
         return await self._ended(flow.TasksBuilt, done, built.problem)
 
     async def _ended(self, kind: _MakeEnd, message: str = "", problem: str = "") -> ChangeEvent:

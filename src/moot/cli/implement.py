@@ -54,6 +54,7 @@ async def implement(
                 "phase": built.phase,
                 "done": list(built.done),
                 "left": list(built.left),
+                "tested": not built.untested,
                 "problem": built.problem or None,
                 "handover": built.handover or None,
             }
@@ -67,6 +68,8 @@ async def implement(
             screen.show(f"done  {task}")
         for task in built.left:
             screen.show(f"open  {task}")
+        if built.untested:
+            screen.say("Nothing was tested: no command has shown that what was built works.", "bold")
         if built.problem:
             screen.say(built.problem)
             screen.say(f"Fix that, then continue with: {called_as()} implement {change_id}", "dim")
