@@ -35,8 +35,11 @@ from moot.store.sessions import Store
 
 TRY_AGAIN_SECONDS = 5.0
 NOTE_SECONDS = 1.0
-"""How often what is known of requests under way is written: what a kill can lose of one. One write for all of
-them, and only of those of which more is known, or whose lease is to be renewed."""
+"""How often what is known of requests under way is written: what a kill can lose of one. Only of those of
+which more is known, or whose lease is to be renewed."""
+_NOTED_TOGETHER = 64
+"""So many requests in one go, and the others after them: while eight hundred were noted, nobody would be told
+anything."""
 _LOOK_AGAIN_SECONDS = 1.0
 
 T = TypeVar("T")
@@ -209,10 +212,14 @@ class Meter:
         while self._under_way or self._due:
             with contextlib.suppress(MootError):
                 await _to_the_end(self._sweep())
-            await asyncio.sleep(NOTE_SECONDS)
-            changed = [attempt for attempt in self._under_way.values() if attempt.note()]
-            if changed or self._due:
-                await self._put(changed)
+            under_way = list(self._under_way.values())
+            parts = range(0, max(len(under_way), 1), _NOTED_TOGETHER)
+            for start in parts:
+                await asyncio.sleep(NOTE_SECONDS / len(parts))
+                some = under_way[start : start + _NOTED_TOGETHER]
+                changed = [attempt for attempt in some if attempt.note()]
+                if changed or self._due:
+                    await self._put(changed)
 
     async def _sweep(self) -> None:
         if time.monotonic() - self._swept > LEASE_SECONDS or not self._swept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -46,9 +47,11 @@ class AnthropicProvider(http.HttpProvider["anthropic.AsyncAnthropic"]):
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
-            response = await self._client().post(
+            sending = self._client().post(
                 "/v1/messages", stream_cls=anthropic.AsyncStream[object], **http.posted(body)
             )
+            del body  # It holds all that was said, and a reply may take minutes.
+            response = await sending
             await self._read(response, call, decoder.take, said, room)
         except anthropic.APIError as error:
             call.tally.is_refused = http.is_refused(error)
@@ -319,6 +322,10 @@ class Decoder:
             echo=[_echo(block, joined[i]) for i, block in self._blocks.items()] if calls else None,
         )
 
+    @cached_property
+    def _least(self) -> int:
+        return least_of(self._call).input_tokens
+
     def used(self) -> Tokens | None:
         """So far. What was not counted by the provider is estimated from what was said."""
         return self._usage() if self._pieces or self._counts.input_tokens is not None else None
@@ -328,11 +335,10 @@ class Decoder:
         read, written = counts.cache_read_input_tokens or 0, counts.cache_creation_input_tokens or 0
         fresh = counts.input_tokens
         if fresh is None and not (read or written):
-            fresh = least_of(self._call).input_tokens
+            fresh = self._least
         output = counts.output_tokens or 0
         if not self._is_counted:
-            # Joined first: this is asked of every reply every other second, and there are many pieces.
-            said = ["".join(pieces) for pieces in self._pieces.values()]
+            said = [http.joined(pieces) for pieces in self._pieces.values()]
             output = max(output, tokens_of(*said))
         return Tokens(
             input_tokens=(fresh or 0) + read + written,

@@ -124,6 +124,13 @@ def _nobody(_: str) -> None:
     pass
 
 
+def joined(pieces: list[str]) -> str:
+    """What they say together, kept as one piece: of a reply under way that is asked every second."""
+    if len(pieces) > 1:
+        pieces[:] = ["".join(pieces)]
+    return pieces[0] if pieces else ""
+
+
 async def read_events(
     response: httpx2.Response,
     model: str,

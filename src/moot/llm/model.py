@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -81,7 +82,8 @@ class _Talk:
             tools=tuple(tool.spec() for tool in request.tools),
             schema=self.schema,
             openers=request.openers,
-            shared=shared_texts(request),
+            # Eight advisors begin with the same, which may be a book.
+            shared=tuple(map(sys.intern, shared_texts(request))),
             must_answer=request.may_use_tools is not None and not request.may_use_tools(),
         )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -67,9 +68,11 @@ class OpenAIProvider(http.HttpProvider["openai.AsyncOpenAI"]):
         decoder = Decoder(call, said.add, room)
         call.tally.used = decoder.used
         try:
-            response = await self._client().post(
+            sending = self._client().post(
                 "/chat/completions", stream_cls=openai.AsyncStream[object], **http.posted(body)
             )
+            del body  # It holds all that was said, and a reply may take minutes.
+            response = await sending
             await self._read(response, call, decoder.take, said, room)
         except openai.APIError as error:
             call.tally.is_refused = http.is_refused(error)
@@ -324,6 +327,10 @@ class Decoder:
             stop = "tools"
         return Turn(text=text, usage=self._usage(), stop=stop, tool_calls=calls)
 
+    @cached_property
+    def _least(self) -> int:
+        return least_of(self._call).input_tokens
+
     def used(self) -> Tokens | None:
         """So far. Servers count in the last chunk, and some never do: until then this is an estimate."""
         return self._usage() if self._has_begun else None
@@ -333,11 +340,10 @@ class Decoder:
         details = counts.prompt_tokens_details
         output = counts.completion_tokens
         if output is None:
-            # Joined first: this is asked of every reply every other second, and there are many pieces.
-            arguments = ["".join(pieces) for _, _, pieces in self._calls.values()]
-            output = tokens_of("".join(self._text), "".join(self._refusal), *arguments)
+            arguments = [http.joined(pieces) for _, _, pieces in self._calls.values()]
+            output = tokens_of(http.joined(self._text), http.joined(self._refusal), *arguments)
         return Tokens(
-            input_tokens=counts.prompt_tokens or least_of(self._call).input_tokens,
+            input_tokens=counts.prompt_tokens or self._least,
             output_tokens=output,
             cache_read_tokens=(details.cached_tokens or 0) if details else 0,
             estimated=not counts.prompt_tokens or counts.completion_tokens is None,

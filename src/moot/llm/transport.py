@@ -95,6 +95,8 @@ class Transport(httpx2.AsyncBaseTransport):
                     proxy=proxy[0] if proxy else None,
                     proxy_auth=proxy[1] if proxy else None,
                 )
+        if response.status < 300:
+            _forget_body(request)
         headers = [pair for pair in response.raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
         return httpx2.Response(
             status_code=response.status,
@@ -108,6 +110,13 @@ class Transport(httpx2.AsyncBaseTransport):
         if self._made is not None:
             await self._made.close()
             self._made = None
+
+
+def _forget_body(request: httpx2.Request) -> None:
+    """Of a request that was taken: it will not be sent again, and a reply, which refers to it, may take
+    minutes. Not so of one that is redirected."""
+    request.stream = httpx2.ByteStream(b"")
+    request.__dict__.pop("_content", None)
 
 
 def _tracing() -> aiohttp.TraceConfig:

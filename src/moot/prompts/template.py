@@ -7,6 +7,7 @@ for a model of very few parameters.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
@@ -67,7 +68,8 @@ def fill(name: str, inputs: Mapping[str, str]) -> str:
     declared, body = _prompt(name)
     if declared != frozenset(inputs):
         raise ValueError(f"prompt {name} declares {sorted(declared)}, but was given {sorted(inputs)}")
-    return _SLOT.sub(lambda slot: inputs[slot[1]], body).strip()
+    # Many sessions are told the same, which is kept once for all of them.
+    return sys.intern(_SLOT.sub(lambda slot: inputs[slot[1]], body).strip())
 
 
 @lru_cache
