@@ -363,10 +363,41 @@ def test_a_design_can_be_discussed_before_it_is_changed() -> None:
     ]
 
 
-def test_only_what_is_shown_can_be_revised() -> None:
-    other = {"sections": [{"id": "s2", "content": "Another one."}]}
-    with pytest.raises(InvalidInput, match="'s2' is not shown now; shown are s1"):
+@pytest.mark.parametrize("wish", ["revise", "discuss"])
+def test_a_comment_may_change_another_section_that_is_then_approved_again(wish: str) -> None:
+    other = {"reply": "So.", "sections": [{"id": "s1", "content": "Another one."}]}
+    prompt = "brainstorm/revise" if wish == "revise" else "brainstorm/discuss-design"
+    play = at(Step.DESIGN, **{prompt: other}).choose("approve", f"{wish}: the first is wrong")
+    (shown,) = play.talk.shown_sections
+    assert (shown.id, shown.content, shown.status) == ("s1", "Another one.", "pending")
+    play.choose("approve")
+    assert (play.talk.finished, play.talk.current_section) == (False, 1)
+    assert play.choose("approve").talk.finished
+
+
+def test_what_is_shown_stays_where_it_is_changed_along_with_another() -> None:
+    both = {"sections": [{"id": "s1", "content": "One."}, {"id": "s2", "content": "Two."}]}
+    play = at(Step.DESIGN, **{"brainstorm/revise": both}).choose("approve", "revise: both")
+    assert [each.content for each in play.talk.shown_sections] == ["Two."]
+    play.choose("approve")
+    assert [each.content for each in play.talk.shown_sections] == ["One."]
+
+
+def test_only_a_section_that_is_there_can_be_revised() -> None:
+    other = {"sections": [{"id": "s9", "content": "Another one."}]}
+    with pytest.raises(InvalidInput, match="'s9' is no section; there are s1, s2"):
         at(Step.DESIGN, **{"brainstorm/revise": other}).choose("revise: change it")
+
+
+def test_a_menu_says_which_section_it_is_about() -> None:
+    def asked(play: Play) -> str:
+        (effect,) = play.effects
+        assert isinstance(effect, AskPerson)
+        return effect.expects
+
+    assert asked(at(Step.DESIGN)) == "what you think of this section, 1 of 2"
+    assert asked(at(Step.DESIGN).choose("approve")) == "what you think of this section, 2 of 2"
+    assert asked(at(Step.DESIGN, "straightforward")) == "what you think of this section"
 
 
 def test_the_rest_of_a_design_can_be_approved_at_once() -> None:
@@ -838,13 +869,13 @@ def test_questions_can_be_dropped_below_the_levels_minimum_when_the_person_says_
     assert shape.model_json_schema()["properties"]["questions"].get("minItems", 0) <= 1
 
 
-def test_the_options_of_open_questions_are_part_of_the_discussion() -> None:
+def test_the_options_of_questions_are_part_of_the_discussion() -> None:
     asked = [{"text": f"Which {n}?", "type": "choice", "options": ["Sessions", f"Tokens {n}"]} for n in "123"]
     play = at(Step.QUESTIONS, **{"brainstorm/questions": {"questions": asked}}).choose("question-1: Sessions")
     play.put(RequestMade("discuss", "what about keys?"))
     told = whole(due(play.state))
     assert "Which 2? (options: Sessions | Tokens 2)" in told
-    assert "Tokens 1" not in told.partition("<so-far>")[2], "an answered question has its answer"
+    assert "[answered: Sessions] Which 1? (options: Sessions | Tokens 1)" in told, "what was turned down"
 
 
 def test_a_comment_that_is_withdrawn_was_never_said() -> None:

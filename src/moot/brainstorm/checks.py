@@ -114,13 +114,14 @@ def design(state: BrainstormState, drafted: tuple[Section, ...]) -> None:
 
 
 def changed_sections(state: BrainstormState, changed: tuple[Section, ...], at_least: int = 0) -> None:
-    shown = [each.id for each in state.shown_sections]
+    """Those that are shown, and any other that the comment is about, too."""
+    there = [each.id for each in state.design_sections]
     if len(changed) < at_least:
-        raise InvalidInput("sections", f"is empty; revise at least one of {', '.join(shown)}")
+        raise InvalidInput("sections", f"is empty; revise at least one of {', '.join(there)}")
     _check_unique("sections.id", (each.id for each in changed))
     for each in changed:
-        if each.id not in shown:
-            raise InvalidInput("sections.id", f"{each.id!r} is not shown now; shown are {', '.join(shown)}")
+        if each.id not in there:
+            raise InvalidInput("sections.id", f"{each.id!r} is no section; there are {', '.join(there)}")
         _check_not_empty("sections.title", each.title)
         _check_not_empty("sections.content", each.content)
 

@@ -154,7 +154,7 @@ class ApproachesDiscussed(Event, frozen=True):
 
 
 class DesignDiscussed(Event, frozen=True):
-    """`sections` are those that changed, of the ones shown: maybe none, before a direction is found."""
+    """`sections` are those that changed: maybe none, before a direction is found."""
 
     reply: str
     sections: tuple[Section, ...]

@@ -129,7 +129,7 @@ def menu(state: BrainstormState) -> Menu[BrainstormDecision] | None:
         case Situation.AT_APPROACHES:
             return Menu("approaches", "an approach", _at_approaches(state))
         case Situation.AT_DESIGN:
-            return Menu("design", "what you think of this section", _at_design(state))
+            return Menu("design", f"what you think of {_place(state)}", _at_design(state))
         case Situation.ANSWERING:
             return _answering(state)
         case Situation.WRITING:
@@ -204,6 +204,13 @@ def _at_approaches(state: BrainstormState) -> Offered:
         **_others(state),
         Choice("skip", "Skip – leave the choice to the brainstormer"): ApproachChosen(best.id),
     }
+
+
+def _place(state: BrainstormState) -> str:
+    count = len(state.design_sections)
+    if len(state.shown_sections) == count:
+        return "this design" if count > 1 else "this section"
+    return f"this section, {state.current_section + 1} of {count}"
 
 
 def _at_design(state: BrainstormState) -> Offered:

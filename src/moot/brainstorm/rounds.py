@@ -159,9 +159,13 @@ def with_approaches(
 
 
 def _with_changed(state: BrainstormState, changed: tuple[Section, ...]) -> BrainstormState:
-    """What was changed has to be approved again."""
+    """What was changed has to be approved again, and is shown: at once, where what is shown stays."""
     new = {each.id: replace(each, status="pending") for each in changed}
-    return replace(state, design_sections=tuple(new.get(each.id, each) for each in state.design_sections))
+    at = state.current_section
+    if new and state.design_sections[at].id not in new:
+        at = next(place for place, each in enumerate(state.design_sections) if each.id in new)
+    sections = tuple(new.get(each.id, each) for each in state.design_sections)
+    return replace(state, design_sections=sections, current_section=at)
 
 
 def say(state: BrainstormState, *said: str) -> BrainstormState:

@@ -205,9 +205,11 @@ def _content(*, small: bool) -> Any:
 
 
 def _changed(talk: BrainstormState, fewest: int, *, small: bool) -> Any:
-    """Of the sections that are shown. A title that is left empty stays as it is."""
-    shown = tuple(each.id for each in talk.shown_sections)
-    one_of: Any = Literal[shown]
+    """Of all sections: a comment on the one that is shown may be about another, too. A small model is asked
+    about that one alone. A title that is left empty stays as it is."""
+    sections = talk.shown_sections if small else talk.design_sections
+    ids = tuple(each.id for each in sections)
+    one_of: Any = Literal[ids]
     section = create_model(
         "Section",
         __base__=_Shape,
@@ -215,4 +217,4 @@ def _changed(talk: BrainstormState, fewest: int, *, small: bool) -> Any:
         title=(_loose(0 if small else 120), ""),
         content=_content(small=small),
     )
-    return list_of(section, (fewest, 1 if small else len(shown)))
+    return list_of(section, (fewest, 1 if small else len(ids)))
