@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from moot.brainstorm.events import DEFERRED
 from moot.brainstorm.menu import RequestMade
+from moot.brainstorm.prompts import conversation
 from moot.brainstorm.state import Step
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import DraftReply, PersonAnswered
@@ -53,6 +54,14 @@ def drafting() -> dict[str, WorkflowState]:
 
 DUE = drafting()
 OWN = [name for name in PROMPTS.drafts if not name.startswith("roundtable/")]
+
+
+def test_whoever_speaks_again_is_told_what_was_read_before() -> None:
+    talk = at(Step.TRIAGE).talk.said("brainstormer", "So.", read=("app.py 1–3", "docs/a.md 1–9"))
+    talk = talk.said("brainstormer", "Then.", read=("app.py 1–3", "b.py 1–2"))
+    (*_, first, then) = conversation(talk)
+    assert first.text.endswith("\nSo.\n(Read for this: app.py 1–3; docs/a.md 1–9)\n</said>")
+    assert then.text.endswith("\nThen.\n(Read for this: b.py 1–2)\n</said>"), "each is named once"
 
 
 def message(request: Request) -> str:
@@ -117,8 +126,8 @@ def test_a_conversational_prompt_has_its_parts_in_order() -> None:
             'by="the brainstormer" at="questions">\nThey stay.',
             "<so-far>",
             "Level, confirmed by the person: exploration",
-            "q1. [answered: PostgreSQL]",
-            "q2. [deferred]",
+            "(1 is q1, 2 is q2, 3 is q3):\n  1. [answered: PostgreSQL]",
+            "2. [deferred]",
             "<decided-so-far>",
             "<comment>\nand the third?",
         )

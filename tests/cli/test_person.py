@@ -144,12 +144,19 @@ def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[
 
 
 def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    choice = Choice("question-1", "[answered: one\n  two\x1b[2J " + "x" * 400 + "] Who?")
+    choice = Choice("question-1", "[answered: one\n  two\x1b[2J " + "x" * 2_000 + "] Who?")
     answered(f"1{ENTER}", AskPerson("questions", "which", "5", (choice,)))
     told = capsys.readouterr().err
     assert "  [1] [answered: one two" in told
     assert "\x1b[2J" not in told
-    assert "x" * 400 not in told
+    assert "x" * 2_000 not in told
+
+
+def test_a_question_is_shown_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is asked stands last, and a question has up to 800 characters."""
+    question = f"[answered: {'x ' * 40}] {'why ' * 190}Who is it?"
+    answered(f"1{ENTER}", AskPerson("questions", "which", "5", (Choice("question-1", question),)))
+    assert "Who is it?\n" in capsys.readouterr().err
 
 
 def test_text_is_wrapped_below_its_first_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,14 @@ what does not fit into a model's window, llm/context.py leaves out, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from moot.brainstorm import shapes
 from moot.brainstorm import text as words
-from moot.brainstorm.events import QUESTION_LIMITS, Level, Limits
+from moot.brainstorm.events import QUESTION_LIMITS, Approach, Level, Limits, Question
 from moot.brainstorm.replies import APPROACHES, DESIGN, DISCUSS, QUESTIONS, REVISE, TRIAGE
 from moot.brainstorm.state import BRAINSTORMER, BrainstormState, Step
 from moot.core.conversation import PERSON, Entry
@@ -246,9 +246,13 @@ def entries(talk: BrainstormState, without: str = "") -> Iterator[tuple[Entry, S
     log = talk.conversation_log
     if without and log and log[-1].speaker == PERSON and log[-1].content == without:
         log = log[:-1]
+    listed: set[str] = set()
     for number, entry in enumerate(log, start=1):
+        new = [name for name in entry.read if name not in listed]
+        listed.update(new)
         speaker = _SPEAKERS.get(entry.speaker, entry.speaker)
-        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}\n</said>'
+        read = f"\n(Read for this: {'; '.join(new)})" if new else ""
+        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}{read}\n</said>'
         depended_on = talk.is_near(entry) or entry.speaker == PERSON
         weight = Weight.DEPENDED_ON if depended_on else Weight.HELPFUL
         name = f"what {speaker} said at {entry.step} (entry {number} of the conversation)"
@@ -265,19 +269,23 @@ def so_far(talk: BrainstormState) -> Iterator[Source]:
     if talk.batches:
         parts.append("\n".join(("Batches, confirmed by the person:", *words.parts(talk.batches, "Batch"))))
     if talk.questions:
-        listed = "\n".join(f"  {each.id}. {words.question_with_options(each)}" for each in talk.questions)
-        parts.append(f"Questions, and the person's answers:\n{listed}")
+        listed = words.questions(talk.questions)
+        parts.append(f"Questions, and the person's answers ({_numbers(talk.questions)}):\n{listed}")
     if talk.approaches:
         listed = words.approaches(talk.approaches, talk.recommendation, talk.because)
-        names = ", ".join(f"{n} is {each.id}" for n, each in enumerate(talk.approaches, start=1))
         stale = f"; {_STALE}" if talk.approaches_stale else ""
-        parts.append(f"Approaches ({names}{stale}):\n{listed}")
+        parts.append(f"Approaches ({_numbers(talk.approaches)}{stale}):\n{listed}")
     if talk.chosen is not None and talk.step is not Step.APPROACHES:
         parts.append(f"Chosen by the person: {talk.chosen.title}")
     if parts:
         yield Source("what stands so far", _tag("so-far", "\n\n".join(parts)), Weight.NEEDED)
     if talk.design_sections and not talk.design_stale:
         yield from sections(talk)
+
+
+def _numbers(listed: Iterable[Question | Approach]) -> str:
+    """The person speaks of them by number; replies name them by id, which stays when others go."""
+    return ", ".join(f"{number} is {each.id}" for number, each in enumerate(listed, start=1))
 
 
 def sections(talk: BrainstormState) -> Iterator[Source]:

@@ -36,7 +36,9 @@ def parts(of: Sequence[Part], kind: str, start: int = 1) -> list[str]:
 
 
 def questions(asked: Sequence[Question]) -> str:
-    return "\n".join(f"  {number}. {question(each)}" for number, each in enumerate(asked, start=1))
+    return "\n".join(
+        f"  {number}. {question_with_options(each)}" for number, each in enumerate(asked, start=1)
+    )
 
 
 def question(asked: Question) -> str:
@@ -45,8 +47,8 @@ def question(asked: Question) -> str:
 
 
 def question_with_options(asked: Question) -> str:
-    """For whoever discusses it: what may be answered is part of a question that is open."""
-    if asked.answered or not asked.options:
+    """For whoever works with it: an answer is understood by what else could have been answered."""
+    if not asked.options:
         return question(asked)
     return f"{question(asked)} (options: {' | '.join(asked.options)})"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moot.core.flow import AskPerson
 
 HELP, BACK = "?", "back"
-_LONGEST_LABEL = 300
+_LONGEST_LABEL = 1_000
 _CHOOSING = (
     "Type a letter or a number, then Enter. Small letters do as well, and so does the first word of a line. "
     "Words can follow at once: `D question 2 makes no sense`, `1 PostgreSQL`."
