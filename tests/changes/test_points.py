@@ -13,7 +13,7 @@ from moot.changes import binding, history
 from moot.changes.binding import Binding
 from moot.changes.decisions import Deciding
 from moot.changes.folder import ChangeFolder
-from moot.changes.points import Covered, Point, State, as_state, faults, in_words, points
+from moot.changes.points import Covered, Point, State, as_state, faults, in_words, of_design, points
 from moot.changes.review_block import Issue, Severity
 from moot.changes.review_shapes import IssueGiven, PointGiven
 from moot.changes.review_tools import ReviewTools
@@ -78,13 +78,14 @@ def found(design: str, decided: Sequence[Decided] = ()) -> list[tuple[str, str, 
 def test_items_and_sentences_that_can_be_checked_are_points_and_what_was_decided_is() -> None:
     line = "Command line"
     assert found(DESIGN, DECIDED) == [
-        ("P1", "The command is `shop export --from DATE`.", line),
-        ("P2", "Assumed: dates are ISO.", line),
-        ("P3", "The time zone is UTC.", line),
-        ("P4", "CSV", line),
-        ("P5", "--from | the first day", line),
-        ("P6", "The file is left as it was.", "When things go wrong"),
-        ("P7", "Nobody is told.", "When things go wrong"),
+        ("P1", "One module, no more.", "Approach: A command"),
+        ("P2", "The command is `shop export --from DATE`.", line),
+        ("P3", "Assumed: dates are ISO.", line),
+        ("P4", "The time zone is UTC.", line),
+        ("P5", "CSV", line),
+        ("P6", "--from | the first day", line),
+        ("P7", "The file is left as it was.", "When things go wrong"),
+        ("P8", "Nobody is told.", "When things go wrong"),
         ("D1", "Rejected: A database", "decided so far"),
         ("D3", "CSV only", "decided so far"),
     ]
@@ -99,10 +100,42 @@ def test_items_and_sentences_that_can_be_checked_are_points_and_what_was_decided
         "At most one file is written.",
         "It never asks.",
         "The field `day` is the day.",
+        "No test posts anything.",
+        "README.md shows how.",
+        "docs/format.md lists the fields.",
     ],
 )
 def test_a_sentence_that_says_what_must_be_is_a_point(sentence: str) -> None:
     assert found(f"# X\n\n## Part\n\nIt is nice. {sentence} It is good.\n") == [("P1", sentence, "Part")]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "It prints `Ticket 3: no text (429). Please ring 555.` A failed text is never sent again.",
+            ["It prints `Ticket 3: no text (429). Please ring 555.`", "A failed text is never sent again."],
+        ),
+        (
+            "The text is `Ready. Ticket 3.` It names no customer.",
+            ["The text is `Ready. Ticket 3.`", "It names no customer."],
+        ),
+        ("It prints ``a. B `c. D` e`` and ends.", ["It prints ``a. B `c. D` e`` and ends."]),
+        ('It says "never." Then it must end.', ['It says "never."', "Then it must end."]),
+        ("One ` is a sign. It must end.", ["It must end."]),
+    ],
+)
+def test_nothing_in_code_ends_a_sentence(words: str, expected: list[str]) -> None:
+    assert [text for _, text, _ in found(f"# X\n\n## Part\n\n{words}\n")] == expected
+
+
+def test_what_an_approach_costs_is_no_point() -> None:
+    assert found("# X\n\n## Approach\n\nTradeoffs: At most 3 can wait. It never ends.\n") == []
+
+
+def test_a_coding_agent_is_given_the_points_of_the_design_alone() -> None:
+    text = binding.render(Binding(DESIGN, DECIDED))
+    assert of_design(text) == tuple(point for point in points(text) if point.id.startswith("P"))
 
 
 def test_evidence_has_no_points_and_without_a_design_there_are_none() -> None:

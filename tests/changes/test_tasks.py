@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from moot.changes import prompts
 from moot.changes.tasks import Task, tasks, tick
 from moot.errors import InvalidInput
 from tests.support.hostile_markdown import Nasty, documents, soup
@@ -88,3 +89,13 @@ def test_every_open_task_of_any_text_can_be_ticked_and_then_is_done(text: str) -
         assert [other.done or other.line == task.line for other in before] == [
             other.done for other in tasks(ticked)
         ]
+
+
+def test_a_coding_agent_is_told_what_others_do_before_and_after() -> None:
+    listed = tasks("- [x] first\n- [ ] second\n- [ ] third\n- [x] fourth\n")
+    told = prompts.task("x", "moot/changes/x", listed, 2, "")
+    assert "\n\nAlready done, by others or by you:\n- first\n\n" in told
+    assert "\n\nNot yours, because it is done after this:\n- third\n\n" in told
+    alone = prompts.task("x", "moot/changes/x", listed[1:2], 1, "")
+    assert "Already done" not in alone
+    assert "Not yours" not in alone

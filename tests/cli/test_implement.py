@@ -84,8 +84,10 @@ def test_tasks_are_done_one_by_one_tested_and_ticked(named: Project) -> None:
     steps = [line.partition(": ")[2] for line in ended.err.splitlines() if line.startswith("Implement ")]
     assert steps == [
         "command does task 1: Store public keys",
+        "command says: I am done.",
         "runs echo tested >> tested.txt",
         "command does task 2: Verify a signature",
+        "command says: I am done.",
         "runs echo tested >> tested.txt",
     ]
     assert named.code == "# Store public keys\n# Verify a signature\n"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
-from moot.changes import approval, history, prompts, state_file, tasks
+from moot.changes import approval, history, points, prompts, state_file, tasks
 from moot.changes.folder import TASKS, ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
@@ -37,6 +37,8 @@ from moot.text.masking import mask
 if TYPE_CHECKING:
     from moot.config import Settings
 
+_LONGEST_SAID = 600
+"""Characters of what an agent says, on the screen."""
 NOTHING_TESTED = (
     "NOTHING IS TESTED: there is no test command, so that all there is to show that a task is done is that "
     "files have changed. Give one with --test, or keep it as `test` under [implement] in your settings"
@@ -204,6 +206,8 @@ class Implementing:
         except MootError as failed:
             return "", str(failed)
         said = worked.said.strip()
+        if said:
+            tell(f"{coder.name} says: {_shown(mask(said))}")
         changed = self._marks(folder) != before
         outcome = "ok" if changed else "changed nothing"
         used, cost, took = worked.usage, worked.cost_usd, worked.duration_ms
@@ -292,7 +296,8 @@ class Implementing:
         return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
     def _known(self, folder: ChangeFolder) -> Known:
-        return Known(history.points_of(folder), told=(*history.told(folder), *self._also))
+        """The points of the design: what was decided is among what is told, with who did."""
+        return Known(points.of_design(folder.design() or ""), told=(*history.told(folder), *self._also))
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()
@@ -300,6 +305,12 @@ class Implementing:
 
 def _tasks(folder: ChangeFolder) -> tuple[Task, ...]:
     return tasks.tasks(folder.tasks() or "")
+
+
+def _shown(said: str) -> str:
+    """On one line; later tasks and reassessments get all of it."""
+    words = " ".join(said.split())
+    return words if len(words) <= _LONGEST_SAID else f"{words[: _LONGEST_SAID - 1]}…"
 
 
 def _open(folder: ChangeFolder) -> tuple[str, ...]:

@@ -61,10 +61,11 @@ class Covered:
 _MUST = re.compile(
     r"\b(must|shall|never|always|only|has to|have to|needs? to|may not|can ?not|can't|won't|requires?d?|"
     r"at most|at least|no longer|instead of|unless|without|ends? with|refuse[sd]?|reject(s|ed)?|fails?|"
-    r"exits?|returns?|default(s|ing)?|keeps?|stays?|is an error|nothing)\b",
+    r"exits?|returns?|default(s|ing)?|keeps?|stays?|is an error|nothing|no|none|neither)\b",
     re.IGNORECASE,
 )
-_CHECKABLE = re.compile(r"\d|`[^`]+`")
+_PATH = r"[\w-]+(?:/[\w.-]+)*\.[a-z]{2,5}\b"
+_CHECKABLE = re.compile(rf"\d|`[^`]+`|\b{_PATH}")
 _LABELLED = re.compile(
     r"[*_]*(assumed|acceptance|decided|given|when|then|out of scope|not done)\b", re.IGNORECASE
 )
@@ -75,13 +76,21 @@ _BINDING_SECTION = re.compile(
 )
 _OTHERS = re.compile(r"idea|assessment|questions|batches|not part of this", re.IGNORECASE)
 """Sections that say what the design is about, or what others do: what is settled in them is in the ledger."""
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=[\"'(\[*_`A-Z0-9-])")
+_SENTENCE = re.compile(rf"(?<=[.!?…])[\"')\]*_]*\s+(?=[\"'(\[*_`A-Z0-9-]|{_PATH})")
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_COSTS = "Tradeoffs:"
+"""What an approach costs is no demand."""
 
 
 def points(text: str) -> tuple[Point, ...]:
     """Of design.md, in order. Nothing where there is no design."""
     bound = binding.read(text)
     return (*_of_design(bound), *_of_ledger(bound.decided))
+
+
+def of_design(text: str) -> tuple[Point, ...]:
+    """Without what was decided besides."""
+    return tuple(_of_design(binding.read(text)))
 
 
 def _of_design(bound: Binding) -> Iterator[Point]:
@@ -133,10 +142,27 @@ def _said(words: str, place: str, *, is_item: bool) -> Iterator[tuple[str, str]]
         yield place, words
         return
     binds = _BINDING_SECTION.search(place) is not None
-    for sentence in _SENTENCE.split(words):
+    for sentence in _sentences(words.partition(_COSTS)[0].strip()):
         # What only introduces a list is none by itself.
         if sentence and not sentence.endswith(":") and (binds or _binds(sentence)):
             yield place, sentence
+
+
+def _sentences(words: str) -> Iterator[str]:
+    """A message in code may have sentences of its own: only the end of the code can end the sentence that
+    it stands in."""
+    hidden = _CODE.sub(lambda code: _hide(code[0]), words)
+    start = 0
+    for gap in _SENTENCE.finditer(hidden):
+        yield words[start : gap.end()].strip()
+        start = gap.end()
+    yield words[start:]
+
+
+def _hide(code: str) -> str:
+    """As long as it is, and ending as it ends."""
+    last = code.rstrip("`")[-1]
+    return f'`{"x" * (len(code) - 3)}{last if last in ".!?…" else "x"}"'
 
 
 def _binds(sentence: str) -> bool:

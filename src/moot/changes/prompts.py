@@ -275,7 +275,9 @@ def task(
     """What a coding agent is told about one task. `number` counts from 1; `failed` is what an attempt before
     this one came to."""
     before = [t.text for t in tasks[: number - 1] if t.done]
+    after = [t.text for t in tasks[number:] if not t.done]
     done = "\n\nAlready done, by others or by you:\n" + "\n".join(f"- {text}" for text in before)
+    later = "\n\nNot yours, because it is done after this:\n" + "\n".join(f"- {text}" for text in after)
     run = f"\n\nAfterwards this command is run, and has to succeed: `{test}`"
     return fill(
         "change/task",
@@ -287,7 +289,7 @@ def task(
             "count": str(len(tasks)),
             "design": _for_coder(change_dir, known),
             "told": _told(known.told),
-            "done": done if before else "",
+            "done": (done if before else "") + (later if after else ""),
             "test": run if test else "",
             "failed": f"\n\n{_FAILED}\n\n<failed>\n{failed}\n</failed>" if failed else "",
         },
