@@ -748,9 +748,7 @@ def test_the_design_document_tells_what_was_decided() -> None:
     )
     assert "PostgreSQL" in text
     assert "## Approach: Way 1" in text
-    assert (
-        "- D2. Decided: exploration Strip ANSI codes in the review parser 0? PostgreSQL (the person" in text
-    )
+    assert "- Decided: exploration Strip ANSI codes in the review parser 0? PostgreSQL (the person" in text
     assert (
         "Rejected: Approach: Way 2. It was recommended because it is plain; the person took 'Way 1'." in text
     )
@@ -762,6 +760,9 @@ def test_the_description_of_a_batch_reaches_the_planner() -> None:
     begun = next(n for n, event in enumerate(play.events) if isinstance(event, DesignWritten))
     first = brief(WORKFLOW.fold(play.events[:begun]))
     assert first.startswith("Batch 1 of 2: Test baseline\n\nKnow what fails today.")
+    assert f"Its other parts are not this change's:\n{IDEA}\n" in first, (
+        "what holds for all of it counts here"
+    )
     assert "later ones do it:\n- Cross-task validation: Wire it into execute." in first
     second = brief(play.put(Continued()).state)
     assert second.startswith("Batch 2 of 2: Cross-task validation\n\nWire it into execute.")
@@ -773,6 +774,7 @@ def test_a_long_design_binds_whole_beside_a_short_brief() -> None:
     long = {"sections": [{"title": "Long", "content": "word " * 1_600 + "end"}] * 4}
     play = at(Step.DESIGN, **{"brainstorm/design": long}).choose("skip")
     assert len(brief(play.state)) < 1_000
+    assert "that this is a part of" not in brief(play.state)
     assert binding(play.state).design.count("word end") == 4
 
 

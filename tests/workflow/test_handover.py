@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,15 @@ def test_the_planner_is_given_the_design_the_decisions_the_evidence_and_all_that
     assert told.index(REQUIREMENT) < told.index("<asked-for>"), "what binds comes first, and is cached"
 
 
+def test_the_longest_idea_is_planned_whole(root: Path) -> None:
+    state = before_plan(approved(), root)
+    idea = "why " * 4_999 + "end"
+    state = replace(state, brainstorm=replace(state.brainstorm, description=idea))
+    heard: list[str] = []
+    done(root, PlanBatch, state, saying(heard, drafted()))
+    assert idea in heard[0]
+
+
 def test_what_binds_is_in_the_changes_own_files_for_whoever_reviews_and_builds_it(root: Path) -> None:
     state = planned(root)
     folder = folder_of(state, root)
@@ -150,7 +160,7 @@ def test_a_document_that_the_person_has_edited_binds_as_they_left_it(root: Path)
     state = before_plan(approved(), root)
     file = root / state.design_path
     text = file.read_text(encoding="utf-8")
-    answer = next(line for line in text.splitlines() if "PostgreSQL" in line and line.startswith("- D"))
+    answer = next(line for line in text.splitlines() if "PostgreSQL" in line and line.startswith("- Decided"))
     said = next(line for line in text.splitlines() if "never use a database" in line)
     text = text.replace(REQUIREMENT, "A bad date ends with exit code 3.")
     text = text.replace(answer, answer.replace("PostgreSQL", "a text file")).replace(f"{said}\n", "")
@@ -162,6 +172,15 @@ def test_a_document_that_the_person_has_edited_binds_as_they_left_it(root: Path)
     kept = [entry.text for entry in bound.decided]
     assert not any("0? PostgreSQL" in one or "never use a database" in one for one in kept)
     assert any("Way 2" in one for one in kept), "what was left as it was is still decided"
+
+
+def test_a_document_of_an_earlier_version_has_numbers_and_binds_as_well(root: Path) -> None:
+    state = before_plan(approved(), root)
+    text = (root / state.design_path).read_text(encoding="utf-8")
+    lines = iter(range(1, 100))
+    old = re.sub(r"(?m)^- (?=Decided|Rejected|Said|Open)", lambda _: f"- D{next(lines)}. ", text)
+    assert old != text
+    assert handover.binding(state, old).decided == handover.binding(state, text).decided
 
 
 def test_a_correction_that_came_after_the_document_holds() -> None:

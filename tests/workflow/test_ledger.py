@@ -56,7 +56,9 @@ def test_what_is_confirmed_answered_chosen_and_approved_is_decided() -> None:
 def test_the_reason_for_what_was_recommended_is_that_against_the_others() -> None:
     play = at(Step.APPROACHES).choose("agree")
     (rejected,) = [line for line in told(play.state) if line.startswith("Rejected")]
-    assert rejected.startswith("Rejected: Approach: Way 1. 'Way 2' was taken because it is plain. Its")
+    assert rejected.startswith(
+        "Rejected: Approach: Way 1. The person took 'Way 2', which was recommended because it is plain. Its"
+    )
 
 
 def test_what_is_open_again_is_not_decided() -> None:
@@ -184,7 +186,7 @@ def test_an_adjusted_scope_is_decided_once_the_person_goes_on() -> None:
     )
     play.put(Continued())
     assert (
-        "Decided: After batch 1, what is left to build: Docs; before: Cross-task validation "
+        "Decided: After batch 1, what is left to build: Docs (Only these); before: Cross-task validation "
         "(the person, at reassess)"
     ) in told(play.state)
 
@@ -203,6 +205,14 @@ def test_the_person_corrects_strikes_and_adds_and_the_file_keeps_it() -> None:
     again = WORKFLOW.fold([restored(snapshot(play.put(EvidenceGiven((NOTES,))).state))])
     assert again == play.state
     assert again.evidence == (NOTES,)
+
+
+def test_a_comment_changes_no_number_of_what_the_person_has_added() -> None:
+    play = at(Step.TRIAGE)
+    play.put(LedgerCorrected(Correction("own:1", "No cloud", "triage")))
+    before = lines(WORKFLOW.ledger(play.state))
+    after = lines(WORKFLOW.ledger(play.choose("discuss: D1 holds on Sundays, too").state))
+    assert after == [*before, "D2. Said: D1 holds on Sundays, too (the person, at triage)"]
 
 
 def test_what_is_given_at_any_stage_moves_nothing_on() -> None:

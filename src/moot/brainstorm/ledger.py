@@ -64,7 +64,9 @@ def _answers(talk: BrainstormState) -> Iterator[Decided]:
         if each.answered:
             yield Decided(key, Kind.DECIDED, f"{each.text} {each.answer}", PERSON, Step.QUESTIONS)
         elif each.answer == DEFERRED:
-            text = f"{each.text} Left to the brainstormer's judgment"
+            settled = talk.finished and talk.design_sections and not talk.design_stale
+            how = ": what the design says of it holds" if settled else ""
+            text = f"{each.text} Left to the brainstormer's judgment{how}"
             yield Decided(key, Kind.OPEN, text, PERSON, Step.QUESTIONS)
 
 
@@ -84,7 +86,7 @@ def _why_not(talk: BrainstormState, passed: Approach, chosen: Approach) -> str:
     weighed = f"Its tradeoffs: {passed.tradeoffs}" if passed.tradeoffs else ""
     because = talk.because.strip().rstrip(".")
     if because and talk.recommendation == chosen.id:
-        return f"'{chosen.title}' was taken because {because}. {weighed}"
+        return f"The person took '{chosen.title}', which was recommended because {because}. {weighed}"
     if because and talk.recommendation == passed.id:
         return f"It was recommended because {because}; the person took '{chosen.title}'. {weighed}"
     return f"The person took '{chosen.title}'. {weighed}"

@@ -305,12 +305,13 @@ class Changes:
         tell: Tell,
         binding: Binding = NOTHING,
         also: tuple[Source, ...] = (),
+        limit: int = DESCRIPTION_LIMIT,
     ) -> ChangeFolder:
         """Drafts a new change. A proposal that is there and can be used is left alone; one that cannot be
         used is material for the new one, and kept. What binds it is kept with it; `also` is what this
         drafter is to know besides."""
         valid_id(change_id, "change id")
-        description = check_description(description)
+        description = check_description(description, limit)
         folder = self._open_or_create(change_id)
         with claimed(folder.path, "proposed"), charging(self.account(change_id)):
             self.settle(folder, tell)
@@ -478,16 +479,16 @@ def title_of(texts: prompts.ChangeTexts) -> str:
     return found[0].title if found else texts.change_id
 
 
-def check_description(description: str) -> str:
+def check_description(description: str, limit: int = DESCRIPTION_LIMIT) -> str:
     description = description.strip()
     if not description:
         raise InvalidInput("description", "say in a sentence or two what should change, and why")
-    return _check_length(description, "description")
+    return _check_length(description, "description", limit)
 
 
-def _check_length(text: str, field: str) -> str:
-    if len(text) > DESCRIPTION_LIMIT:
-        raise InvalidInput(field, f"has {len(text)} characters; at most {DESCRIPTION_LIMIT}")
+def _check_length(text: str, field: str, limit: int = DESCRIPTION_LIMIT) -> str:
+    if len(text) > limit:
+        raise InvalidInput(field, f"has {len(text)} characters; at most {limit}")
     return text
 
 

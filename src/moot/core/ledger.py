@@ -49,19 +49,32 @@ class Correction(msgspec.Struct, frozen=True):
 
 
 def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tuple[Decided, ...]:
-    """The entries as the person wants them, in their order; those of their own at the end."""
+    """The entries as the person wants them, in their order; those of their own at the end, before what the
+    person has said: a comment changes no number of what it may speak of."""
     latest = {each.key: each for each in corrections}
-    known: dict[str, Decided | None] = {}
+    known: dict[str, Decided] = {}
     for entry in entries:
         mended = latest.pop(entry.key, None)
         if mended is None:
             known[entry.key] = entry
         elif mended.text:
             known[entry.key] = msgspec.structs.replace(entry, text=mended.text, by=PERSON, at=mended.at)
-    for own in latest.values():
-        if own.text and own.key.startswith(_OWN):
-            known[own.key] = Decided(own.key, Kind.DECIDED, own.text, PERSON, own.at)
-    return tuple(filter(None, known.values()))
+    added = (
+        Decided(each.key, Kind.DECIDED, each.text, PERSON, each.at)
+        for each in latest.values()
+        if each.text and is_own(each)
+    )
+    settled, said = _partition(known.values())
+    return (*settled, *added, *said)
+
+
+def _partition(entries: Iterable[Decided]) -> tuple[list[Decided], list[Decided]]:
+    """What was settled, and what the person has said."""
+    settled: list[Decided] = []
+    said: list[Decided] = []
+    for each in entries:
+        (said if each.kind is Kind.SAID and each.by == PERSON else settled).append(each)
+    return settled, said
 
 
 def is_own(correction: Correction) -> bool:
@@ -124,10 +137,11 @@ def _next_own(corrections: Sequence[Correction]) -> str:
 
 def lines(ledger: Sequence[Decided]) -> list[str]:
     """Numbered, each with who settled it and where."""
-    return [f"D{number}. {_line(entry)}" for number, entry in enumerate(ledger, start=1)]
+    return [f"D{number}. {line(entry)}" for number, entry in enumerate(ledger, start=1)]
 
 
-def _line(entry: Decided) -> str:
+def line(entry: Decided) -> str:
+    """Without a number, for what is kept: numbers change as others come and go."""
     by = "the person" if entry.by == PERSON else entry.by
     text = entry.text.strip().replace("\n", "\n   ")
     return f"{_WORDS[entry.kind]}: {text} ({by}{', at ' if entry.at else ''}{entry.at})"
@@ -144,9 +158,9 @@ _WORDS = {
 def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[Source, ...]:
     """For a request: nothing where nothing is decided. What is `known` stands in the request as it is
     already, so only what the person has changed about it is said."""
-    said = [line for line, entry in zip(lines(ledger), ledger, strict=True) if entry not in known]
+    said = [each for each, entry in zip(lines(ledger), ledger, strict=True) if entry not in known]
     left = {entry.key for entry in ledger}
-    said += [f"No longer holds: {_line(entry)}" for entry in known if entry.key not in left]
+    said += [f"No longer holds: {line(entry)}" for entry in known if entry.key not in left]
     if not said:
         return ()
     listed = "\n".join(dict.fromkeys(said))

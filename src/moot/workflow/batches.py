@@ -140,6 +140,11 @@ def _titles(parts: Sequence[Part]) -> str:
     return "; ".join(part.title for part in parts)
 
 
+def _listed(parts: Sequence[Part]) -> str:
+    """A batch may change and keep its title."""
+    return "; ".join(f"{part.title} ({part.description.rstrip('.')})" for part in parts)
+
+
 def _with_batch(state: WorkflowState, **changed: Any) -> WorkflowState:
     batches = list(state.batches)
     batches[state.current_batch] = replace(state.batch, **changed)
@@ -288,7 +293,7 @@ def _go_on(state: WorkflowState) -> WorkflowState:
     """What was shown is what holds from now on."""
     left = batches_of(state.proposed or ())
     if state.proposed != state.left_over:
-        now, before = _titles(state.proposed or ()) or "nothing", _titles(state.left_over)
+        now, before = _listed(state.proposed or ()) or "nothing", _titles(state.left_over)
         text = f"After batch {state.current_batch + 1}, what is left to build: {now}; before: {before}"
         state = ledger.note(state, Kind.DECIDED, text, PERSON, REASSESS_STEP)
     state = replace(state, batches=(*state.batches[: state.current_batch + 1], *left))

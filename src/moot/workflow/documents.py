@@ -66,8 +66,8 @@ def design_document(state: WorkflowState, *, with_ledger: bool = True) -> str:
     talk = state.brainstorm
     whole = f"\n\nIt is one part of a larger idea: {talk.description}" if talk.splits else ""
     parts = [f"# {title(state)}", f"## Idea\n\n{talk.subject}{whole}", *_decisions(state)]
-    if with_ledger and (decided := ledger.lines(entries(state))):
-        parts.append(f"{DECIDED_HEADING}\n\n" + "\n".join(f"- {line}" for line in decided))
+    if with_ledger and (decided := entries(state)):
+        parts.append(f"{DECIDED_HEADING}\n\n" + "\n".join(f"- {ledger.line(entry)}" for entry in decided))
     if talk.design_sections and not talk.design_stale:
         parts.append(words.sections(talk.design_sections))
     if len(state.batches) > 1:

@@ -18,16 +18,27 @@ from moot.llm.messages import Source, Weight
 from moot.workflow import documents, ledger
 from moot.workflow.state import WorkflowState
 
-_SHOWN = re.compile(r"- D\d+\. (?P<text>.*)", re.DOTALL)
+_SHOWN = re.compile(r"- (?:D\d+\. )?(?P<text>.*)", re.DOTALL)
+"""With a number in documents of earlier versions."""
 _NEXT_LINE = re.compile(r"\n(?! )")
 
 
 # -- the brief -----------------------------------------------------------------------------------
 
 
+LONGEST_BRIEF = 80_000
+"""Characters: the longest idea, all batches and what was said after one of them always fit."""
+
+
 def brief(state: WorkflowState) -> str:
     """What the proposal of the current batch is drafted from. What binds it goes beside it."""
     parts = [f"{state.batch.title}\n\n{state.batch.description}"]
+    idea = state.brainstorm.description.strip()
+    if idea not in parts[0]:
+        whole = (
+            "The idea that this is a part of, in the person's words. Its other parts are not this change's"
+        )
+        parts.append(f"{whole}:\n{idea}")
     if place := _place(state):
         parts[0] = f"{place}: {parts[0]}"
         parts += _others(state)
@@ -92,8 +103,7 @@ def _hash(text: str) -> str:
 
 
 def _as_shown(entries: Collection[Decided]) -> set[str]:
-    """Without their numbers, which change when others come and go."""
-    return {line.partition(". ")[2] for line in core_ledger.lines(tuple(entries))}
+    return {core_ledger.line(each) for each in entries}
 
 
 def _is_known(line: str, known: Collection[str]) -> bool:
@@ -133,5 +143,5 @@ def news(state: WorkflowState, written: str, bound: Binding, *, edited: bool) ->
 
 def _since(entries: tuple[Decided, ...], why: str) -> Iterator[Source]:
     if entries:
-        listed = "\n".join(f"- {line.partition('. ')[2]}" for line in core_ledger.lines(entries))
+        listed = "\n".join(f"- {core_ledger.line(each)}" for each in entries)
         yield Source(why, f"<since-the-review>\n{why}:\n{listed}\n</since-the-review>", Weight.NEEDED)

@@ -219,7 +219,8 @@ class WorkflowWork:
         # An earlier run may have got as far as this, and not further.
         with suppress(AlreadyThere):
             bound, background = await asyncio.to_thread(self._handed_over, state)
-            await self._changes.propose(folder.id, handover.brief(state), self._tell, bound, background)
+            brief, limit = handover.brief(state), handover.LONGEST_BRIEF
+            await self._changes.propose(folder.id, brief, self._tell, bound, background, limit)
         return BatchPlanned(folder.id, _cost(folder, 0))
 
     def _handed_over(self, state: WorkflowState) -> tuple[Binding, tuple[Source, ...]]:
