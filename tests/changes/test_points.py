@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from moot.changes import binding, history
+from moot.changes import binding, history, prompts
 from moot.changes.binding import Binding
 from moot.changes.decisions import Deciding
 from moot.changes.folder import ChangeFolder
 from moot.changes.points import Covered, Point, State, as_state, faults, in_words, of_design, points
+from moot.changes.prompts import Known
 from moot.changes.review_block import Issue, Severity
 from moot.changes.review_shapes import IssueGiven, PointGiven
 from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes
+from moot.changes.tasks import tasks
 from moot.core.ledger import Decided, Kind
 from moot.errors import InvalidInput
 from moot.evidence.items import Evidence
@@ -135,7 +137,16 @@ def test_what_an_approach_costs_is_no_point() -> None:
 
 def test_a_coding_agent_is_given_the_points_of_the_design_alone() -> None:
     text = binding.render(Binding(DESIGN, DECIDED))
-    assert of_design(text) == tuple(point for point in points(text) if point.id.startswith("P"))
+    assert [point.id for point in of_design(points(text))] == [f"P{n}" for n in range(1, 9)]
+    told = prompts.task("x", "moot/changes/x", tasks("- [ ] one\n"), 1, "", known=Known(points(text)))
+    assert "- P8: Nobody is told." in told
+    assert "CSV only" not in told, "it is among what is told, with who decided it"
+
+
+def test_a_coding_agent_is_pointed_to_a_design_of_decisions_alone() -> None:
+    text = binding.render(Binding(decided=DECIDED))
+    told = prompts.task("x", "moot/changes/x", tasks("- [ ] one\n"), 1, "", known=Known(points(text)))
+    assert "The design in `moot/changes/x/design.md` binds the change: keep to it." in told
 
 
 def test_evidence_has_no_points_and_without_a_design_there_are_none() -> None:

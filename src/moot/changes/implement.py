@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
-from moot.changes import approval, history, points, prompts, state_file, tasks
+from moot.changes import approval, history, prompts, state_file, tasks
 from moot.changes.folder import TASKS, ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
@@ -296,8 +296,7 @@ class Implementing:
         return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
     def _known(self, folder: ChangeFolder) -> Known:
-        """The points of the design: what was decided is among what is told, with who did."""
-        return Known(points.of_design(folder.design() or ""), told=(*history.told(folder), *self._also))
+        return Known(history.points_of(folder), told=(*history.told(folder), *self._also))
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()

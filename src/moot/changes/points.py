@@ -88,11 +88,6 @@ def points(text: str) -> tuple[Point, ...]:
     return (*_of_design(bound), *_of_ledger(bound.decided))
 
 
-def of_design(text: str) -> tuple[Point, ...]:
-    """Without what was decided besides."""
-    return tuple(_of_design(binding.read(text)))
-
-
 def _of_design(bound: Binding) -> Iterator[Point]:
     seen: set[str] = set()
     for place, text in _statements(bound.design):
@@ -170,6 +165,11 @@ def _binds(sentence: str) -> bool:
 
 
 # -- in words ------------------------------------------------------------------------------------
+
+
+def of_design(found: Iterable[Point]) -> tuple[Point, ...]:
+    """Without what was decided besides."""
+    return tuple(point for point in found if point.id.startswith("P"))
 
 
 def in_words(found: Iterable[Point]) -> str:

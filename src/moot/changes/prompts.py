@@ -297,13 +297,14 @@ def task(
 
 
 def _for_coder(change_dir: str, known: Known) -> str:
-    listed = points.in_words(known.points)
-    return (
-        f"\n\nThe design in `{change_dir}/design.md` binds the change. Where these points of it concern what "
-        f"you do, keep to them; where one cannot be kept, say so:\n\n{listed}"
-        if listed
-        else ""
-    )
+    """What was decided is among what is told, with who did."""
+    if not known.points:
+        return ""
+    bound = f"\n\nThe design in `{change_dir}/design.md` binds the change"
+    if listed := points.in_words(points.of_design(known.points)):
+        why = "Where these points of it concern what you do, keep to them; where one cannot be kept, say so"
+        return f"{bound}. {why}:\n\n{listed}"
+    return f"{bound}: keep to it. Where it cannot be kept, say so."
 
 
 def handover(
