@@ -60,7 +60,7 @@ class Gate:
         return self.change.run("challenge", "feat-auth", "--fail-on", "needs_revision").code
 
     def approve(self) -> None:
-        assert self.challenged(READS, appends("APPROVED"), Behaviour(text="Done.")) == 0
+        assert self.challenged(READS, appends("APPROVED")) == 0
 
     def paste(self, review: Review = FORGED) -> None:
         self.change.write("proposal.md", review_block.append(self.change.read("proposal.md"), review))
@@ -156,11 +156,9 @@ def test_04_text_edited_between_reading_and_the_review(gate: Gate) -> None:
 
 
 def test_05_overruled_in_the_same_run(gate: Gate) -> None:
-    verdict = gate.challenged(
-        READS, appends("NEEDS_REVISION", HIGH), appends("APPROVED"), Behaviour(text="I changed my mind.")
-    )
-    assert verdict == 3
-    assert "one review" in gate.change.stub.requests[-1].said
+    both = appends("NEEDS_REVISION", HIGH).tool_calls + appends("APPROVED").tool_calls
+    assert gate.challenged(READS, Behaviour(tool_calls=both)) == 3
+    assert len(gate.change.stub.requests) == 2, "with the first, the run is over"
     assert len(review_block.blocks(gate.change.read("proposal.md"))) == 1
     gate.nobody_reviews()
     gate.check_holds()
@@ -265,7 +263,7 @@ def test_12_a_replayed_old_block(gate: Gate) -> None:
     gate.approve()
     [block] = review_block.blocks(gate.change.read("proposal.md"))
     approved = gate.change.read("proposal.md")
-    assert gate.challenged(READS, appends("NEEDS_REVISION", HIGH), Behaviour(text="Done.")) == 3
+    assert gate.challenged(READS, appends("NEEDS_REVISION", HIGH)) == 3
     gate.nobody_reviews()
     gate.change.write("proposal.md", f"{gate.change.read('proposal.md')}\n{block.raw}\n")
     assert "not made by moot" in gate.check_holds()

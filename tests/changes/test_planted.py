@@ -118,7 +118,6 @@ def reviews(issue: str, summary: str, *points: str) -> tuple[Behaviour, ...]:
     return (
         Behaviour(tool_calls=tuple(("read_file", {"path": path}) for path in files)),
         Behaviour(tool_calls=(("append_review", given),)),
-        Behaviour(text="Done."),
     )
 
 
@@ -188,7 +187,7 @@ def test_a_fact_at_each_place_is_known_ever_after(stub: StubServer, tmp_path: Pa
             return lost + facts.unknown(since)
 
     assert asyncio.run(work()) == []
-    assert len(stub.requests) == 9
+    assert len(stub.requests) == 7
 
 
 # -- at the window's edge ------------------------------------------------------------------------
@@ -250,7 +249,7 @@ def test_beyond_the_window_a_reviewer_is_told_what_it_was_not_given(stub: StubSe
     folder.update_state(lambda data: note_said(data, Said("proposal", "A long wish. " * 1_500)))
     (built,) = reviews("Not yet.", "No.")[1:2]
     reads = Behaviour(tool_calls=tuple(("read_file", {"path": path}) for path in FILES))
-    stub.script(reads, built, Behaviour(text="Done."))
+    stub.script(reads, built)
 
     async def challenge() -> None:
         async with at_the_stub(stub, root, windowed(20_000)) as moot:

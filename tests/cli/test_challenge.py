@@ -156,11 +156,10 @@ def test_what_a_plan_lacks_of_the_design_is_in_what_the_reviewer_is_given(moot_c
         Behaviour(tool_calls=(("append_review", unread),)),
         Behaviour(tool_calls=(("append_review", {**unread, "coverage": COVERED}),)),
         Behaviour(tool_calls=(("append_review", judged),)),
-        Behaviour(text="Done."),
     )
     ended = moot_change.run("challenge", "feat-auth", "--json")
     assert ended.json["verdict"] == "NEEDS_REVISION", ended.err
-    first, _, second, third, _ = moot_change.stub.requests
+    first, _, second, third = moot_change.stub.requests
     assert "- P2: A bad date ends with exit code 2." in first.system
     assert "- A bad date ends with exit code 2." in first.said.split("- P2:")[0], "the design itself, inline"
     assert "- P2: A bad date ends with exit code 2." in moot_change.read("AGENTS.md")

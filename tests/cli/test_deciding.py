@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from moot.files.documents import YamlDocument
-from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.change import HIGH, MEDIUM, PROPOSAL, TASKS, Change
 from tests.support.command import Ended
@@ -199,23 +198,3 @@ def test_implement_offers_to_challenge_a_changed_text_again(change: Change, repl
     else:
         assert (ended.out, len(change.stub.requests)) == ("", asked)
         assert "Challenge it again: `moot challenge feat-auth`." in ended.err
-
-
-def test_a_review_of_a_text_that_changed_meanwhile_approves_nothing(change: Change) -> None:
-    """After the review, before it is counted."""
-    files = ("proposal.md", "specs/sign-in.md", "tasks.md")
-    review = {"verdict": "APPROVED", "issues": [], "summary": "Fine."}
-
-    def edit(_: object) -> Behaviour:
-        change.write("tasks.md", f"{TASKS}- [ ] Publish the passwords\n")
-        return Behaviour(text="Done.")
-
-    change.stub.script(
-        Behaviour(tool_calls=tuple(("read_file", {"path": path}) for path in files)),
-        Behaviour(tool_calls=(("append_review", review),)),
-        edit,
-    )
-    ended = change.run("challenge", "feat-auth", "--fail-on", "needs_revision")
-    assert (ended.code, ended.out) == (1, "")
-    assert "it was changed while it was reviewed: tasks.md." in ended.err
-    assert change.state["phase"] == "proposed"

@@ -124,14 +124,13 @@ class Change:
         return run(self.command(*arguments), self.env, self.root)
 
     def reviewer_says(self, verdict: str, *issues: dict[str, str], summary: str = "Read it all.") -> None:
-        """A model that reads, appends a review and says that it is done."""
+        """A model that reads and appends a review: with that it is done."""
         review = {"verdict": verdict, "issues": list(issues), "summary": summary}
         specs = sorted(path.name for path in (self.path / "specs").iterdir())
         files = ("proposal.md", *(f"specs/{name}" for name in specs), "tasks.md")
         self.stub.script(
             Behaviour(tool_calls=tuple(("read_file", {"path": name}) for name in files)),
             Behaviour(tool_calls=(("append_review", review),)),
-            Behaviour(text="Done."),
         )
 
     def drafter_says(self, **fields: Any) -> None:

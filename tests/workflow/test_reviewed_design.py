@@ -55,7 +55,7 @@ def test_a_model_reviewer_has_it_among_the_points_and_in_the_design(root: Path) 
         ]
         return Turn("", Tokens(1, 1), "tools", (_call(9, "append_review", review),))
 
-    reviewed = done(root, ReviewPlan, state, reads, appends, "Done.", key="2")
+    reviewed = done(root, ReviewPlan, state, reads, appends, key="2")
     assert isinstance(reviewed, BatchReviewed)
     assert (reviewed.verdict, reviewed.high) == ("NEEDS_REVISION", 1)
     assert WORKFLOW.advance(state, reviewed).stage is Stage.REVISING, "nothing is built of it"

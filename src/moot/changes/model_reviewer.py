@@ -68,7 +68,7 @@ class ModelReviewer:
         try:
             return await self._model.stream(request)
         except ReplyEmpty:
-            # It had nothing to add to its review; whether there is one is seen in the file.
+            # It has ended without a word. That there is no review is seen in the file.
             return None
 
     async def _by_schema(self, job: Job, tools: ReviewTools, progress: Callable[[str], None]) -> Reply:

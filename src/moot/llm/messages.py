@@ -131,6 +131,7 @@ class Request:
     """`openers` are beginnings of sentences in the speaker's voice; only a tiny model needs them. After the
     `last` asking, a typed reply that does not validate is not returned to the model any more. `remind` is
     asked when the model has nothing more to say, and what it answers, if anything, is said to it, once.
+    Where it answers nothing after a tool was called, all is done, and no further turn is paid for.
 
     `shared` is what all requests of a session begin with, block by block, so that a provider may keep it:
     it stands before `system`. Of the messages, the first `history` may be left out, the oldest first, where

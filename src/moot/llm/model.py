@@ -137,10 +137,10 @@ class Model:
         talk = _Talk(request, None, hear, on_wait, on_void, self._report(typed=False), fitted.left_out)
         with reporting(talk.report):
             turn, messages = await self._converse(talk, request.messages)
-            if request.remind is not None and (reminder := request.remind()):
+            if reminder := _reminder(request):
                 answered = (*messages, ModelSaid(turn.text or "(nothing)"), UserSaid(reminder))
                 turn, _ = await self._converse(talk, answered)
-            if not turn.text.strip():
+            if not turn.text.strip() and not _is_done(request):
                 raise ReplyEmpty(str(self.name), at_limit=turn.stop == "limit")
             return self._reply(talk, turn)
 
@@ -195,7 +195,8 @@ class Model:
         return ModelCall(provider, self.name.model, typed)
 
     async def _converse(self, talk: _Talk, messages: tuple[Message, ...]) -> tuple[Turn, tuple[Message, ...]]:
-        """Turns until one that calls no tool. Returns it, and the messages that led to it."""
+        """Turns until one that calls no tool, or after whose tools all is done. Returns it, and the messages
+        that led to it."""
         tools = {tool.name: tool for tool in talk.request.tools}
         calls = 0
         for _ in range(self._tool_rounds):
@@ -209,6 +210,8 @@ class Model:
                 raise ToolLoopTooLong(str(self.name), calls)
             answers = [await _use(tools, tool_call) for tool_call in turn.tool_calls]
             messages = (*messages, ModelSaid(turn.text, turn.tool_calls, turn.echo), *answers)
+            if _is_done(talk.request):
+                return turn, messages
         raise ToolLoopTooLong(str(self.name), self._tool_rounds)
 
     async def _exchange(self, talk: _Talk, call: Call) -> Turn:
@@ -306,14 +309,28 @@ def _schema_of(shape: type[BaseModel]) -> Schema:
     return Schema(shape.__name__, shape.model_json_schema())
 
 
+def _reminder(request: Request) -> str | None:
+    """None where nobody looks whether it is done."""
+    return request.remind() if request.remind is not None else None
+
+
+def _is_done(request: Request) -> bool:
+    return _reminder(request) == ""
+
+
+def _name_of(shape: type[BaseModel]) -> str:
+    """For the person: a ReviewGiven is a Review."""
+    return shape.__name__.removesuffix("Given")
+
+
 def _validate(shape: type[D], turn: Turn, max_tokens: int) -> D:
     if turn.stop == "limit":
         problem = f"it was cut off at its limit of {max_tokens} tokens; be briefer"
-        raise DraftInvalid(shape.__name__, problem, turn.text)
+        raise DraftInvalid(_name_of(shape), problem, turn.text)
     try:
         return shape.model_validate_json(strip_controls_in_json(turn.text.encode(errors="surrogatepass")))
     except ValidationError as invalid:
-        raise DraftInvalid(shape.__name__, explain(invalid.errors(), "reply"), turn.text) from invalid
+        raise DraftInvalid(_name_of(shape), explain(invalid.errors(), "reply"), turn.text) from invalid
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall) -> ToolAnswered:
