@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,8 @@ def test_uncommitted_code_is_reviewed_by_a_model(shop: Shop) -> None:
         "",
         "model: One item is free.",
     ]
-    assert "the work that is not committed: 1 file, +1 -1, for model: about " in ended.err
+    assert "the work that is not committed: 1 file, +1 -1, for model: at least about " in ended.err
+    assert re.search(r"Challenge: this took [\d,]+ tokens, price unknown", ended.err)
     asked = shop.stub.requests[0].said
     assert "+    return sum(cart[1:])" in asked
     listed = moot("sessions", "--json", env=shop.env, cwd=shop.root).json["sessions"]
@@ -106,6 +108,13 @@ def test_two_reviewers_that_disagree_are_both_kept(shop: Shop) -> None:
     assert told["estimate"].startswith("at least about ")
     assert f"model, the-pragmatist: {told['estimate']}" in ended.err
     assert [voice["by"] for voice in told["findings"][0]["voices"]] == ["model"]
+
+
+def test_of_a_reply_that_is_none_it_is_said_what_it_should_have_been(shop: Shop) -> None:
+    shop.stub.script(*[Behaviour(json_text="Looks fine to me.")] * 2)
+    ended = shop.challenge("--diff", "--by", "model")
+    assert ended.code == 1
+    assert "the model's reply is no valid Review: reply: is no valid JSON" in ended.out + ended.err
 
 
 def test_only_who_failed_is_asked_again(shop: Shop) -> None:

@@ -167,7 +167,7 @@ def test_findings_of_several_in_one_place_are_one_with_all_their_words() -> None
     second = Review("claude", "Worse.", (again, twice, said(NOWHERE)))
     judged = judge(PATCH, [first, second])
     assert [(f.id, f.severity, f.kind, str(f.place), [v.by for v in f.voices]) for f in judged.findings] == [
-        ("F1", HIGH, Kind.DATA, "shop.py:11", ["codex", "claude"]),
+        ("F1", HIGH, Kind.DATA, "shop.py:11-13", ["codex", "claude"]),
         ("F2", LOW, Kind.BUG, "shop.py:11", ["claude"]),
         ("F3", LOW, Kind.BUG, "shop.py:14", ["codex"]),
         ("F4", HIGH, Kind.BUG, "None", ["claude"]),
@@ -176,6 +176,13 @@ def test_findings_of_several_in_one_place_are_one_with_all_their_words() -> None
     assert [f.blocks for f in judged.findings] == [True, False, False, False]
     assert judged.findings[3].file == "shop.py"
     assert [judged.count(HIGH), judged.count(HIGH, grounded=False), judged.count(LOW)] == [1, 1, 2]
+
+
+def test_it_is_shown_where_the_worst_of_them_is() -> None:
+    low = Review("codex", "", (said(ADDED, severity=LOW),))
+    high = Review("claude", "", (said(f"{ADDED}\nsummed += one.price"),))
+    for order in ([low, high], [high, low]):
+        assert str(judge(PATCH, order).findings[0].place) == "shop.py:11-13"
 
 
 def test_of_several_findings_in_one_place_those_of_one_kind_are_joined() -> None:

@@ -116,10 +116,12 @@ def test_the_report_is_the_same_whoever_answers_first() -> None:
     assert report.left_out[:2] == (".env: private", "the diff of uv.lock (by codex)")
     assert (report.estimate, report.session) == ("at least about 3 tokens", "session-1")
     assert report.costs[0] == ("codex", "m", 0.5)
+    assert report.took == "36 tokens, $1.50"
 
 
 def test_who_failed_is_in_the_report_and_nobody_is_no_verdict() -> None:
     assert report_of(INCOMPLETE).failed == (("claude", "claude crashed"),)
+    assert report_of(INCOMPLETE).took == "at least 24 tokens, $1.00", "who fails sends no bill"
     nobody = DIFF.fold([TAKEN, *(failed(seat.by) for seat in SEATS)])
     assert (nobody.step, report_of(nobody).judged) == (Step.INCOMPLETE, None)
 

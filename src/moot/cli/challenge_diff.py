@@ -83,6 +83,8 @@ def _end(report: Report, fail_on: str, told: str) -> int:
     from moot.diffs.report import as_json
 
     _show(report, told)
+    if report.took:
+        screen.say(f"Challenge: this took {report.took}", "dim")
     if told == "text":
         again = "ask again whoever failed" if report.failed else "show it once more"
         screen.say(f"Kept; {again}: {called_as()} challenge --resume {report.session}", "dim")

@@ -281,15 +281,17 @@ def _merge(all_said: Sequence[tuple[str, Said, Place | None]]) -> list[Finding]:
         ]
         if together:
             _, number = min(together)
-            merged[number] = _with_voice(merged[number], Voice(by, said))
+            merged[number] = _with_voice(merged[number], Voice(by, said), place)
         else:
             merged.append(Finding("", said.severity, said.kind, place, (Voice(by, said),)))
     return merged
 
 
-def _with_voice(finding: Finding, voice: Voice) -> Finding:
+def _with_voice(finding: Finding, voice: Voice, place: Place | None) -> Finding:
+    """It is about the lines that the worst of them quotes."""
     both = replace(finding, voices=(*finding.voices, voice))
-    return replace(both, severity=both.worst.severity, kind=both.worst.kind)
+    its = place if both.worst is voice.said else finding.place
+    return replace(both, severity=both.worst.severity, kind=both.worst.kind, place=its)
 
 
 def _numbered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import fsum
 from typing import Literal
 
 from moot.core.flow import (
@@ -29,6 +30,7 @@ from moot.diffs.findings import Judged, Review, judge
 from moot.diffs.patch import is_made_by_program, source_name
 from moot.diffs.report import Report
 from moot.errors import InvalidInput
+from moot.llm.prices import in_dollars
 
 
 class Step(StrEnum):
@@ -229,10 +231,20 @@ def report_of(state: DiffState, session: str = "") -> Report:
         failed=tuple((one.by, one.message) for one in state.failed),
         left_out=(*opened.left_out, *unseen),
         estimate=opened.estimate,
+        # Whoever failed has sent no bill.
+        took=f"{'at least ' * bool(state.failed)}{took}" if (took := _took(state.bills)) else "",
         session=session,
         costs=tuple((one.review.by, one.bill.model, one.bill.cost_usd) for one in made),
         unseen=_unseen(opened, made),
     )
+
+
+def _took(bills: Sequence[Usage]) -> str:
+    if not bills:
+        return ""
+    tokens = sum(one.input_tokens + one.output_tokens for one in bills)
+    costs = [one.cost_usd for one in bills if one.cost_usd is not None]
+    return f"{tokens:,} tokens, {in_dollars(fsum(costs) if len(costs) == len(bills) else None)}"
 
 
 def _unseen(opened: DiffTaken, made: Sequence[ReviewMade]) -> tuple[str, ...]:

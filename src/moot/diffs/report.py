@@ -40,6 +40,8 @@ class Report:
     failed: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
     estimate: str = ""
+    took: str = ""
+    """What it has cost altogether, in words."""
     session: str = ""
     costs: tuple[tuple[str, str, float | None], ...] = ()
     """Of each reviewer: which model it was, and dollars, where that is known."""
@@ -151,6 +153,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "findings": [_finding(one) for one in report.findings],
         "leftOut": list(report.left_out),
         "estimate": report.estimate,
+        "took": report.took,
         "session": report.session,
     }
 

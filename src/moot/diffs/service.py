@@ -126,7 +126,7 @@ def _checked(moot: Moot, by: str, name: ModelName) -> Seat:
 
 
 async def foresee(moot: Moot, opened: DiffTaken) -> str:
-    """A lower bound where several review, or a program does, which reads as much as it likes."""
+    """A lower bound: how much is looked up besides, nobody knows yet."""
     each = [await _foresee(moot, opened, seat) for seat in opened.seats]
     costs = [one.cost_usd for one in each]
     known = [cost for cost in costs if cost is not None]
@@ -136,7 +136,7 @@ async def foresee(moot: Moot, opened: DiffTaken) -> str:
         sum(one.cached_tokens for one in each),
         sum(one.output_tokens for one in each),
         sum(known) if len(known) == len(costs) else None,
-        at_least=len(each) > 1 or any(seat.engine in ENGINES for seat in opened.seats),
+        at_least=True,
     )
     return str(whole)
 
