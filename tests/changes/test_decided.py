@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.agents import Job, Outcome, Progress
 from moot.changes import binding, flow, history
 from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
@@ -21,8 +22,9 @@ from moot.changes.work import ChangeWork
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import TaskDone
 from moot.core.ledger import Correction, Decided, Kind, lines
-from moot.errors import IllegalMove
+from moot.errors import IllegalMove, NotApproved
 from moot.evidence.items import Evidence
+from moot.llm.protocol import Call
 from tests.support.change import write_change
 from tests.support.changes import FakeReviewer, at_work, drafted, silent
 
@@ -94,11 +96,69 @@ def test_a_reviewer_is_told_what_the_last_revision_changed(
     asyncio.run(work())
     first, second = told
     assert "<revised>" not in first
+    assert "the verdict was" not in second, "it is not decided what the next one is going to be"
     changed = second[second.index("<revised>") : second.index("</revised>")]
     assert "--- proposal.md (before)\n+++ proposal.md (now)" in changed
     assert "-Nobody has to change anything." in changed.splitlines()
     assert "+Accounts are migrated." in changed.splitlines()
     assert "Review" not in changed, "the reviews in it are no part of that"
+
+
+class Meanwhile(FakeReviewer):
+    """Somebody adds a task after its review, and before that is counted."""
+
+    async def review(self, job: Job, progress: Progress) -> Outcome:
+        outcome = await super().review(job, progress)
+        tasks = job.root / "moot" / "changes" / job.change_id / "tasks.md"
+        tasks.write_text(
+            f"{tasks.read_text(encoding='utf-8')}- [ ] Publish the passwords\n", encoding="utf-8"
+        )
+        return outcome
+
+
+def test_a_review_of_a_text_that_changed_meanwhile_approves_nothing(
+    folder: ChangeFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moot.changes.challenge.find", Meanwhile().found)
+
+    async def challenge() -> None:
+        async with at_work(folder.path.parents[2]) as moot:
+            await Challenging(Changes(moot)).challenge(folder.id, "codex", silent)
+
+    with pytest.raises(NotApproved, match=r"it was changed while it was reviewed: tasks\.md"):
+        asyncio.run(challenge())
+    assert folder.state().phase == "proposed"
+
+
+def test_a_revision_that_leaves_out_what_the_person_wrote_says_so(folder: ChangeFolder) -> None:
+    told: list[str] = []
+    asked: list[Call] = []
+
+    def draft(call: Call) -> str:
+        asked.append(call)
+        return drafted()
+
+    def write(name: str, text: str, at: str) -> None:
+        path = folder.path / name
+        path.write_text(path.read_text(encoding="utf-8").replace(at, f"{at}{text}"), encoding="utf-8")
+
+    async def work() -> None:
+        async with at_work(folder.path.parents[2], [draft] * 3) as moot:
+            changes = Changes(moot)
+            await changes.repropose(folder.id, "Shorter.", told.append)
+            write("specs/sign-in.md", "\n\nOwner: Ines.", "A lost passkey MUST be replaceable.")
+            write("proposal.md", "\n## Notes\n\nAsk Ana.\n", "Accounts are migrated.\n")
+            await changes.repropose(folder.id, "Still shorter.", told.append)
+            await changes.repropose(folder.id, "Once more.", told.append)
+
+    asyncio.run(work())
+    assert [line for line in told if "by hand" in line] == [
+        "has left out what you wrote by hand: Owner: Ines."
+    ]
+    said = [str(call.messages[0]) for call in asked]
+    assert [text.count("Still shorter.") for text in said] == [0, 1, 1], "once, as a wish and then as said"
+    assert "<wishes>\\nStill shorter." in said[1]
+    assert folder.drafted()["proposal.md"].endswith("Ask Ana.\n")
 
 
 # -- in a session --------------------------------------------------------------------------------

@@ -76,6 +76,12 @@ def test_a_finding_is_repeated_only_as_often_as_it_was_made() -> None:
     assert in_words(match(review(EXPIRY, EXPIRY), review(EXPIRY))) == "0 new, 1 repeated, 1 resolved"
 
 
+def test_what_the_person_has_dismissed_is_resolved_by_nobody_and_may_be_repeated() -> None:
+    dismissed = {EXPIRY.description}
+    assert in_words(match(review(EXPIRY, LOGGING), review(), dismissed)) == "0 new, 0 repeated, 1 resolved"
+    assert in_words(match(review(EXPIRY), review(EXPIRY), dismissed)) == "0 new, 1 repeated, 0 resolved"
+
+
 def test_the_best_pair_is_matched_first() -> None:
     close = Issue(Severity.HIGH, "Tokens never expire and leak")
     exact = Issue(Severity.HIGH, "Tokens never expire")

@@ -272,15 +272,16 @@ def test_a_spec_without_requirements_has_no_heading_for_them() -> None:
     ("written", "rendered"),
     [
         ("one\r\ntwo  \r\n\r\n- list\n", "one\ntwo\n\n- list"),
-        ("# a\n  ## b\n#hashtag\n#1\n#", "\\# a\n  \\## b\n#hashtag\n#1\n\\#"),
+        ("# a\n  ## b\n#hashtag\n#1\n#", "**a**\n  **b**\n#hashtag\n#1\n\\#"),
+        ("### Left out ##\n\n- x\n\n# *a*\n## a #", "**Left out**\n\n- x\n\n\\# *a*\n**a**"),
         ("a\n---\nb\n===\n-", "a\n\\---\nb\n\\===\n\\-"),
         ("<div>\n</div>\n<!-- x -->\n<5 ms", "\\<div>\n\\</div>\n\\<!-- x -->\n<5 ms"),
         ("a <!-- Review:start --> b", "a <\\!-- Review:start --> b"),
-        ("```py\n# kept\n---\n```\n# a", "```py\n# kept\n---\n```\n\\# a"),
+        ("```py\n# kept\n---\n```\n# a", "```py\n# kept\n---\n```\n**a**"),
         ("~~~~ md\n```\n~~~", "~~~~ md\n```\n~~~\n~~~~"),
         ("```\n<!--review:start-->", "```\n<\\!--review:start-->\n```"),
-        ("``` a`b\n# a", "\\``` a`b\n\\# a"),
-        ("- x\n  ```\n# a", "- x\n  \\```\n\\# a"),
+        ("``` a`b\n# a", "\\``` a`b\n**a**"),
+        ("- x\n  ```\n# a", "- x\n  \\```\n**a**"),
     ],
 )
 def test_prose_can_be_markdown_but_no_structure(written: str, rendered: str) -> None:
@@ -300,7 +301,7 @@ def test_titles_steps_and_tasks_are_single_lines() -> None:
 
 def test_a_change_of_several_lines_stays_one_item() -> None:
     draft = DRAFT.model_copy(update={"what_changes": ["a\n\n- b\n# c", "```\nd\n\n## e"]})
-    expected = "## What Changes\n\n- a\n\n  - b\n  \\# c\n- ```\n  d\n\n  ## e\n  ```\n\n## Impact\n"
+    expected = "## What Changes\n\n- a\n\n  - b\n  **c**\n- ```\n  d\n\n  ## e\n  ```\n\n## Impact\n"
     assert expected in render_proposal(draft)
 
 

@@ -318,7 +318,8 @@ def _make_result(
     folder: ChangeFolder, counted: Counted, earlier: Review | None, model: str = "", *, taken_up: bool = False
 ) -> Challenged:
     record = counted.record
-    matched = findings.match(earlier, counted.review)
+    dismissed = {one.description for one in folder.state().dismissed}
+    matched = findings.match(earlier, counted.review, dismissed)
     return Challenged(
         folder.id, counted.review, matched, counted.phase, record.engine, model or record.model, taken_up
     )

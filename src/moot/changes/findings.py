@@ -7,7 +7,7 @@ is told to people and decides nothing, except that the counts of High findings s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from moot.changes.review_block import Issue, Review
@@ -23,14 +23,15 @@ _UNIMPORTANT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """`new` and `repeated` are issues of the later review, `resolved` of the earlier one, in their order."""
+    """`new` and `repeated` are issues of the later review, `resolved` of the earlier one, in their order.
+    What the person has dismissed is resolved by nobody."""
 
     new: tuple[Issue, ...]
     repeated: tuple[Issue, ...]
     resolved: tuple[Issue, ...]
 
 
-def match(earlier: Review | None, later: Review) -> Matched:
+def match(earlier: Review | None, later: Review, dismissed: Collection[str] = ()) -> Matched:
     """One to one, the most alike first; of pairs equally alike, the one that stands higher up."""
     before = earlier.issues if earlier else ()
     again: set[int] = set()
@@ -42,7 +43,11 @@ def match(earlier: Review | None, later: Review) -> Matched:
     return Matched(
         new=tuple(issue for index, issue in enumerate(later.issues) if index not in repeated),
         repeated=tuple(issue for index, issue in enumerate(later.issues) if index in repeated),
-        resolved=tuple(issue for index, issue in enumerate(before) if index not in again),
+        resolved=tuple(
+            issue
+            for index, issue in enumerate(before)
+            if index not in again and issue.description not in dismissed
+        ),
     )
 
 

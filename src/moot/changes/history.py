@@ -7,6 +7,7 @@ Refuses to know what a request looks like, and what becomes of it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 
 from moot.changes import approval, binding, review_block, tasks
@@ -18,6 +19,9 @@ from moot.core import ledger
 from moot.core.ledger import Decided, Kind
 from moot.errors import InvalidInput
 from moot.llm.messages import Source, Weight
+
+_IS_OF = re.compile(r"\+\+\+ .+\.md \(edited\)")
+"""The line of a diff that names the file."""
 
 DESCRIBED, REVISED = "proposal", "reproposal"
 """What the person had done with their words."""
@@ -99,7 +103,10 @@ def told(folder: ChangeFolder) -> tuple[Source, ...]:
 
 
 def _so_far(folder: ChangeFolder) -> tuple[Source, ...]:
-    return (*_built(folder), *ledger.source(decided(folder)))
+    """Verdicts stand with their reviews, and settle nothing for whoever reviews another text."""
+    found = decided(folder)
+    verdicts = [one for one in found if one.key.startswith("review:") and one.by != PERSON]
+    return (*_built(folder), *ledger.source(found, verdicts))
 
 
 def _described(folder: ChangeFolder) -> tuple[Source, ...]:
@@ -185,6 +192,23 @@ def edits_since(folder: ChangeFolder) -> str:
     return _diff(before, plain(folder), "drafted", "edited") if before else ""
 
 
+def left_out(folder: ChangeFolder) -> tuple[str, ...]:
+    """The lines of the person's own that were there until the last revision, and that it has left out."""
+    before, now = (_all_lines(texts) for texts in (_plain(folder.before_last_draft()), plain(folder)))
+    theirs = (line for _, diff in folder.earlier_edits() for line in _added(diff))
+    return tuple(dict.fromkeys(line for line in theirs if line in before and line not in now))
+
+
+def _added(diff: str) -> Iterator[str]:
+    for line in diff.splitlines():
+        if line.startswith("+") and not _IS_OF.fullmatch(line) and (added := line[1:].strip()):
+            yield added
+
+
+def _all_lines(texts: Mapping[str, str]) -> set[str]:
+    return {line.strip() for text in texts.values() for line in _lines(text)}
+
+
 def revised(folder: ChangeFolder) -> tuple[Source, ...]:
     """For a reviewer: what the last revision has made of the text that was reviewed before."""
     before = _plain(folder.before_last_draft()) if _by_reviewers(folder) else {}
@@ -211,7 +235,8 @@ def plain(folder: ChangeFolder) -> dict[str, str]:
 def _plain(found: Mapping[str, str]) -> dict[str, str]:
     texts = {name: text for name, text in found.items() if name != DESIGN}
     if PROPOSAL in texts:
-        texts[PROPOSAL] = review_block.outside(texts[PROPOSAL])
+        # Reviews stand at the end: no screenful of empty lines is kept of them.
+        texts[PROPOSAL] = f"{review_block.outside(texts[PROPOSAL]).rstrip()}\n"
     if TASKS in texts:
         texts[TASKS] = tasks.untick_all(texts[TASKS])
     return texts

@@ -247,7 +247,6 @@ def agents_file(
             "checks": _CHECKS,
             "design": f"\n\n## The points of the design\n\n{_POINTS}\n\n{listed}" if listed else "",
             "issues": issues_in_words(issues),
-            "told": f"\n\n## What was said and decided{_told(known.told)}" if known.told else "",
             "tree": tree.replace("```", "'''"),
         },
     )

@@ -303,6 +303,8 @@ def spec_file_name(spec: SpecDraft, taken: Collection[str]) -> str:
     return name
 
 
+_HEADING = re.compile(r"(?P<indent>[ \t]*)#{1,6}[ \t]+(?P<title>[^\s*#](?:[^*]*[^\s*#])?)[ \t]*#*")
+"""One that can be said in bold as it is."""
 _FENCE = re.compile(r"(?P<backticks>`{3,})[^`]*|(?P<tildes>~{3,}).*")
 _STRUCTURE = re.compile(
     r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|<[a-z/!?]|<{7}|>{7}|\|{7}|`{3}|~{3}|=+$|-+$)", re.IGNORECASE
@@ -318,8 +320,8 @@ def _line(value: str) -> str:
 
 
 def _prose(value: str) -> str:
-    """Paragraphs, lists, tables, and code in fences at the margin; all else that would be structure gets a
-    backslash. A fence that is left open is closed."""
+    """Paragraphs, lists, tables, and code in fences at the margin; a heading is said in bold, and all
+    else that would be structure gets a backslash. A fence that is left open is closed."""
     lines = []
     fence = ""
     for line in (line.rstrip() for line in LINE_BREAK.split(value.strip())):
@@ -330,6 +332,8 @@ def _prose(value: str) -> str:
         elif opening := _FENCE.fullmatch(line):
             lines.append(line)
             fence = opening["backticks"] or opening["tildes"]
+        elif heading := _HEADING.fullmatch(line):
+            lines.append("{indent}**{title}**".format_map(heading.groupdict()))
         else:
             lines.append(_STRUCTURE.sub(r"\1\\", line))
     return _disarm("\n".join([*lines, fence] if fence else lines))

@@ -358,12 +358,12 @@ class Changes:
                 )
             texts = self.texts(folder)
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
-            self._note_words(folder, history.REVISED, wishes)
             _bind(folder, binding, tell)
+            sources = (*history.sources(folder), *also)  # Before the wishes are noted: they are told once.
+            self._note_words(folder, history.REVISED, wishes)
             said = history.description(folder) or title_of(texts)
             wanted = "\n".join((said, wishes, *(issue.description for issue in issues)))
             shared = await self._shared(folder, wanted, texts.proposal)
-            sources = (*history.sources(folder), *also)
             request = prompts.redraft(texts, issues, wishes, shared, sources)
             edits = history.edits_since(folder)
             draft = await self._draft(folder, "reproposal", request, tell)
@@ -371,6 +371,8 @@ class Changes:
             if edits:
                 folder.keep_edits(kept, edits)
             self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
+            for line in history.left_out(folder):
+                tell(f"has left out what you wrote by hand: {line}")
             self.valid(folder)
         return folder
 
