@@ -848,13 +848,34 @@ def test_a_roundtable_of_an_earlier_version_goes_on_by_its_rules() -> None:
     assert (table.state.step, table.state.turns) == (Step.SYNTHESIS, 3)
 
 
-def test_silence_does_not_make_a_roundtable_cost_more_calls_than_turns() -> None:
-    table = discussed(max_turns=5)
+def spent(**changes: Any) -> Table:
+    """Everybody has had the word as often as there are turns."""
+    table = discussed(max_turns=5, **changes)
     table.answers("")
     table.says("(silent)", MAYA)
     table.says("(silent)", ALEX)
     table.says("(silent)", JORDAN)
     assert (table.state.calls, table.state.turns) == (5, 3)
+    return table
+
+
+@pytest.mark.parametrize(("last", "turns"), [("Then it is A. Alex, is that so?", 4), ("", 3)])
+def test_silence_costs_no_more_calls_than_turns_and_the_person_has_the_last_word(
+    last: str, turns: int
+) -> None:
+    table = spent()
+    asked = table.asked()
+    assert isinstance(asked, AskPerson)
+    assert asked.choices[0].label == "Say nothing – that ends the discussion"
+    assert len(table.lines("warning")) == 1
+    table.answers(last)
+    assert (table.state.exit_type, table.state.step) == ("turn-limit", Step.SYNTHESIS)
+    assert (table.state.calls, table.state.turns) == (5, turns)
+    assert (len(table.lines("warning")), len(table.lines("limit"))) == (1, 1)
+
+
+def test_a_roundtable_of_an_earlier_version_ends_when_everybody_was_asked_often_enough() -> None:
+    table = spent(rules=3)
     assert (table.state.exit_type, table.state.step) == ("turn-limit", Step.SYNTHESIS)
     assert len(table.lines("limit")) == 1
 
@@ -1301,10 +1322,14 @@ def outcome_of(effect: Effect, choice: int, state: RoundtableState) -> Outcome:
             return TaskDone(ElaborationRecorded(True))
 
 
-def played(size: int, lead: int, max_turns: int, choices: Iterable[int]) -> tuple[list[RoundtableEvent], int]:
+def played(
+    size: int, lead: int, max_turns: int, choices: Iterable[int], rules: int = RULES
+) -> tuple[list[RoundtableEvent], int]:
     """A roundtable in which anything happens, and how often a persona was asked for a contribution."""
     speakers = (*SPEAKERS[:size], *crowd(size - 3))
-    event: RoundtableEvent = opened(speakers=speakers, lead=speakers[lead % size].id, max_turns=max_turns)
+    event: RoundtableEvent = opened(
+        speakers=speakers, lead=speakers[lead % size].id, max_turns=max_turns, rules=rules
+    )
     events, state, asked = [event], ROUNDTABLE.advance(ROUNDTABLE.initial, event), 0
     for choice in choices:
         if state.step is Step.CLOSED:
@@ -1340,6 +1365,8 @@ def test_in_random_roundtables_everything_happens_and_leads_wherever_the_table_s
     for seed in range(600):
         choices = random.Random(seed).choices(range(1000), k=80)
         tables.append(played(2 + seed % 5, seed, 3 + seed % 12, choices)[0])
+        # By the rules of an earlier version, silence and failure can end it.
+        tables.append(played(2 + seed % 5, seed, 3 + seed % 12, choices, rules=3)[0])
     for events in tables:
         state = ROUNDTABLE.initial
         for event in events:
@@ -1377,7 +1404,9 @@ def test_whatever_happens_the_promises_hold(size: int, lead: int, max_turns: int
         assert state.turns <= max_turns
         assert state.calls <= max_turns
         assert state.turns == sum(said.kind in TURNS for said in state.transcript)
-        assert sum(said.kind == "warning" for said in state.transcript) == (state.turns >= max_turns - 2)
+        assert sum(said.kind == "warning" for said in state.transcript) == (
+            state.turns >= max_turns - 2 or state.calls >= max_turns
+        )
         assert sum(said.kind == "limit" for said in state.transcript) == (state.exit_type == "turn-limit")
         if isinstance(event, LeadRedirected | PersonaSilent | ContributionFailed | ContributionReturned):
             assert state.turns == before.turns

@@ -81,15 +81,20 @@ _GROUP = re.compile(r"(?<!\w)(?:you all|everyone|all of you|team|what do you thi
 
 def _find_addressed(plain: str, first_names: Mapping[str, str]) -> Iterator[str]:
     names = {persona: re.escape(_normalize(name)) for persona, name in first_names.items()}
-    for persona, name in names.items():
-        if re.match(rf"\W*{name}(?:[,: ]|$)", plain):
-            yield persona
     # A part of a double name is somebody else.
-    calls = (
+    calls = sorted(
         (found.start(), p) for p, n in names.items() for found in re.finditer(rf"(?<![\w-]){n}[,?]", plain)
     )
-    for _, persona in sorted(calls):
+    for persona, name in names.items():
+        # "Alex is right. Jordan, what does it cost?" speaks of Alex, and to Jordan.
+        if re.match(rf"\W*{name}(?:[,: ]|$)", plain) and not (calls and re.match(rf"\W*{name} {_OF}", plain)):
+            yield persona
+    for _, persona in calls:
         yield persona
+
+
+_OF = r"(?:is|was|isn't|wasn't|has|had|said|says|thinks|wants|makes|means|seems)\b"
+"""What follows the name of somebody who is spoken of."""
 
 
 # -- whether to end ------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _ask_to_check(state: RoundtableState) -> DraftReply:
 
 def _ask_person(state: RoundtableState) -> AskPerson:
     listen = "Say nothing – that ends the discussion" if state.silence_ends else "Listen on"
-    turn = f"turn {state.turns + 1} of {state.opened.max_turns}"
+    turn = f"turn {state.turns + 1} of {state.opened.max_turns}{', the last' if state.is_spent else ''}"
     return AskPerson(
         "roundtable",
         f"your thoughts, to everyone or to one by name ({turn})",

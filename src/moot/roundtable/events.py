@@ -18,7 +18,7 @@ from moot.roundtable.insights import Synthesis
 MAX_INPUT = 5_000
 """Characters of what the person says at once."""
 FEWEST_SPEAKERS, MOST_SPEAKERS = 2, 6
-RULES = 3
+RULES = 4
 """By which a roundtable that opens now is held."""
 
 
@@ -46,7 +46,7 @@ class RoundtableOpened(Event, frozen=True):
     """`speakers` are in the panel's order; `material` is what the step has come to so far; `at` tells this
     elaboration from others of the same step. `rules` are those by which it is held: under the first, of
     earlier versions, personas could take the last turns; under the second, nobody looked for contradictions
-    when a round was over."""
+    when a round was over; under the third, silence could use up the person's last turn."""
 
     step_id: str
     step_title: str

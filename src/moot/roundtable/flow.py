@@ -176,9 +176,12 @@ def _hear_persona(state: RoundtableState, event: PersonaEvent) -> RoundtableStat
             after = _redirect(state, after, event)
         case _:
             raise IllegalMove(type(event).__name__, state.step)
-    # However much silence and failure there is, a roundtable costs no more calls than it has turns.
-    spent = after.exit_type is None and after.calls == after.opened.max_turns
-    return after.reach_limit() if spent else after
+    if after.exit_type is not None or after.calls < after.opened.max_turns:
+        return after
+    if not after.is_spent:
+        # Earlier rules ended it here.
+        return after.reach_limit()
+    return replace(after.warn(), due=(), disagreement=False)
 
 
 def _check(state: RoundtableState, event: CheckEvent) -> RoundtableState:
@@ -235,7 +238,8 @@ def _speak_up(state: RoundtableState, text: str, addressed: tuple[str, ...]) -> 
         raise InvalidInput("addressed", f"{min(unknown)[:80]!r} does not sit at this roundtable")
     due = state.round_of(addressed)
     state = replace(state, silences=0, doubted=None, addressed=addressed, due=due)
-    return state.take_turn(USER, "contribution", text)
+    after = state.take_turn(USER, "contribution", text)
+    return after.reach_limit() if state.is_spent and after.exit_type is None else after
 
 
 def _listen_on(state: RoundtableState) -> RoundtableState:

@@ -183,7 +183,13 @@ class RoundtableState:
     @property
     def on_last_turn(self) -> bool:
         """It is the person's: nobody else takes it, unless to answer them."""
-        return self.opened.rules > 1 and self.turns_left == 1
+        return self.opened.rules > 1 and (self.turns_left == 1 or self.is_spent)
+
+    @property
+    def is_spent(self) -> bool:
+        """However much silence and failure there is, personas have the word no oftener than there are turns.
+        The person has it once more then."""
+        return self.opened.rules > 3 and self.calls >= self.opened.max_turns
 
     @property
     def silence_ends(self) -> bool:
@@ -236,7 +242,7 @@ class RoundtableState:
     def is_round_to_check(self) -> bool:
         """Whether somebody may have been contradicted in the round that is over: not where nobody could sum
         it up any more, and not under earlier rules."""
-        if self.opened.rules < 3 or self.turns_left <= 2 or self.speaking is not None:
+        if self.opened.rules < 3 or self.turns_left <= 2 or self.is_spent or self.speaking is not None:
             return False
         views = [said.speaker != USER and said.kind == "contribution" for said in self._stated]
         speakers = {said.speaker for said, view in zip(self._stated, views, strict=True) if view}
@@ -296,11 +302,17 @@ class RoundtableState:
         """Says it and counts it; the lead warns of the limit, and ends the discussion when it is reached."""
         state = replace(self.say(speaker, kind, text, marks), turns=self.turns + 1)
         if state.turns_left == 2:
-            state = state.say(state.lead.id, "warning", lines.WARNING)
+            state = state.warn()
         if state.opened.rules > 1 and speaker != USER and kind != "framing" and state.turns_left <= 2:
             # The end is near: it is the person's turn, whoever else is due.
             state = replace(state, due=(), disagreement=False)
         return state.reach_limit() if state.turns == state.opened.max_turns else state
+
+    def warn(self) -> RoundtableState:
+        """Once."""
+        if any(said.kind == "warning" for said in self.transcript):
+            return self
+        return self.say(self.lead.id, "warning", lines.WARNING)
 
     def reach_limit(self) -> RoundtableState:
         return self.say(self.lead.id, "limit", lines.LIMIT).leave("turn-limit")
