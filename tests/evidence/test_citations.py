@@ -65,6 +65,7 @@ def test_each_citation_is_looked_up(
         "Das steht in „the quick brown fox“ [E1:1].",
         "C'est « the quick brown fox » [E1:1].",
         "It is `the quick brown fox` [E1:1].",
+        "`keep TOOL --for MEMBER` refuses a third one [E1:1].",
         '"the quick … lazy dog" [E1:1-2]',
         '"the quick [...] lazy dog" [E1:1-2]',
         '"the quick brown\nfox jumps over" [E1:1-2]',

@@ -168,6 +168,9 @@ def _quotes(text: str, found: Sequence[Citation]) -> Iterator[_Quotation]:
         for quote in every:
             if there and first <= quote.start < last and len(quote.words.split()) >= FEWEST_WORDS:
                 touching = [place for place in there if _is_touched(text, quote, found[place])]
+                if text[quote.start] == "`" and not touching:
+                    # A command or a line of code that a sentence is about, and no quotation.
+                    continue
                 quote.near = touching or there
                 behind = [place for place in touching if found[place].start >= quote.end]
                 closest = min(quote.distance(found[place]) for place in there)
