@@ -53,6 +53,8 @@ from moot.analysis.material import at_hand
 from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.state import AnalysisState, AskedBack, Step
 from moot.cli.menu_lines import shown
+from moot.core.background import LedgerCorrected
+from moot.core.conversation import PERSON
 from moot.core.flow import (
     AskPerson,
     AskPersona,
@@ -69,10 +71,11 @@ from moot.core.flow import (
     Usage,
     check_step,
 )
+from moot.core.ledger import Correction
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import RULES, ArtifactsUpdated, ElaborationRecorded, RoundtableOpened, Speaker
-from moot.roundtable.findings import Named, OpenPointNamed
+from moot.roundtable.findings import DecisionNamed, Named, OpenPointNamed
 from moot.roundtable.flow import TRANSITIONS as OF_ROUNDTABLES
 from moot.roundtable.quotes import Quoted
 from moot.roundtable.replies import Framing
@@ -387,6 +390,78 @@ def test_what_was_open_is_settled_and_what_was_decided_is_taken_back() -> None:
     assert "Berlin. [taken back at 00-02 (Keyword Search)]" in [one.text for one in ledger(play.state)]
 
 
+def numbers(play: Play) -> dict[str, str]:
+    return {one.key: f"D{one.number}" for one in ledger(play.state)}
+
+
+def test_a_decision_keeps_its_number_whatever_is_said_settled_and_added_afterwards() -> None:
+    play = Play().opens()
+    play.says("No cloud.")
+    play.settle(Drafted(Notes("So.", {}, ("who pays",), "", ("Berlin.",)), BILL))
+    play.completes()
+    play.roundtable("Berlin it is.")
+    before = numbers(play)
+    assert before["open:00-01:1"] == "D3"
+    play.put(LedgerCorrected(Correction("own:1", "Only bare metal.", "menu")))
+    assert numbers(play) == before | {"own:1": f"D{len(before) + 1}"}
+    play.says("The county pays, from May on.")
+    play.settle(Drafted(FeedbackReply("Good.", {}, changes=True, settled=("D3",)), BILL))
+    play.put(LedgerCorrected(Correction("decided:00-01:1", "", "menu")))
+    after = numbers(play)
+    assert before.keys() - after.keys() == {"open:00-01:1", "decided:00-01:1"}
+    assert {key: after[key] for key in before.keys() & after.keys()}.items() <= before.items()
+    assert after["said:feedback:00-01:1"] == f"D{len(before) + 2}"
+    assert ledger(ANALYSIS.fold(play.events)) == ledger(play.state)
+
+
+def decides(*instead_of: str, by: str = "User", turn: int = 4, quote: str = "A cloud after all.") -> Named:
+    return Named(decisions=(DecisionNamed("A cloud it is.", "", Quoted(turn, quote, by), instead_of),))
+
+
+def at_a_table(*checks: Named) -> Play:
+    """At which the person has taken something back; D2 is what was ruled out, and D3 is open."""
+    play = Play(scan="brief").opens()
+    play.says("No cloud.")
+    play.settle(Drafted(Notes("So.", {}, ("who pays",), rejected=("a cloud",)), BILL))
+    play.completes()
+    play.picks("elaborate")
+    drafts, words = iter(checks), iter(("A cloud after all.", "Who says so?", "done"))
+    replies = {4: "Then a contract is due.", 6: "The county's counsel, in writing."}
+    while play.state.step is Step.ROUNDTABLE:
+        match play.asked():
+            case OpenRoundtable():
+                opened = seated(STEPS[0])
+                play.settle(TaskDone(msgspec.structs.replace(opened, max_turns=12)))
+            case DraftReply("roundtable/check"):
+                play.settle(Drafted(next(drafts), BILL))
+            case AskPersona(persona):
+                turns = play.state.table.turns
+                play.settle(
+                    PersonaSpoke(TALK[persona] if turns < 3 else replies.pop(turns, "(silent)"), BILL)
+                )
+            case AskPerson():
+                play.says(next(words))
+            case effect:
+                play.settle(play._at_table(effect, ()))
+    return play
+
+
+def test_what_is_decided_at_a_roundtable_replaces_what_was_decided_and_answers_what_was_open() -> None:
+    play = at_a_table(Named(), decides("D2", "D3", "D9"), decides())
+    texts = {one.key: one.text for one in ledger(play.state)}
+    assert texts["rejected:00-01:1"] == "a cloud [taken back at 00-01 (Scope Estimation), roundtable]"
+    assert "open:00-01:1" not in texts
+    assert [one.by for one in ledger(play.state) if one.text == "A cloud it is."] == [PERSON]
+
+
+def test_what_the_person_ruled_out_no_colleague_takes_back() -> None:
+    named = decides("D2", "D3", by="Alex", turn=2, quote=TALK[ALEX])
+    play = at_a_table(named, named, named)
+    texts = {one.key: one.text for one in ledger(play.state)}
+    assert texts["rejected:00-01:1"] == "a cloud"
+    assert "open:00-01:1" not in texts
+
+
 def test_notes_that_are_taken_again_replace_what_was_open_and_hide_nothing() -> None:
     play = Play(scan="standard").opens()
     play.says("Twenty.")
@@ -397,6 +472,20 @@ def test_notes_that_are_taken_again_replace_what_was_open_and_hide_nothing() -> 
     assert all("who pays" not in source.text for source in at_hand(play.state.before_notes))
     play.settle(Drafted(Notes("So.", {}, ("by when",), settled=(f"D{number}",)), BILL))
     assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["by when"]
+
+
+def test_what_is_decided_at_the_menu_is_listed_as_decided() -> None:
+    play = Play(description="Never on paper.").step()
+    play.says("Berlin it is. And no cloud.")
+    said = FeedbackReply("Good.", {}, decided=("Berlin it is.", "Alfa Bravo"), rejected=("a cloud", "paper"))
+    play.settle(Drafted(said, BILL))
+    listed = [(one.kind, one.text, one.by) for one in ledger(play.state) if ":menu:" in one.key]
+    assert listed == [
+        ("decided", "Berlin it is.", PERSON),
+        ("decided", "Alfa Bravo", "Maya Chen's notes"),
+        ("rejected", "a cloud", PERSON),
+        ("rejected", "paper", PERSON),
+    ]
 
 
 def test_who_only_asks_settles_nothing() -> None:

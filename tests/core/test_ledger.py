@@ -74,3 +74,23 @@ def test_words_are_kept_or_refused(words: str) -> None:
 def test_nothing_is_told_of_nothing() -> None:
     assert ledger.source(()) == ()
     assert "Rejected: A database" in ledger.source(ENTRIES)[0].text
+
+
+def test_numbers_stay_whatever_comes_and_goes() -> None:
+    order = ("approach:a2", "settled", "level")
+    new = Decided("new", Kind.SAID, "Soon", PERSON, "")
+    listed = ledger.number((new, *ENTRIES), order)
+    assert [line.partition(".")[0] for line in ledger.lines(listed)] == ["D1", "D3", "D4"]
+    assert [entry.key for entry in listed] == ["approach:a2", "level", "new"]
+    assert read_correction(listed, (), "D3: It is simple", "").key == "level"
+    with pytest.raises(InvalidInput, match="there is no D2 any more: there is D1 to D4"):
+        read_correction(listed, (), "drop D2", "")
+    with pytest.raises(InvalidInput, match="there is no D5: there is D1 to D4"):
+        read_correction(listed, (), "drop D5", "")
+
+
+def test_what_is_known_is_not_told_again_under_its_number() -> None:
+    listed = ledger.number(ENTRIES, ("other", "level"))
+    (source,) = ledger.source(listed, ENTRIES[:1])
+    assert "D3. Rejected: A database" in source.text
+    assert "It is complex" not in source.text

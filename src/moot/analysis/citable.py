@@ -20,7 +20,7 @@ def there(state: AnalysisState) -> references.There:
     return references.There(
         ids={*(references.defined(texts).keys() - strays(state)), *own},
         steps=[ref.id for ref in state.steps],
-        decisions=len(ledger.ledger(state)),
+        decisions=len(ledger.keep_order(state).order),
         evidence=state.background.evidence,
     )
 

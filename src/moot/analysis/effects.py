@@ -118,7 +118,7 @@ def _ask(state: AnalysisState, key: str) -> Effect | None:
 
 def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEvent:
     if state.step is Step.ROUNDTABLE:
-        return roundtable_effects.record(state.table, effect, outcome)
+        return ledger.with_keys(state, roundtable_effects.record(state.table, effect, outcome))
     match effect, outcome:
         case AskPerson(), PersonAnswered():
             return menu.read_answer(state, outcome)
@@ -143,7 +143,9 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
                 *ledger.changed(state, notes.settled, notes.taken_back),
             )
         case DraftReply(), Drafted(FeedbackReply() as said, spoken):
-            changed = ledger.changed(state, said.settled, said.taken_back) if said.changes else ((), ())
-            return FeedbackTaken(said.reply, said.contents if said.changes else {}, spoken, *changed)
+            if not said.changes:
+                return FeedbackTaken(said.reply, {}, spoken)
+            changed = ledger.changed(state, said.settled, said.taken_back)
+            return FeedbackTaken(said.reply, said.contents, spoken, *changed, said.decided, said.rejected)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")

@@ -178,13 +178,15 @@ class FeedbackGiven(Event, frozen=True):
 
 
 class FeedbackTaken(Event, frozen=True, omit_defaults=True):
-    """`settled` and `taken_back` as in `StepAssessed`."""
+    """What was `decided`, `rejected`, `settled` and `taken_back` as in `StepAssessed`."""
 
     reply: str
     contents: dict[str, Any]
     spoken: Usage
     settled: tuple[str, ...] = ()
     taken_back: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
 
 
 class FeedbackWritten(Event, frozen=True, omit_defaults=True):

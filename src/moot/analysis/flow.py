@@ -50,12 +50,12 @@ from moot.analysis.state import (
     Step,
     StepRecord,
 )
-from moot.core.background import keep_background
+from moot.core.background import BackgroundEvent, LedgerCorrected, keep_background
 from moot.core.flow import Flow, Table, check_step, next_step
 from moot.core.input import check_fits
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable import flow as roundtable_flow
-from moot.roundtable.events import RoundtableEvent
+from moot.roundtable.events import ElaborationRecorded, RoundtableEvent
 from moot.roundtable.state import RoundtableState
 from moot.roundtable.state import Step as RoundtableStep
 from moot.text.depth import depth_once_read
@@ -115,7 +115,19 @@ def advance_own(state: AnalysisState, event: OwnEvent) -> AnalysisState:
     return replace(after, step=step, happened=state.happened + 1)
 
 
-advance = keep_background(advance_own)
+_advance = keep_background(advance_own)
+
+
+def advance(state: AnalysisState, event: AnalysisEvent | BackgroundEvent) -> AnalysisState:
+    after = _advance(state, event)
+    return ledger.keep_order(after) if isinstance(event, _ENTERED) else after
+
+
+_ENTERED = (
+    AnswerGiven | StepAssessed | StepCompleted | FeedbackTaken | FeedbackWritten | Withdrawn | BoardAnswered
+    | MenuChosen | StepsRead | ElaborationRecorded | LedgerCorrected
+)  # fmt: skip
+"""After what there can be more that was decided, said or left open."""
 
 
 def _fold_in(state: AnalysisState, event: OwnEvent) -> AnalysisState:
@@ -295,11 +307,13 @@ def _take_feedback(
     match event:
         case FeedbackGiven(text, wish):
             return _listen(replace(state, pending_feedback=text), text, wish)
-        case FeedbackTaken(reply, contents, spoken, settled, taken_back):
+        case FeedbackTaken(reply, contents, spoken, settled, taken_back, decided, rejected):
             record = state.record.read(spoken)
             record = replace(
                 record,
                 feedback=(*record.feedback, (state.pending_feedback, reply, contents)),
+                decided_there=(*record.decided_there, *decided),
+                rejected_there=(*record.rejected_there, *rejected),
                 settled=(*record.settled, *settled),
                 taken_back=(*record.taken_back, *taken_back),
             )

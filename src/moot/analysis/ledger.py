@@ -7,7 +7,8 @@ Refuses to know what the person makes of an entry afterwards: corrections are ke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -16,7 +17,9 @@ from moot.core import ledger as common
 from moot.core.conversation import PERSON
 from moot.core.ledger import Decided, Kind
 from moot.llm.messages import Source
-from moot.roundtable.state import USER, RoundtableState
+from moot.roundtable.events import RoundtableEvent, TranscriptChecked
+from moot.roundtable.findings import DecisionFound
+from moot.roundtable.state import THE_PERSON, USER, RoundtableState
 
 SAID = "said:"
 """What the keys begin with of what the person said in so many words."""
@@ -31,8 +34,15 @@ _STEM = 5
 
 
 def ledger(state: AnalysisState) -> tuple[Decided, ...]:
-    """As the person has corrected it."""
-    return common.correct(_entries(state), state.background.corrections)
+    """As the person has corrected it, under the numbers by which files and people speak of it."""
+    corrected = common.correct(_entries(state), state.background.corrections)
+    return common.number(corrected, state.order)
+
+
+def keep_order(state: AnalysisState) -> AnalysisState:
+    """What has come about since is numbered after everything that was there."""
+    new = (entry.key for entry in ledger(state) if entry.number > len(state.order))
+    return replace(state, order=(*state.order, *new))
 
 
 def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
@@ -56,15 +66,46 @@ def _entries(state: AnalysisState) -> tuple[Decided, ...]:
     return (*_still(state, found), *_skipped(state), *_by_hand(state))
 
 
-def _still(state: AnalysisState, found: Iterable[Decided]) -> Iterator[Decided]:
+def _still(state: AnalysisState, found: Sequence[Decided]) -> Iterator[Decided]:
     """Without what was open and is settled now; what was taken back says where."""
     settled = {key for record in state.records for key in record.settled}
     taken_back = {key: _at(record) for record in state.records for key in record.taken_back}
+    replaced = dict(_replaced(state))
+    settled |= {one.key for one in found if one.kind is Kind.OPEN} & replaced.keys()
+    taken_back |= {key: at for key, at in replaced.items() if key not in taken_back}
     for one in found:
-        if one.key in taken_back:
+        if one.key in taken_back and one.kind is not Kind.OPEN:
             yield msgspec.structs.replace(one, text=f"{one.text} {_TAKEN_BACK} {taken_back[one.key]}]")
         elif one.key not in settled:
             yield one
+
+
+def _replaced(state: AnalysisState) -> Iterator[tuple[str, str]]:
+    """What the decisions of a roundtable hold instead of, and where: also while it is being held."""
+    at = {record.ref.id: f"{_at(record)}, roundtable" for record in state.records}
+    tables = [(held.step, held.table) for held in state.elaborations]
+    if state.current is not None:
+        tables.append((state.current.ref.id, state.roundtable))
+    for step, table in tables:
+        for made in table.findings.decisions if table else ():
+            yield from ((key, at[step]) for key in made.instead_of)
+
+
+def with_keys(state: AnalysisState, event: RoundtableEvent) -> RoundtableEvent:
+    """What a decision replaces, by key. What the person has decided, only the person takes back. What was
+    found before to be replaced stays so: it is no longer listed as if it held."""
+    if not isinstance(event, TranscriptChecked):
+        return event
+    before = {made.said: made.instead_of for made in state.table.findings.decisions}
+
+    def keyed(made: DecisionFound) -> DecisionFound:
+        settled, taken_back = changed(state, made.instead_of, made.instead_of)
+        keys = (*before.get(made.said, ()), *settled, *(taken_back if made.said.by == THE_PERSON else ()))
+        return msgspec.structs.replace(made, instead_of=tuple(dict.fromkeys(keys)))
+
+    findings = event.findings
+    decisions = tuple(map(keyed, findings.decisions))
+    return msgspec.structs.replace(event, findings=msgspec.structs.replace(findings, decisions=decisions))
 
 
 def changed(
@@ -72,8 +113,7 @@ def changed(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keys of the entries with these numbers: those that are open, and those that the person has decided
     or rejected. Any other number was a mistake, and changes nothing."""
-    known = ledger(state.before_notes)
-    by_number = {f"D{number}": entry for number, entry in enumerate(known, start=1)}
+    by_number = {f"D{entry.number}": entry for entry in ledger(state.before_notes)}
     named = [by_number[one] for one in settled if one in by_number]
     back = [by_number[one] for one in taken_back if one in by_number]
     own = (Kind.DECIDED, Kind.REJECTED)
@@ -91,18 +131,27 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
     step, at = record.ref.id, _at(record)
     for number, (_, answer) in enumerate(record.exchanges, start=1):
         yield Decided(f"{SAID}{step}:{number}", Kind.SAID, answer, PERSON, at)
-    voice = state.voice(record.ref.persona).name
-    theirs = _words(" ".join(answer for _, answer in record.exchanges))
+
+    def notes() -> str:
+        return f"{state.voice(record.ref.persona).name}'s notes"
+
+    said = (state.title, state.description, *(answer for _, answer in record.exchanges))
+    theirs = _words(" ".join(said))
     for kind, texts in ((Kind.DECIDED, record.decided), (Kind.REJECTED, record.rejected)):
         for number, text in enumerate(texts, start=1):
-            by = PERSON if _is_theirs(text, theirs) else f"{voice}'s notes"
+            by = PERSON if _is_theirs(text, theirs) else notes()
             yield Decided(f"{kind}:{step}:{number}", kind, text, by, at)
     if record.summary and not (record.decided or record.rejected):
-        yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, f"{voice}'s notes", at)
+        yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, notes(), at)
     for number, text in enumerate(record.missing, start=1):
-        yield Decided(f"open:{step}:{number}", Kind.OPEN, text, f"{voice}'s notes", at)
+        yield Decided(f"open:{step}:{number}", Kind.OPEN, text, notes(), at)
     for number, text in enumerate(record.unknown, start=1):
         yield Decided(f"unknown:{step}:{number}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
+    theirs |= _words(" ".join(words for words, _, _ in record.feedback))
+    for kind, texts in ((Kind.DECIDED, record.decided_there), (Kind.REJECTED, record.rejected_there)):
+        for number, text in enumerate(texts, start=1):
+            by = PERSON if _is_theirs(text, theirs) else notes()
+            yield Decided(f"{kind}:menu:{step}:{number}", kind, text, by, f"{at}, afterwards")
     for number, (words, _, _) in enumerate(record.feedback, start=1):
         yield Decided(f"{SAID}feedback:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
     for number, words in enumerate(record.unheard, start=1):

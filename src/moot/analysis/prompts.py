@@ -141,7 +141,7 @@ class AnalysisPrompts:
             changes = (Literal[False] if asks else Literal[True], ...)
             shape = shapes.shape("Feedback", outputs, words=said, reply=reply, changes=changes)
             return _small_request(state, said), shape
-        entries = shapes.changed_entries()
+        entries = shapes.rulings()
         shape = shapes.shape("Feedback", outputs, optional=True, reply=reply, changes=changes, **entries)
         asked = UserSaid(f"<feedback>\n{said}\n</feedback>", at_hand(state))
         return self._request(state, fill(FEEDBACK, _facts(state)), asked, NOTES_TOKENS), shape

@@ -37,3 +37,5 @@ class FeedbackReply(msgspec.Struct, frozen=True):
     changes: bool = True
     settled: tuple[str, ...] = ()
     taken_back: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()

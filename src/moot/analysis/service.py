@@ -198,7 +198,8 @@ def greeting(state: AnalysisState, meta: ItemMeta) -> str:
     if done:
         parts.append(f"Last time we completed {' and '.join(done)}.")
     phase = {ref.id for ref in state.steps if ref.phase == at.phase}
-    for held in [e for e in meta.elaborations if e.step_id in phase][-3:]:
+    # One in which nobody answered has nothing to recall.
+    for held in [e for e in meta.elaborations if e.step_id in phase and e.turn_count > 1][-3:]:
         parts.append(
             "In our previous session, we also had a roundtable discussion on "
             f"{titles[held.step_id]} where {held.synthesis_summary.rstrip('.')}."

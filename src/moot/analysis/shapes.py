@@ -52,15 +52,22 @@ def changed_entries() -> dict[str, Any]:
     return {name: (listed, Field(default_factory=list)) for name in ("settled", "taken_back")}
 
 
+def rulings() -> dict[str, Any]:
+    """What the person has decided and rejected, and what that changes."""
+    listed = Annotated[list[_Line], Field(max_length=12)]
+    added: dict[str, Any] = {name: (listed, Field(default_factory=list)) for name in ("decided", "rejected")}
+    return added | changed_entries()
+
+
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
+
+
 def notes() -> dict[str, Any]:
-    line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
     return {
         "summary": (text(800), ...),
-        "missing": (Annotated[list[line], Field(max_length=8)], ...),
+        "missing": (Annotated[list[_Line], Field(max_length=8)], ...),
         "follow_up": (Annotated[str, StringConstraints(max_length=800)], ...),
-        "decided": (Annotated[list[line], Field(max_length=12)], Field(default_factory=list)),
-        "rejected": (Annotated[list[line], Field(max_length=12)], Field(default_factory=list)),
-        **changed_entries(),
+        **rulings(),
     }
 
 

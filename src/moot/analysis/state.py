@@ -84,6 +84,8 @@ class StepRecord:
     taken_back: tuple[str, ...] = ()
     feedback: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
     """What the person said at the menu, what was replied, and what the artifacts got."""
+    decided_there: tuple[str, ...] = ()
+    rejected_there: tuple[str, ...] = ()
     unheard: tuple[str, ...] = ()
     """What they said at the menu and no model replied to."""
     briefs: tuple[BoardAnswered, ...] = ()
@@ -137,6 +139,8 @@ class AnalysisState:
     happened: int = 0
     """How many events there were that moved it on: a key for what is asked next."""
     background: Background = field(default_factory=Background)
+    order: tuple[str, ...] = ()
+    """The keys of what was decided, rejected, said and left open, as it came about."""
 
     @property
     def is_open(self) -> bool:

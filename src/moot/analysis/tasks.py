@@ -289,7 +289,7 @@ class Work:
 def since_the_scan(state: AnalysisState) -> Iterator[str]:
     """What the item has turned out to be about: what was decided first, then all that the person said."""
     for record in state.done:
-        yield from record.decided
+        yield from (*record.decided, *record.decided_there)
     for record in state.done:
         yield from (answer for _, answer in record.exchanges)
         yield from (words for words, _, _ in record.feedback)

@@ -30,13 +30,15 @@ class Kind(StrEnum):
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """`key` is what it came from, and stays when others come and go; the person speaks of it by number."""
+    """`key` is what it came from, and stays when others come and go; the person speaks of it by number: its
+    own, where its format keeps numbers, or else its place."""
 
     key: str
     kind: Kind
     text: str
     by: str
     at: str
+    number: int = 0
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -77,6 +79,21 @@ def _partition(entries: Iterable[Decided]) -> tuple[list[Decided], list[Decided]
     return settled, said
 
 
+def number(entries: Iterable[Decided], order: Iterable[str]) -> tuple[Decided, ...]:
+    """With the numbers under which they came about, which `order` has the keys of: files and people that
+    speak of D5 mean the same entry for good. What is not in it is new, and comes last."""
+    places = {key: place for place, key in enumerate(order, start=1)}
+    given = [
+        msgspec.structs.replace(entry, number=places.setdefault(entry.key, len(places) + 1))
+        for entry in entries
+    ]
+    return tuple(sorted(given, key=lambda entry: entry.number))
+
+
+def numbered(ledger: Iterable[Decided]) -> dict[int, Decided]:
+    return {entry.number or place: entry for place, entry in enumerate(ledger, start=1)}
+
+
 def is_own(correction: Correction) -> bool:
     """Whether it is an entry that the person has added."""
     return correction.key.startswith(_OWN)
@@ -103,16 +120,17 @@ def read_correction(
         if not words:
             raise InvalidInput("decided so far", f"is empty: write {HINT}")
         return Correction(_next_own(corrections), words, at)
-    number = int(found["number"])
-    if not 1 <= number <= len(ledger):
-        there = f"D1 to D{len(ledger)}" if ledger else "nothing yet"
-        raise InvalidInput("decided so far", f"there is no D{number}: there is {there}")
+    number, known = int(found["number"]), numbered(ledger)
+    if number not in known:
+        there = f"D{min(known)} to D{max(known)}" if known else "nothing yet"
+        gone = " any more" if known and min(known) <= number <= max(known) else ""
+        raise InvalidInput("decided so far", f"there is no D{number}{gone}: there is {there}")
     text = found["text"].strip()
     if strikes and text:
         raise InvalidInput("decided so far", f"write 'drop D{number}' alone, or 'D{number}:' and what holds")
     if not strikes and not text:
         raise InvalidInput("decided so far", f"write what holds instead of D{number}, or 'drop D{number}'")
-    return Correction(ledger[number - 1].key, text, at)
+    return Correction(known[number].key, text, at)
 
 
 def correction_of(
@@ -137,7 +155,7 @@ def _next_own(corrections: Sequence[Correction]) -> str:
 
 def lines(ledger: Sequence[Decided]) -> list[str]:
     """Numbered, each with who settled it and where."""
-    return [f"D{number}. {line(entry)}" for number, entry in enumerate(ledger, start=1)]
+    return [f"D{number}. {line(entry)}" for number, entry in numbered(ledger).items()]
 
 
 def line(entry: Decided) -> str:
@@ -158,7 +176,12 @@ _WORDS = {
 def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[Source, ...]:
     """For a request: nothing where nothing is decided. What is `known` stands in the request as it is
     already, so only what the person has changed about it is said."""
-    said = [each for each, entry in zip(lines(ledger), ledger, strict=True) if entry not in known]
+    there = [msgspec.structs.replace(entry, number=0) for entry in known]
+    said = [
+        each
+        for each, entry in zip(lines(ledger), ledger, strict=True)
+        if msgspec.structs.replace(entry, number=0) not in there
+    ]
     left = {entry.key for entry in ledger}
     said += [f"No longer holds: {line(entry)}" for entry in known if entry.key not in left]
     if not said:

@@ -21,6 +21,7 @@ class DecisionNamed(msgspec.Struct, frozen=True):
     decision: str
     rationale: str
     said: Quoted
+    instead_of: tuple[str, ...] = ()
 
 
 class DisagreementNamed(msgspec.Struct, frozen=True):
@@ -45,9 +46,13 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class DecisionFound(msgspec.Struct, frozen=True):
+    """`instead_of` is what it answers or replaces of what was decided so far: numbers as they are named,
+    and keys as whoever holds the discussion knows them."""
+
     decision: str
     rationale: str
     said: Cited
+    instead_of: tuple[str, ...] = ()
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -119,7 +124,7 @@ def check(named: Named, statements: Sequence[Statement]) -> Checked:
         elif only_asks(said.quote):
             thrown_out.append(f"No decision, because turn {said.turn} asks: {made.decision}")
         else:
-            decisions.append(DecisionFound(made.decision, made.rationale, said))
+            decisions.append(DecisionFound(made.decision, made.rationale, said, made.instead_of))
     disagreements: list[Disagreement] = []
     for each in named.disagreements:
         sides = [cite(side, "disagreement", each.about) for side in (each.one, each.other)]

@@ -82,7 +82,7 @@ def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     contested = "Two of the colleagues disagree."
     if (each := table.contested) is not None:
         sides = "\n".join(f"- {quotation(side)}" for side in (each.one, each.other))
-        contested = f"Two of the colleagues disagree about {each.about}:\n\n{sides}"
+        contested = f"Two of the colleagues disagree. {each.about}:\n\n{sides}"
     return _speak(state, persona, fill(TRADEOFF, _facts(table, persona) | {"contested": contested}))
 
 
@@ -187,6 +187,9 @@ def _small_framing(table: RoundtableState) -> type[BaseModel]:
 _Quote = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_500)]
 
 
+_Number = Annotated[str, StringConstraints(pattern=r"^D[0-9]{1,4}$")]
+
+
 def _listed(item: Any, most: int = 12, fewest: int = 0) -> Any:
     return (Annotated[list[item], Field(min_length=fewest, max_length=most)], ...)
 
@@ -201,7 +204,10 @@ def _quoted(table: RoundtableState, *, by: bool) -> type[BaseModel]:
 
 def _named(table: RoundtableState) -> type[BaseModel]:
     quoted: Any = (_quoted(table, by=True), ...)
-    decision = create_model("Decision", decision=(_Line, ...), rationale=(_Loose, ...), said=quoted)
+    numbers: Any = (Annotated[list[_Number], Field(max_length=12)], Field(default_factory=list))
+    decision = create_model(
+        "Decision", decision=(_Line, ...), rationale=(_Loose, ...), said=quoted, instead_of=numbers
+    )
     disagreement = create_model("Disagreement", about=(_Line, ...), one=quoted, other=quoted)
     point = create_model("OpenPoint", question=(_Line, ...), context=(_Loose, ...), said=quoted)
     return create_model(

@@ -15,7 +15,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
-from moot.core.ledger import LONGEST_ENTRY, Decided, Kind
+from moot.core.ledger import LONGEST_ENTRY, Decided, Kind, numbered
 from moot.errors import InvalidInput, NotFound
 from moot.evidence.bounds import STANDARD
 from moot.evidence.gather import Gathered, Offer, Weighed, tokens_in
@@ -204,5 +204,5 @@ def item_out(place: int, item: Evidence) -> EvidenceOut:
 def ledger_out(ledger: Sequence[Decided]) -> tuple[DecidedOut, ...]:
     return tuple(
         DecidedOut(number=f"D{number}", key=one.key, kind=one.kind, text=one.text, by=one.by, at=one.at)
-        for number, one in enumerate(ledger, start=1)
+        for number, one in numbered(ledger).items()
     )
