@@ -122,6 +122,8 @@ class AnalysisNarrator(RoundtableNarrator):
                 self._tell_written(state.record, event)
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._tell_reply(state, reply)
+                _tell_each("Decided", getattr(event, "decided", ()))
+                _tell_each("Ruled out", getattr(event, "rejected", ()))
             case MenuChosen():
                 self._tell_left_out(state)
             case BoardAnswered(question, session, file, recommendation):
@@ -139,11 +141,9 @@ class AnalysisNarrator(RoundtableNarrator):
         """What was made of the answers, so that the person can object."""
         if record.summary:
             screen.say(f"Noted: {record.summary}")
-        for what, lines in (("Decided", record.decided), ("Ruled out", record.rejected)):
-            if lines:
-                screen.say(f"{what}: {'; '.join(line.rstrip('.') for line in lines)}.")
-        if record.missing:
-            screen.say(f"Still open: {'; '.join(line.rstrip('.') for line in record.missing)}.")
+        _tell_each("Decided", record.decided)
+        _tell_each("Ruled out", record.rejected)
+        _tell_each("Still open", record.missing)
 
     def _tell_written(self, record: StepRecord, event: StepCompleted | FeedbackWritten) -> None:
         if isinstance(event, StepCompleted):
@@ -167,3 +167,8 @@ class AnalysisNarrator(RoundtableNarrator):
         voice = state.voice(state.current.ref.persona)
         who = f"{voice.shown} ({voice.role})"
         self._line(f"\n{who}: {reply}", speaker=who)
+
+
+def _tell_each(what: str, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        screen.say(f"{what}: {text}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from moot.analysis.service import Analysis
     from moot.app import Moot
 
+_STATUS = {"raw": "not begun", "partial": "finished but for what was skipped", "analyzed": "complete"}
+
 
 @command("model workspace database")
 async def analyze(
@@ -52,7 +54,7 @@ async def analyze(
         state = analysis.state
         hint = f"Saved. Continue with: {called_as()} analyze {state.slug}"
         if state.step is Step.FINISHED:
-            hint = f"The analysis is {state.status}. It is in {analysis.item.path}"
+            hint = f"The analysis is {_STATUS[state.status]}. It is in {analysis.item.path}"
         return ended.report(
             lambda: document(analysis), hint, as_json=as_json, failed=state.failure is not None
         )
@@ -98,8 +100,8 @@ def document(analysis: Analysis) -> dict[str, Any]:
                 "exchanges": [{"asked": asked, "answered": answered} for asked, answered in record.exchanges],
                 "asked_back": [{"asked": one.text, "replied": one.reply} for one in record.asked_back],
                 "summary": record.summary,
-                "decided": list(record.decided),
-                "ruled_out": list(record.rejected),
+                "decided": [*record.decided, *record.decided_there],
+                "ruled_out": [*record.rejected, *record.rejected_there],
                 "still_open": list(record.missing),
                 "read": list(record.looked_at),
                 "cited_but_not_there": list(record.unknown),
