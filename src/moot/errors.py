@@ -18,6 +18,7 @@
     │   ├── NotApproved            a change that nobody has approved as it is (names what has changed)
     │   ├── ReviewNotTaken         a review that does not count: no run of moot's, or its second one
     │   ├── DecisionNotPossible    what the person decides about a change does not fit what was found
+    │   ├── SpecsContradict        what a change does to the living specifications does not fit them
     │   ├── ModelTooSmall          a model that is known to be too small to review
     │   ├── PatchInvalid           a diff that cannot be read (names the line)
     │   ├── UncommittedWork        a commit would take along what somebody else has not committed
@@ -205,6 +206,19 @@ class ReviewNotTaken(UserMistake):
 class DecisionNotPossible(UserMistake):
     def __init__(self, change_id: str, problem: str) -> None:
         super().__init__(f"Change '{change_id}': {problem}")
+
+
+class SpecsContradict(UserMistake):
+    def __init__(self, change_id: str, problems: tuple[str, ...], *, begun: bool = False) -> None:
+        merged = "what was not merged before is not" if begun else "nothing was merged"
+        super().__init__(
+            f"The specifications of '{change_id}' do not fit what holds, and {merged}:\n"
+            + "".join(f"  {problem}\n" for problem in problems)
+            + "Reopen the change, bring its specifications in line with moot/specs, and have it challenged "
+            "again; or change moot/specs by hand; or abandon the change, which archives it without merging"
+        )
+        self.change_id = change_id
+        self.problems = problems
 
 
 class ModelTooSmall(UserMistake):

@@ -12,6 +12,7 @@ import pytest
 from moot.analysis.items import ItemFolders
 from moot.app import Options, opened
 from moot.changes.folder import ChangeFolders
+from moot.changes.living_specs import LivingSpecs
 from moot.cli.answers import parse_answers
 from moot.errors import FileDamaged, UnsafePath
 from moot.files.documents import JsonDocument, YamlDocument
@@ -29,7 +30,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for 
 def root(tmp_path: Path) -> Path:
     made = tmp_path / "workspace"
     write_change(made / "moot" / "changes" / "feat-auth")
-    for name in ("items", "designs", "archive", "personas", "panels", "steps"):
+    for name in ("items", "designs", "archive", "personas", "panels", "specs", "steps"):
         (made / "moot" / name).mkdir()
     return made
 
@@ -99,6 +100,10 @@ def load_personas(root: Path) -> None:
     asyncio.run(go())
 
 
+def read_what_holds(root: Path) -> None:
+    LivingSpecs(Workspace.at(root)).texts()
+
+
 CHANGES = (look_for_changes, open_a_change)
 ITEMS = (look_for_items, create_an_item)
 QUEUE = (list_the_queue, add_to_the_queue)
@@ -108,6 +113,7 @@ FOLDERS = {
     "moot/changes": CHANGES,
     "moot/changes/feat-auth": (open_a_change,),
     "moot/archive": (archive,),
+    "moot/specs": (read_what_holds,),
     "moot/items": ITEMS,
     "moot/designs": (save_a_design,),
     "moot/personas": (load_personas,),

@@ -89,6 +89,8 @@ def test_the_places_of_a_new_workspace(repository: Path) -> None:
     assert workspace.panels == repository / "moot/panels"
     assert workspace.steps == repository / "moot/steps"
     assert workspace.archive == repository / "moot/archive"
+    assert workspace.specs == repository / "moot/specs"
+    assert workspace.changelog == repository / "moot/CHANGELOG.md"
 
 
 def test_places_of_other_tools_are_used_where_they_are(repository: Path) -> None:

@@ -301,10 +301,11 @@ def test_changes_are_not_part_of_what_they_change(project: Path) -> None:
         "moot/changes/a/proposal.md",
         "moot/archive/2026-01-01-b/proposal.md",
         "moot/designs/c.md",
+        "moot/specs/sign-in.md",
         "src/moot/changes/d.py",
     ):
         put_file(project, name)
-    assert look(project).files == ("moot/designs/c.md", "src/moot/changes/d.py")
+    assert look(project).files == ("moot/designs/c.md", "moot/specs/sign-in.md", "src/moot/changes/d.py")
 
 
 def test_the_changes_of_another_tool_are_not_either(project: Path) -> None:

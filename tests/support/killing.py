@@ -261,9 +261,24 @@ class Repropose(Command):
 
 
 class Archive(Command):
+    """Of a change that adds to one living specification and makes another."""
+
+    living = (
+        "# Sign-in\n\nOurs.\n\n## Acceptance Criteria\n\n### Scenario: Old\n\n- **WHEN** a\n- **THEN** b\n"
+    )
+
     def prepare(self) -> None:
         super().prepare()
+        removed = SPEC.replace("## Accept", "## Removed Requirements\n\n### Scenario: Old\n\n## Accept", 1)
+        self.folder.write_specs({"sign-in.md": removed, "other.md": SPEC})
+        specs = self.root / "moot" / "specs"
+        specs.mkdir()
+        (specs / "sign-in.md").write_text(self.living, encoding="utf-8")
         self.reviewed(EARLIER, "complete")
+
+    def _holds(self) -> list[str]:
+        specs = self.root / "moot" / "specs"
+        return [path.read_text(encoding="utf-8") for path in sorted(specs.glob("[!.]*"))]
 
     async def run(self) -> None:
         async with at_work(self.root) as moot:
@@ -278,12 +293,21 @@ class Archive(Command):
         self._place_before = there.path
         assert there.state().phase in ("complete", "archived")
         assert there.proposal() == review_block.append(PROPOSAL, EARLIER)
+        *_, sign_in = self._holds()
+        assert sign_in == self.living or ("Old" not in sign_in and "Known" in sign_in), "never half of it"
+        assert there.state().phase == "complete" or "Known" in sign_in, "merged before it is put away"
 
     def check_end(self, *, went_on: bool) -> None:
         # One that is in the archive already is no change any more.
         assert went_on == (self._place_before.parent.name == "changes")
         [there] = self._there()
         assert (there.path.parent.name, there.state().phase) == ("archive", "archived")
+        other, sign_in = self._holds()
+        assert ("Old" in sign_in, sign_in.count("### Scenario: Known passkey")) == (False, 1)
+        assert ("Ours." in sign_in, other.count("### Scenario: Known passkey")) == (True, 1)
+        log = (self.root / "moot" / "CHANGELOG.md").read_text(encoding="utf-8")
+        assert log.count(f"{ID}: Passkeys") == 1
+        assert log.count("\n- ") == 3
 
 
 class Implement(Command):

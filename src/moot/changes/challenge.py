@@ -9,7 +9,7 @@ one counts its review.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ from moot.errors import (
 from moot.files import timestamps
 from moot.files.lock import claimed_in_time
 from moot.llm import names, prices
-from moot.llm.messages import Tokens
+from moot.llm.messages import Source, Tokens
 from moot.llm.metering import charging
 from moot.llm.names import ModelName, Speaker
 from moot.processes import environment, moot_command, only_with
@@ -257,7 +257,7 @@ class Challenging:
             own = settings.codex if reviewer.name == "codex" else settings.claude
             model, effort = own.select_model(level), own.efforts.select(level)
         return reviewer, Job(
-            text=prompts.review(folder.id, known_to_reviewers(folder)),
+            text=prompts.review(folder.id, self._known(folder)),
             root=self._moot.workspace.root,
             change_id=folder.id,
             model=model or None,
@@ -274,6 +274,9 @@ class Challenging:
         command = moot_command("mcp", "--workspace", root, "--change", folder.id, *agentd)
         return only_with(environment.for_review_server(self._moot.env), command)
 
+    def _known(self, folder: ChangeFolder) -> Known:
+        return known_to_reviewers(folder, self._changes.living.sources_for(folder))
+
     async def _model_reviewer(self, folder: ChangeFolder, wanted: str, tell: Tell) -> ModelReviewer:
         gateway = self._moot.gateway
         model = gateway.named(names.parse(wanted)) if wanted else await gateway.model(Speaker("reviewer"))
@@ -283,7 +286,7 @@ class Challenging:
         return ModelReviewer(
             model,
             lambda run: ReviewTools(folder, root, timestamps.now, tell, run),
-            known_to_reviewers(folder),
+            self._known(folder),
         )
 
     # -- the loop ----------------------------------------------------------------------------
@@ -325,10 +328,10 @@ def _make_result(
     )
 
 
-def known_to_reviewers(folder: ChangeFolder) -> Known:
-    """With what the person has decided about issues of any earlier review, and why."""
+def known_to_reviewers(folder: ChangeFolder, living: Sequence[Source] = ()) -> Known:
+    """With what holds already, and what the person has decided about issues of earlier reviews, and why."""
     dismissed = tuple((one.description, one.because) for one in folder.state().dismissed)
-    told = (*history.told(folder), *history.revised(folder), *history.edits(folder))
+    told = (*living, *history.told(folder), *history.revised(folder), *history.edits(folder))
     return Known(history.points_of(folder), dismissed, told)
 
 

@@ -392,11 +392,7 @@ class ChangeFolder:
         return TextFolder(self.path, "change", self.id)
 
     def _spec_names(self) -> list[str]:
-        return [
-            f"{SPECS}/{name}"
-            for name in self._files.names(SPECS)
-            if name.lower().endswith(".md") and not name.startswith(".") and name.lower() != SKELETON
-        ]
+        return [f"{SPECS}/{name}" for name in self._files.names(SPECS) if is_spec(name)]
 
 
 class ChangeFolders:
@@ -475,8 +471,13 @@ def _blocks(text: str) -> tuple[Block, ...]:
     return review_block.blocks(text) if "review:end" in text.lower() else ()
 
 
+def is_spec(name: str) -> bool:
+    """Whether a file of that name, in a folder of specifications, is one."""
+    return name.lower().endswith(".md") and not name.startswith(".") and name.lower() != SKELETON
+
+
 def _spec_name(name: str) -> str:
     name = name.removeprefix(f"{SPECS}/")
-    if "/" in name or name.startswith(".") or not name.lower().endswith(".md") or name.lower() == SKELETON:
+    if "/" in name or not is_spec(name):
         raise InvalidInput("spec", f"{name[:80]!r} is no name of a Markdown file")
     return name

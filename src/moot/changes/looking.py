@@ -37,7 +37,8 @@ class Looking:
     def __call__(self) -> Files | None:
         fingerprint = ""
         with suppress(MootError, OSError):
-            fingerprint = self._changes.folders.open(self._id).fingerprint()
+            folder = self._changes.folders.open(self._id)
+            fingerprint = folder.fingerprint() + self._changes.living.fingerprint()
         if not fingerprint or fingerprint != self._fingerprint:
             self._files, self._fingerprint = look(self._changes, self._id), fingerprint
         return self._files

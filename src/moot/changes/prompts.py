@@ -113,6 +113,28 @@ def others(found: Iterable[tuple[str, str, str]]) -> tuple[Source, ...]:
     return (Source("the other changes of the workspace", text),) if listed else ()
 
 
+def living(given: Mapping[str, str], others: Sequence[str]) -> tuple[Source, ...]:
+    """What holds already: each living specification whole, and of the others the names."""
+    found = []
+    if others:
+        names = "\n".join(f"- moot/specs/{name}" for name in others)
+        told = "Besides those that you are given, these living specifications hold. Read what concerns you."
+        text = f"<living-specifications>\n{told}\n{names}\n</living-specifications>"
+        found.append(Source("the names of the other living specifications", text))
+    for name, text in given.items():
+        file = f"moot/specs/{name}"
+        told = "What holds already. A change says in specs/{} only what it adds, modifies and removes of it."
+        found.append(
+            Source(
+                f"the living specification {file}",
+                f'<living-specification file="{file}">\n{told.format(name)}\n\n{text.strip()}\n'
+                "</living-specification>",
+                Weight.DEPENDED_ON,
+            )
+        )
+    return tuple(found)
+
+
 def unfinished(written: str) -> tuple[Source, ...]:
     """A proposal that is there, and that could not be used."""
     if not written.strip():

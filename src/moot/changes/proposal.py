@@ -246,6 +246,21 @@ class ScenarioDraft(BaseModel):
     then: Annotated[_Texts, Field(description="Each a result that can be observed; without the word THEN.")]
 
 
+_Titled = Annotated[
+    _Text, Field(description="Its heading in the living specification, word for word, without the ###.")
+]
+
+
+class ModifiedDraft(BaseModel):
+    title: _Titled
+    text: Annotated[_Text, Field(description="The whole of what holds instead.")]
+
+
+class RemovedDraft(BaseModel):
+    title: _Titled
+    because: Annotated[_Text, Field(description="Why it no longer holds, in a sentence.")]
+
+
 class SpecDraft(BaseModel):
     name: Annotated[_Text, Field(description="The capability, in one or two words; its file is named so.")]
     overview: Annotated[_Text, Field(description="What the capability is for.")]
@@ -253,6 +268,13 @@ class SpecDraft(BaseModel):
         list[_Text],
         Field(description="One sentence with MUST each; they are numbered R1, R2, … in this order."),
     ]
+    modified: Annotated[
+        list[ModifiedDraft],
+        Field(description="Requirements of the living specification that are to say something else."),
+    ] = []
+    removed: Annotated[
+        list[RemovedDraft], Field(description="What the living specification is to say no longer.")
+    ] = []
     scenarios: Annotated[list[ScenarioDraft], Field(min_length=1)]
 
 
@@ -279,12 +301,26 @@ def render_spec(spec: SpecDraft) -> str:
         parts.append("## Requirements")
         numbered = enumerate(spec.requirements, start=1)
         parts += (f"### R{number}\n\n{_prose(requirement)}" for number, requirement in numbered)
+    if spec.modified:
+        parts.append("## Modified Requirements")
+        parts += (f"### {_line(one.title)}\n\n{_prose(one.text)}" for one in spec.modified)
+    if spec.removed:
+        parts.append("## Removed Requirements")
+        parts += (f"### {_line(one.title)}\n\n{_prose(one.because)}" for one in spec.removed)
     parts.append("## Acceptance Criteria")
     for scenario in spec.scenarios:
         steps = [f"- **WHEN** {_line(step)}" for step in scenario.when]
         steps += [f"- **THEN** {_line(step)}" for step in scenario.then]
         parts.append(f"### Scenario: {_line(scenario.title)}\n\n" + "\n".join(steps))
     return _join(*parts)
+
+
+def render_specs(draft: ProposalDraft) -> dict[str, str]:
+    """By the name of the file."""
+    specs: dict[str, str] = {}
+    for spec in draft.specs:
+        specs[spec_file_name(spec, specs)] = render_spec(spec)
+    return specs
 
 
 def render_tasks(draft: ProposalDraft) -> str:

@@ -16,7 +16,8 @@ from moot.files import frontmatter, markdown
 from moot.files.frontmatter import LINE_BREAK
 from moot.files.markdown import Piece
 
-_OF_A_SPEC = ("Overview", "Requirements", "Acceptance Criteria")
+_OF_REQUIREMENTS = ("Requirements", "Modified Requirements", "Removed Requirements")
+_OF_A_SPEC = ("Overview", *_OF_REQUIREMENTS, "Acceptance Criteria")
 _SCENARIO = re.compile(r"scenario\s*:", re.IGNORECASE)
 _FIRST_BREAK = re.compile(r"\A[ \t]*(?:\r\n?|\n)")
 _LAST_BREAK = re.compile(r"(?<=[\r\n])(?:\r\n?|\n)\Z")
@@ -33,7 +34,7 @@ def revise_proposal(draft: ProposalDraft, old: str) -> str:
 
 def revise_spec(spec: SpecDraft, old: str) -> str:
     def replaces(section: str, title: str) -> bool:
-        return section == "requirements" or _SCENARIO.match(title) is not None
+        return section in {one.casefold() for one in _OF_REQUIREMENTS} or _SCENARIO.match(title) is not None
 
     return _over(old, proposal.render_spec(spec), _OF_A_SPEC, replaces)
 

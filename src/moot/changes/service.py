@@ -7,15 +7,11 @@ and the same command goes on from there.
 from __future__ import annotations
 
 import asyncio
-import os
-import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
-from urllib.parse import unquote
 
 from pydantic import Field
 
@@ -34,6 +30,8 @@ from moot.changes import (
 from moot.changes import binding as binding_of
 from moot.changes.binding import Binding
 from moot.changes.folder import SPECS, ChangeFolder, ChangeFolders
+from moot.changes.links import check_links
+from moot.changes.living_specs import LivingSpecs
 from moot.changes.metered_agents import recording_failure
 from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
@@ -75,8 +73,6 @@ NOT_OURS = "a review that was not made by moot; it does not count"
 DESCRIPTION_LIMIT = 20_000
 LOOKS, LOOK_TOKENS = 12, 40_000
 """A draft rests on the code: what it names has to be there."""
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_BEHIND_A_PATH = re.compile(r"[?#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +97,7 @@ class Changes:
     def __init__(self, moot: Moot) -> None:
         self.moot = moot
         self.folders = ChangeFolders(moot.workspace)
+        self.living = LivingSpecs(moot.workspace)
 
     def account(self, change_id: str) -> str:
         """On which what models cost for a change is booked."""
@@ -154,28 +151,15 @@ class Changes:
                 if len(line) >= MAX_CHARACTERS:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
-            found += self._broken_links(folder, name, text)
-        return tuple(found)
-
-    def _broken_links(self, folder: ChangeFolder, name: str, text: str) -> Iterator[Finding]:
-        """To files; nobody is asked about addresses. One that leads out of the workspace is not followed."""
-        root = self.moot.workspace.root
-        place = (folder.path / name).parent.relative_to(root).as_posix()
-        for line, target in markdown.links(text):
-            path = unquote(_BEHIND_A_PATH.split(target)[0])
-            if not path or "\0" in path or _ADDRESS.match(path):
-                continue
-            led = posixpath.normpath(posixpath.join("" if path.startswith("/") else place, path.lstrip("/")))
-            if led.split("/")[0] == "..":
-                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads out of the workspace")
-            elif not os.path.lexists(root / led):
-                yield Finding(name, line, "warning", f"the link '{path[:80]}' leads nowhere")
+            found += check_links(self.moot.workspace.root, folder.path, name, text)
+        return (*found, *self.living.findings(folder))
 
     def valid(self, folder: ChangeFolder) -> None:
-        """As `check`, and the outcome is recorded."""
+        """As `check`, and the outcome is recorded, with what it rests on."""
         self.check(
             folder, lambda errors: folder.record_validation(Validation("proposal", not errors, errors))
         )
+        self.living.record(folder)
 
     def check(self, folder: ChangeFolder, record: Callable[[int], object] = lambda _: None) -> None:
         """Raises what is wrong; what is only doubtful is let pass."""
@@ -380,6 +364,7 @@ class Changes:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
         await costs.foretell([(request, Proposal)], model, tell)
+        shape = self.living.fitting(folder.id, Proposal)
         request = replace(request, looks=LOOKS, tools_tokens=LOOK_TOKENS)
         with recording_failure(folder, step, str(model.name)):
             drafted, seen = await ask_with_eyes(
@@ -387,7 +372,7 @@ class Changes:
                 model,
                 self.moot.look,
                 lambda what: tell(f"reads {what}"),
-                lambda asked: model.draft(asked, Proposal),
+                lambda asked: model.draft(asked, shape),
             )
         used = bill(drafted.reply, seen)
         if used.left_out:
@@ -405,7 +390,8 @@ class Changes:
         about, names = f"{about}\n{called}", f"{names}\n{design}"
         around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
         points = prompts.points_to_cover(history.points_of(folder))
-        around = (*prompts.others(self._others(folder)), *around)
+        living = self.living.sources(about, tuple(folder.specs()))
+        around = (*prompts.others(self._others(folder)), *living, *around)
         return (*((bound,) if bound else ()), *points, around)
 
     def _others(self, folder: ChangeFolder) -> Iterator[tuple[str, str, str]]:
@@ -459,14 +445,18 @@ class Changes:
 
     # -- putting away ------------------------------------------------------------------------
 
-    def archive(self, change_id: str) -> Path:
-        """Moves a change to the archive. Nothing of it is merged anywhere."""
+    def archive(self, change_id: str, tell: Tell = lambda _: None) -> Path:
+        """Merges the specifications of a complete change into the living ones, and moves it to the archive.
+        What contradicts them stops it; then nothing was merged."""
         folder = self.folders.open(change_id)
         with claimed(folder.path, "archived"):
             phase = folder.state().phase
             # One that says so already was not moved: whoever began that was stopped.
             if phase is not Phase.ARCHIVED:
+                is_built = phase is Phase.COMPLETE
                 phase = moved(phase, Move.ARCHIVE)
+                if is_built:
+                    self.living.merge(folder, title_of(self.texts(folder)), tell)
                 folder.update_state(lambda data: data.update(phase=str(phase), last_action="archive"))
             return self.folders.archive(folder)
 

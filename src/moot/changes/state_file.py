@@ -235,6 +235,15 @@ class Worked:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a living specification said of something that the change touches when that was last checked."""
+
+    file: _Word
+    name: _Word
+    hash: _Word
+
+
+@dataclass(frozen=True, slots=True)
 class Abandoned:
     because: _Word = ""
     at: _Word = ""
@@ -243,7 +252,7 @@ class Abandoned:
 @dataclass(frozen=True, slots=True)
 class ChangeState:
     """`totals` are the sums of `calls`. `reviews` is None where the file has no such field: then another tool
-    has written it."""
+    has written it. `merging` is when its specifications began to be merged."""
 
     change_id: _Word
     schema_version: Annotated[_Word, AfterValidator(_schema)] = SCHEMA_VERSION
@@ -266,6 +275,8 @@ class ChangeState:
     said: tuple[Said, ...] = ()
     work: tuple[Worked, ...] = ()
     abandoned: Abandoned | None = None
+    living: tuple[Known, ...] = ()
+    merging: _Word = ""
 
 
 _STATE = TypeAdapter(ChangeState)
@@ -387,6 +398,11 @@ def note_said(data: Data, said: Said) -> None:
     last = (data.get("said") or [{}])[-1]
     if (last.get("step"), last.get("text"), last.get("round")) != (said.step, said.text, said.round):
         _add(data, "said", _stamp(said))
+
+
+def note_living(data: Data, known: Sequence[Known]) -> None:
+    if known or data.get("living"):
+        data["living"] = [asdict(one) for one in known]
 
 
 def note_work(data: Data, worked: Worked) -> None:

@@ -75,7 +75,7 @@ class ChangeWork:
             case flow.ImplementationChosen():
                 return await self._implement()
             case flow.ArchiveChosen():
-                return self._gone(changes.archive(change_id))
+                return self._gone(changes.archive(change_id, tell))
             case flow.ApprovalChosen(because):
                 self._deciding.approve(change_id, because, tell)
                 return await self._ended(

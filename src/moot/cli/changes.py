@@ -77,13 +77,16 @@ def _show_standing(one: Standing) -> None:
 
 @command()
 async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = False) -> None:
-    """Move a change to the archive. Nothing of it is merged anywhere."""
+    """Merge a complete change's specifications into moot/specs, and move it to the archive.
+
+    What contradicts moot/specs is named; then nothing is merged, and the change stays where it is.
+    """
     from moot.changes.service import Changes
 
-    place = Changes(moot).archive(change_id).relative_to(moot.workspace.root).as_posix()
-    _report(
-        {"change": change_id, "archived": place}, f"Change '{change_id}' is now in {place}.", as_json=as_json
-    )
+    merged: list[str] = []
+    place = Changes(moot).archive(change_id, merged.append).relative_to(moot.workspace.root).as_posix()
+    lines = [f"Change '{change_id}' is now in {place}.", *(f"It was {line}." for line in merged)]
+    _report({"change": change_id, "archived": place, "merged": merged}, "\n".join(lines), as_json=as_json)
 
 
 # -- drafting ------------------------------------------------------------------------------------

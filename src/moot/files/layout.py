@@ -95,6 +95,15 @@ class Workspace:
         return self._place(self.root / "moot" / "archive")
 
     @property
+    def specs(self) -> Path:
+        """What holds, by the changes that were archived."""
+        return self._place(self.root / "moot" / "specs")
+
+    @property
+    def changelog(self) -> Path:
+        return self._place(self.root / "moot" / "CHANGELOG.md")
+
+    @property
     def own(self) -> tuple[str, ...]:
         """The beginnings of the names, below the root, of what moot keeps here."""
         moot = self.root / "moot"

@@ -7,7 +7,9 @@ from pathlib import PurePosixPath
 
 _PROSE = frozenset([".adoc", ".md", ".rst", ".txt"])
 _PROSE_STEMS = frozenset(["authors", "changelog", "copying", "license", "notice", "readme"])
-_TEST_FOLDERS = frozenset(["__tests__", "e2e", "spec", "specs", "test", "tests"])
+_TEST_FOLDERS = frozenset(["__tests__", "e2e", "test", "tests"])
+_SPEC_FOLDERS = frozenset(["spec", "specs"])
+"""What is prose in them says what holds; what is code tests it."""
 _TEST_MARK = re.compile(r"^test_|_tests?$|[._]spec$|\.test$|(?<=[a-z])Tests?$")
 _NAMELESS_STEMS = """
 __init__ __main__ base common config constants core helpers index init main models readme routes server setup
@@ -27,7 +29,8 @@ _DELICATE = (
 
 def is_test(file: str) -> bool:
     path = PurePosixPath(file)
-    return _TEST_MARK.search(path.stem) is not None or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
+    folders = _TEST_FOLDERS if path.suffix.lower() in _PROSE else _TEST_FOLDERS | _SPEC_FOLDERS
+    return _TEST_MARK.search(path.stem) is not None or not folders.isdisjoint(path.parts[:-1])
 
 
 def is_prose(file: str) -> bool:
