@@ -415,7 +415,7 @@ class Moot:
         if session_id is None:
             latest = await store.sessions(flow.name, limit=1, pinned_first=False)
             if not latest:
-                raise NotFound("session", "latest")
+                raise NotFound(f"{flow.name} session", "")
             session = latest[0]
         else:
             session = await store.session(session_id)

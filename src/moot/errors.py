@@ -240,7 +240,8 @@ class UncommittedWork(UserMistake):
 
 class AnswersExhausted(UserMistake):
     def __init__(self, step: str, expected: str, *, scripted: bool) -> None:
-        why = "the answers file has no reply left" if scripted else "there is no terminal to ask on"
+        nobody = "there is no terminal to ask on; give replies with --answers FILE"
+        why = "the answers file has no reply left" if scripted else nobody
         super().__init__(f"step '{step}' needs an answer ({expected}), but {why}")
 
 

@@ -124,3 +124,21 @@ def test_all_answers_begin_with_the_same_evidence(stub: StubServer, tmp_path: Pa
     assert first == second
     assert "cache_control" in first
     assert "2 Two." in first["text"]
+
+
+def test_what_was_cited_and_is_not_there_is_said_and_so_is_what_came_since(
+    stub: StubServer, tmp_path: Path
+) -> None:
+    ask = held(stub, tmp_path)
+    stub.default = lambda _: Behaviour(text="It says so [E2:1].")
+    ask.happen(AskOpened(COACH.id, ask.model), evidence("one", "a.txt"), QuestionAsked("Why?"))
+    ask.happen(evidence("two", "b.txt"), evidence("three", "c.txt"), QuestionAsked("So?"))
+    ask.happen(QuestionAsked("And?"))
+    first, second, third = (request.said for request in stub.requests)
+    assert "<not-found>" not in first
+    assert "<given-since>" not in first
+    late = "- [E2:1]: no such item at the time: what has this number now came later\n"
+    assert late in second, "what came later does not bear it out"
+    assert "The person has given E2 to E3 since your last answer." in second
+    assert "<given-since>" not in third
+    assert [len(items) for _, items in ask.state.answers] == [1, 3, 3]

@@ -53,7 +53,7 @@ def test_a_fact_at_each_place_is_known_ever_after(stub: StubServer, tmp_path: Pa
     later = facts.plant("later evidence")
     board.happen(evidence(later, "later.txt"))
     instead = facts.plant("corrected answer")
-    board.happen(corrected(board, f"D2: {instead}"))
+    board.happen(corrected(board, f"D3: {instead}"))
     challenge = facts.plant("challenge")
     board.happen(ChallengeMade(FIRST.id, f"Somebody objects. {challenge}"))
     facts.begin("reply")

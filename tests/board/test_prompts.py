@@ -22,6 +22,8 @@ from moot.board.events import (
     DecisionPresented,
     Member,
     Mode,
+    Question,
+    QuestionsDrafted,
     Recommendation,
 )
 from moot.board.flow import BOARD
@@ -187,10 +189,17 @@ def test_the_ledger_of_a_board() -> None:
     )
     assert so_far.lines(ledger(state)) == [
         "D1. Open: Should we move the office? (the person, at the decision)",
-        "D2. Said: Since when? Since May. (the person, at the questions)",
-        "D3. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
-        "D4. Decided: This condition is met: The lease ends. (the person, at the brief)",
+        "D2. Decided: This condition is met: The lease ends. (the person, at the brief)",
+        "D3. Said: Since when? Since May. (the person, at the questions)",
+        "D4. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
     ]
+
+
+def test_the_clerk_keeps_the_words_of_a_condition_that_is_ticked() -> None:
+    state = board(CONVENED, *SPOKE, BriefDrafted(BRIEF, BILL))
+    assert prompts.MET not in text_of(prompts.brief(state, small=False)[0])
+    ticked = BOARD.advance(state, ConditionTicked("The lease ends."))
+    assert prompts.MET in text_of(prompts.brief(ticked, small=False)[0])
 
 
 def test_what_was_only_said_is_not_repeated() -> None:
@@ -235,7 +244,8 @@ def test_whatever_is_given_is_never_lost(moves: list[str]) -> None:
             case "challenge":
                 happened += [ChallengeMade(STRATEGIST.id, word), ChallengeReplied(STRATEGIST.id, "no", BILL)]
             case _:
-                happened.append(corrected(board(*happened), "drop D2"))
+                keys = [entry.key for entry in ledger(board(*happened))]
+                happened.append(corrected(board(*happened), f"drop D{keys.index('answer:1') + 1}"))
                 break
         words.append(word)
     told = text_of(reply(board(*happened, ChallengeMade(DEVIL.id, "So?"))))
@@ -319,6 +329,29 @@ def test_an_advisor_is_told_what_of_theirs_was_not_found() -> None:
     assert "[E1:2]" not in last(asked)
     assert asked.messages[1] == ModelSaid(WRONG), "their own words stay as they were"
     assert "<not-found>" not in last(reply(wrongly(ChallengeMade(STRATEGIST.id, "So?")), STRATEGIST))
+
+
+def test_what_came_later_bears_out_no_earlier_citation() -> None:
+    """Whatever gets the number that somebody made up."""
+    spoke = AdvisorSpoke(DEVIL.id, "I hold [E2:1].", BILL)
+    others = tuple(one for one in SPOKE if one.persona != DEVIL.id)
+    replied = (ChallengeMade(DEVIL.id, "So?"), ChallengeReplied(DEVIL.id, "See [E3].", BILL))
+    state = board(given_("a.txt"), CONVENED, spoke, *others, given_("b.txt"), *replied, given_("c.txt"))
+    told = text_of(prompts.brief(state, small=False)[0])
+    assert "I hold [E2:1] (unverified: no such item)." in told
+    assert "See [E3] (unverified: no such item)." in told
+    asked = last(reply(BOARD.advance(state, ChallengeMade(DEVIL.id, "Why?"))))
+    late = "no such item at the time: what has this number now came later"
+    assert f"- [E2:1]: {late}\n- [E3]: {late}\n" in asked
+
+
+def test_questions_left_without_an_answer_are_known() -> None:
+    asked = (Question("q1", "Since when?", ""), Question("q2", "Who pays?", ""))
+    state = board(QuestionsDrafted(asked, BILL), CONVENED)
+    assert "Answer: Since May.\n</answers>\n\nThey left these questions without an answer:\n- Who pays?" in (
+        text_of(view(state))
+    )
+    assert "without an answer" not in text_of(view(board(CONVENED)))
 
 
 def test_an_advisor_is_told_what_they_have_looked_up() -> None:

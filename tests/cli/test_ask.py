@@ -226,7 +226,7 @@ def test_what_a_model_says_cannot_take_over_the_terminal(stub: StubServer, tmp_p
 @pytest.mark.parametrize(
     ("behaviour", "kind", "advice"),
     [
-        (Behaviour(status=401), "KeyRefused", "Check the API key"),
+        (Behaviour(status=401), "KeyRefused", "Or choose another model"),
         (Behaviour(status=404), "RequestRejected", "Check the model's name"),
         (Behaviour(text="One two three.", cut_after=1), "StreamBroken", "Try again"),
         (Behaviour(text="One two.", truncate_after=2), "StreamBroken", "Try again"),
@@ -262,18 +262,21 @@ def test_waiting_for_a_busy_server_is_told(stub: StubServer, tmp_path: Path) -> 
     stub.script(Behaviour(status=429, retry_after="0.01"), Behaviour(text="No."))
     ended = moot("ask", "the-coach", QUESTION, env=environment(tmp_path, stub), cwd=tmp_path)
     assert ended.code == 0
-    assert "asking again in 0 s" in ended.err
+    assert "asking again at once" in ended.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (("ask", "nobody", QUESTION), 1, "Persona 'nobody' not found"),
+        (("ask", "the-devil", QUESTION), 1, "Did you mean the-devil-s-advocate? Available: "),
+        (("ask", "starategist", QUESTION), 1, "Did you mean the-strategist? Available: "),
+        (("ask", "--last", QUESTION), 1, "There is no ask session.\n`moot sessions` lists them."),
         (("ask", "nobody", QUESTION), 1, "the-strategist"),
         (("ask",), 2, "name a persona (`moot personas` lists them)"),
         (("ask", "--last"), 1, "moot sessions"),
         (("ask", "--resume", "ask-xyz"), 1, "Session 'ask-xyz' not found"),
-        (("ask", "the-coach", " "), 2, "question: is empty"),
+        (("ask", "the-coach", " "), 2, "Your question is empty: ask something."),
         (("ask", "the-coach", "x" * 5001), 2, "5,001 characters"),
         (("ask", "the-coach", QUESTION, "--model", "claude"), 2, "no model name"),
         (("ask", "the-coach", QUESTION, "--model", "nope:x"), 1, "no provider 'nope'"),
@@ -282,6 +285,7 @@ def test_waiting_for_a_busy_server_is_told(stub: StubServer, tmp_path: Path) -> 
         (("ask", "the-coach", QUESTION, "--database", "nonsense"), 1, "sqlite:////path"),
         (("ask", "the-coach", "caf\udce9?"), 2, "no UTF-8 text"),
         (("asks",), 2, "No such command"),
+        (("ask", "the-coach", "Should", "we?"), 2, "'we?' is left over: put a sentence in quotes"),
     ],
 )
 def test_mistakes_are_told_with_their_exit_code(

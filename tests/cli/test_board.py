@@ -152,7 +152,7 @@ def test_an_advisor_who_failed_is_retried_and_the_stale_brief_written_anew(
     first = moot("board", DECISION, "--no-questions", "--json", env=env, cwd=tmp_path)
     assert first.code == 0, "one advisor who does not answer fails nothing"
     assert "The Coach did not answer" in first.err
-    assert "Check the API key" in first.err
+    assert "Or choose another model" in first.err
     coach = first.json["responses"][3]
     assert (coach["personaName"], coach["isComplete"]) == ("The Coach", False)
     assert "no such key" in coach["error"]
@@ -291,7 +291,7 @@ def test_a_challenge_that_fails_leaves_no_trace_but_is_told(stub: StubServer, tm
     )
     ended = board(tmp_path, stub, DECISION, "--no-questions", "--json", replies=["Rents fall."])
     assert ended.code == 0
-    assert "Check the API key" in ended.err
+    assert "Or choose another model" in ended.err
     assert (ended.json["responses"][0]["challenges"], ended.json["briefStale"]) == ([], False)
 
 
@@ -376,7 +376,7 @@ def test_a_panel_of_ones_own_sits_on_the_board(stub: StubServer, tmp_path: Path)
         (("board", "--last"), 1, "moot sessions"),
         (("board", "--last", "--panel", "board"), 2, "--panel: a session keeps to what it began with"),
         (("board", "--resume", "board-xyz"), 1, "Session 'board-xyz' not found"),
-        (("board", " "), 2, "decision: is empty"),
+        (("board", " "), 2, "Your decision is empty."),
         (("board", "x" * 5001), 2, "5,001 characters"),
         (("board", DECISION, "--panel", "nobody"), 2, "there is none called 'nobody'"),
         (("board", DECISION, "--mode", "loud"), 2, "loud"),

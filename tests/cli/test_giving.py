@@ -159,6 +159,12 @@ def test_at_any_prompt_evidence_is_added_and_the_same_is_asked_again(
     assert "E2  my lease.md" in ended.err
 
 
+def test_what_only_begins_with_a_slash_is_asked(stub: StubServer, tmp_path: Path) -> None:
+    answers = ["/login fails", "/etc/with is a path", "/w"]
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--json", answers=answers)
+    assert [turn["question"] for turn in ended.json["turns"]] == [QUESTION, *answers], ended.err
+
+
 def test_what_is_decided_is_listed_corrected_and_dropped(stub: StubServer, tmp_path: Path) -> None:
     answers = [
         "/decided",
@@ -209,7 +215,9 @@ def test_no_way_of_the_terminal_lets_a_secret_out(stub: StubServer, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("/with nothing.md", "nothing.md left out: is not there"),
+        ("/with nothing.md", "nothing.md: there is no such file or folder"),
+        ("/wiht rents.md", "there is no such command; did you mean /with?"),
+        ("/decide D1: x", "there is no such command; did you mean /decided?"),
         ("/with 'open", "a quotation mark is not closed"),
         ("/decided D7: x", "there is no D7: there is nothing yet"),
     ],

@@ -78,6 +78,9 @@ def test_each_citation_is_looked_up(
         '- "what nobody ever wrote"\n- so it is [E1:1]',
         '"what [E1:1] nobody ever wrote"',
         'The photo says "no entry without a pass" [E3].',
+        'You said "never more than three foxes", and the paper says "the quick brown fox" [E1:1].',
+        'That "a fox must be quick" is yours; nobody is harmed at "jumps over" [E1:2].',
+        '"jumps over" [E1:2] is there, whereas it was you who said "a fox must be quick".',
     ],
 )
 def test_what_is_quoted_beside_it_is_found(text: str) -> None:
@@ -99,6 +102,8 @@ def test_what_is_quoted_beside_it_is_found(text: str) -> None:
         ('"we spent 50,000 dollars last year" [E1:3]', ["E1"]),
         ("`one two three six` [E2:1]", ["E2"]),
         ('"one two three four" [E9]', ["E9"]),
+        ('"nobody ever wrote this" and "the quick brown fox" [E1:1].', ["E1"]),
+        ('"nobody ever wrote this", "the quick brown fox" and "jumps over" [E1:1-2].', ["E1"]),
         ('"one two three four" [E2:1-9]', ["E2"]),
         ('"one two three four" [E2:7-2]', ["E2"]),
     ],

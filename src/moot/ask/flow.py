@@ -27,6 +27,7 @@ from moot.core.flow import (
 from moot.core.input import check_fits
 from moot.core.ledger import Decided, correct
 from moot.errors import InvalidInput
+from moot.evidence.items import Evidence
 
 MAX_QUESTION = 5_000
 """Characters."""
@@ -90,6 +91,8 @@ class AskState:
     attempts: int = 0
     failure: AnswerFailed | None = None
     bills: tuple[Usage, ...] = ()
+    known: tuple[int, ...] = ()
+    """How many items of evidence there were at each answer."""
     looks: bool = False
     background: Background = field(default_factory=Background)
 
@@ -103,6 +106,14 @@ class AskState:
     @property
     def turns(self) -> int:
         return len(self.conversation)
+
+    @property
+    def answers(self) -> tuple[tuple[str, tuple[Evidence, ...]], ...]:
+        """Each with the evidence that there was: what came later bears out no earlier citation."""
+        said = (entry.content for entry in self.conversation if entry.speaker != PERSON)
+        return tuple(
+            (text, self.background.evidence[:known]) for text, known in zip(said, self.known, strict=True)
+        )
 
 
 def advance_own(state: AskState, event: OwnEvent) -> AskState:
@@ -123,7 +134,8 @@ def advance_own(state: AskState, event: OwnEvent) -> AskState:
             )
         case AnswerGiven(text, usage):
             said = state.conversation.said(state.persona, Step.ANSWER, text)
-            return replace(state, step=step, conversation=said, bills=(*state.bills, usage))
+            known = (*state.known, len(state.background.evidence))
+            return replace(state, step=step, conversation=said, bills=(*state.bills, usage), known=known)
         case AnswerFailed():
             return replace(state, step=step, failure=event)
         case RetryChosen():

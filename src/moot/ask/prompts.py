@@ -5,9 +5,9 @@ from __future__ import annotations
 from moot.ask.flow import AskState, ledger
 from moot.core.conversation import PERSON
 from moot.core.ledger import source
-from moot.core.looked import looked_before
+from moot.core.looked import looked_before, not_found
 from moot.evidence import items as evidence
-from moot.llm.messages import Message, ModelSaid, Request, UserSaid
+from moot.llm.messages import Message, ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.template import fill, system_prompt, when_challenged
 
@@ -53,5 +53,21 @@ def _dialogue(state: AskState) -> tuple[Message, ...]:
         for entry in state.conversation
     ]
     latest = state.conversation.entries[-1].content
-    known = (*source(ledger(state)), *looked_before(state.bills))
+    known = (
+        *_given_since(state),
+        *source(ledger(state)),
+        *not_found(state.answers, state.background.evidence),
+        *looked_before(state.bills),
+    )
     return (*said[:-1], UserSaid(latest, known))
+
+
+def _given_since(state: AskState) -> tuple[Source, ...]:
+    """Which evidence is newer than the latest answer: it stands with the rest, before the conversation."""
+    last = len(state.background.evidence)
+    first = state.known[-1] if state.known else last
+    if first == last:
+        return ()
+    numbers = f"E{last}" if last == first + 1 else f"E{first + 1} to E{last}"
+    text = f"<given-since>\nThe person has given {numbers} since your last answer.\n</given-since>"
+    return (Source("which evidence is new", text, Weight.DEPENDED_ON),)

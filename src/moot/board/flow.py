@@ -186,7 +186,7 @@ def _fold_brief(
         case BriefDrafted(brief, usage):
             basis = state.contributions
             drafted = replace(state.billed(usage), brief=brief, brief_usage=usage, brief_basis=basis)
-            return replace(drafted, brief_requested=False)
+            return replace(drafted, brief_requested=False, brief_evidence=state.background.evidence)
         case BriefFailed():
             return replace(state, brief_failure=event, brief_requested=False)
         case ConditionTicked(condition, ticked):
@@ -232,7 +232,8 @@ def _fold_advisor(
             return replace(state.with_advisor(made), challenges_made=number)
         case ChallengeReplied(persona, text, usage):
             advisor = state.advisor(persona)
-            replied = replace(advisor.exchanges[-1], reply=text, usage=usage)
+            evidence = state.background.evidence
+            replied = replace(advisor.exchanges[-1], reply=text, usage=usage, evidence=evidence)
             done = replace(advisor, exchanges=(*advisor.replied, replied))
             return state.with_advisor(done).billed(usage)
         case ChallengeWithdrawn():

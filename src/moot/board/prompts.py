@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -25,9 +25,10 @@ from moot.board.ledger import challenges, known_at_first, known_in_view, known_t
 from moot.board.state import Advisor, BoardState
 from moot.core.background import Background
 from moot.core.ledger import source
-from moot.core.looked import looked_before
+from moot.core.looked import looked_before, not_found
 from moot.evidence import citations
 from moot.evidence import items as evidence
+from moot.evidence.items import Evidence
 from moot.llm.messages import Message, ModelSaid, Request, Source, UserSaid, Weight
 from moot.personas.library import Persona
 from moot.prompts.template import fill, system_prompt, when_challenged
@@ -50,12 +51,18 @@ def _shared(state: BoardState, background: Background) -> _Blocks:
     first = state.evidence_first if state.convened else len(background.evidence)
     rules = fill("board/board", {"decision": state.decision})
     matter = (Source("the decision", rules, Weight.NEEDED), *evidence.sources(background.evidence[:first]))
-    later = (*_answered(state.answers), *evidence.sources(background.evidence, known=first))
+    later = (*_answered(state), *evidence.sources(background.evidence, known=first))
     return (matter, later) if later else (matter,)
 
 
-def _answered(answers: tuple[Answer, ...]) -> tuple[Source, ...]:
-    return (Source("the answers", _answers(answers).strip(), Weight.NEEDED),) if answers else ()
+def _answered(state: BoardState) -> tuple[Source, ...]:
+    """What the person said, and which questions they left open: what nobody knows is no oversight."""
+    if not state.answers:
+        return ()
+    answered = {one.question for one in state.answers}
+    left = [f"- {one.question}" for one in state.questions or () if one.question not in answered]
+    open_ones = "\n\nThey left these questions without an answer:\n" + "\n".join(left) if left else ""
+    return (Source("the answers", f"{_answers(state.answers).strip()}{open_ones}", Weight.NEEDED),)
 
 
 # -- advisors ------------------------------------------------------------------------------------
@@ -83,21 +90,16 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
     since = (
         *evidence.sources(state.background.evidence, known=len(advisor.knew.evidence)),
         *source(ledger(state), known_to(state, persona.id)),
-        *_not_found(state, advisor),
+        *not_found(_said(advisor), state.background.evidence),
         *looked_before([advisor.usage, *(exchange.usage for exchange in advisor.replied)]),
     )
     return _request(state, persona, advisor.knew, (*said, UserSaid(open_challenge, since)))
 
 
-def _not_found(state: BoardState, advisor: Advisor) -> tuple[Source, ...]:
-    """What an advisor has cited and the program has not found. Their own words are given back unchanged."""
-    said = (advisor.text or "", *(exchange.reply or "" for exchange in advisor.replied))
-    found = [one for text in said for one in citations.unverified(text, state.background.evidence)]
-    if not found:
-        return ()
-    listed = "\n".join(dict.fromkeys(f"- {citations.in_words(one)}" for one in found))
-    told = fill("board/not-found", {"citations": listed})
-    return (Source("what you cited and was not found", told, Weight.DEPENDED_ON),)
+def _said(advisor: Advisor) -> Iterator[tuple[str, Sequence[Evidence]]]:
+    """What an advisor has said so far, each with the evidence that there was."""
+    yield advisor.text or "", advisor.evidence
+    yield from ((exchange.reply or "", exchange.evidence) for exchange in advisor.replied)
 
 
 def _request(
@@ -144,13 +146,13 @@ def _presented(state: BoardState, persona: Persona, said: tuple[Source, ...]) ->
     names = _listed([advisor.member.name for advisor in earlier])
     spoke = f"{names} spoke before you; what they said stands above.\n" if earlier else ""
     facts = {"decision": state.decision, "earlier": spoke, "name": persona.name}
-    before = (_spoke_before(advisor, state) for advisor in earlier)
+    before = map(_spoke_before, earlier)
     return UserSaid(fill("board/decision", facts), (*said, *before))
 
 
-def _spoke_before(advisor: Advisor, state: BoardState) -> Source:
+def _spoke_before(advisor: Advisor) -> Source:
     name = advisor.member.name
-    text = citations.mark(advisor.text or "", state.background.evidence)
+    text = citations.mark(advisor.text or "", advisor.evidence)
     return Source(f"what {name} said", f"### {name}\n{text}", Weight.DEPENDED_ON)
 
 
@@ -220,6 +222,7 @@ def brief(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
         {
             "count": str(len(spoke)),
             "challenged": f" {REFINED}" if challenged else "",
+            "met": f" {MET}" if state.ticks and not small else "",
             "missing": silent if missing else "",
             "unverified": f" {UNVERIFIED}" if not small and _cites_wrongly(state) else "",
         },
@@ -256,6 +259,9 @@ REFINED = (
 )
 
 
+MET = "A condition that is said to be met keeps its words where it still belongs: by them its tick is kept."
+
+
 UNVERIFIED = (
     "Where something that is cited is marked as unverified, the program has not found it there: what rests "
     "on it is an assertion, and the brief does not cite it."
@@ -263,28 +269,26 @@ UNVERIFIED = (
 
 
 def _cites_wrongly(state: BoardState) -> bool:
-    said = (text for one in state.advisors for text in (one.text, *(each.reply for each in one.replied)))
-    return any(citations.unverified(text or "", state.background.evidence) for text in said)
+    return any(citations.unverified(*said) for advisor in state.advisors for said in _said(advisor))
 
 
 def _section(advisor: Advisor, state: BoardState, *, short: bool) -> str:
     name = advisor.member.name
     if short:
-        return _with_exchanges(f"### {name}\n{(advisor.text or '')[:300]}", advisor, lambda text: text)
-
-    def marked(text: str) -> str:
-        return citations.mark(text, state.background.evidence)
+        return _with_exchanges(f"### {name}\n{(advisor.text or '')[:300]}", advisor, lambda text, _: text)
 
     task = fill("board/opposed", {"name": name}) + "\n\n" if advisor.member.id == state.opposes else ""
-    return _with_exchanges(f"### {name}\n{task}{marked(advisor.text or '')}", advisor, marked)
+    return _with_exchanges(
+        f"### {name}\n{task}{citations.mark(advisor.text or '', advisor.evidence)}", advisor, citations.mark
+    )
 
 
-def _with_exchanges(section: str, advisor: Advisor, marked: Callable[[str], str]) -> str:
+def _with_exchanges(section: str, advisor: Advisor, marked: Callable[[str, Sequence[Evidence]], str]) -> str:
     if not advisor.replied:
         return section
     name = advisor.member.name
     exchanges = "\n".join(
-        f"**User**: {e.challenge}\n**{name}**: {marked(e.reply or '')}" for e in advisor.replied
+        f"**User**: {e.challenge}\n**{name}**: {marked(e.reply or '', e.evidence)}" for e in advisor.replied
     )
     return f"{section}\n\n#### Follow-up Discussion\n{exchanges}"
 

@@ -6,7 +6,7 @@ Knows what a record says and in which order, once, as a list of blocks; how thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -55,7 +55,7 @@ def _record(state: BoardState, session_id: str, when: datetime, *, tiny: bool, t
     yield from _brief_of(state)
     yield Heading(2, "Advisors")
     for advisor in state.advisors:
-        yield from _advisor(advisor, state.background.evidence)
+        yield from _advisor(advisor)
     if state.background.corrections:
         yield Heading(2, "Decided so far")
         yield Points(tuple(Point(line) for line in ledger_lines(ledger(state))))
@@ -74,7 +74,7 @@ def _brief_of(state: BoardState) -> Iterator[Block]:
             yield Note("What the model wrote:")
             yield Said(failure.raw)
     if state.brief is not None:
-        yield from _brief(state, state.brief, 3, partial(sign, items=state.background.evidence))
+        yield from _brief(state, state.brief, 3, partial(sign, items=state.brief_evidence))
     elif failure is None:
         yield Note("There is no brief yet.")
     yield from _unheard(state.advisors, 3)
@@ -131,19 +131,19 @@ def _name(advisor: Advisor) -> str:
     return one_line(advisor.member.shown) or advisor.member.id
 
 
-def _advisor(advisor: Advisor, items: Sequence[Evidence]) -> Iterator[Block]:
+def _advisor(advisor: Advisor) -> Iterator[Block]:
     yield Heading(3, _name(advisor))
     yield Note(f"{advisor.member.role} · {advisor.member.contribution}")
     if advisor.text is None:
         yield Note(f"Did not answer: {_why_silent(advisor)}")
         return
-    yield Said(sign(advisor.text, items))
+    yield Said(sign(advisor.text, advisor.evidence))
     yield from _known(advisor.usage)
     if advisor.replied:
         yield Heading(4, "Follow-up discussion")
     for exchange in advisor.replied:
         yield Said(exchange.challenge, label="You")
-        yield Said(sign(exchange.reply or "", items), label=_name(advisor))
+        yield Said(sign(exchange.reply or "", exchange.evidence), label=_name(advisor))
         yield from _known(exchange.usage)
 
 
@@ -162,10 +162,10 @@ def _known(usage: Usage | None) -> Iterator[Block]:
 def _evidence(state: BoardState) -> Iterator[Block]:
     """Each item, with the lines of it that are cited. The others are where it comes from."""
     items = state.background.evidence
-    said = [advisor.text or "" for advisor in state.advisors]
-    said += [exchange.reply or "" for advisor in state.advisors for exchange in advisor.replied]
-    said += texts_of(state.brief) if state.brief is not None else ()
-    every = [one for text in said for one in check(text, items) if one.is_verified]
+    said = [(advisor.text or "", advisor.evidence) for advisor in state.advisors]
+    said += [(each.reply or "", each.evidence) for advisor in state.advisors for each in advisor.replied]
+    said += [(text, state.brief_evidence) for text in texts_of(state.brief)] if state.brief else ()
+    every = [one for text, known in said for one in check(text, known) if one.is_verified]
     for number, item in numbered(items):
         yield Heading(3, number, anchor=number)
         size = "image" if item.image else f"{len(item.lines):,} lines"
@@ -251,11 +251,9 @@ def board_json(
                 {"kind": one.kind, "text": one.text, "by": one.by, "at": one.at} for one in ledger(state)
             ],
             "personas": [MemberOut.of(advisor.member) for advisor in state.advisors],
-            "responses": [_response(advisor, state.background.evidence) for advisor in state.advisors],
+            "responses": [_response(advisor) for advisor in state.advisors],
             "brief": state.brief,
-            "briefCited": cited_texts(texts_of(state.brief), state.background.evidence)
-            if state.brief
-            else (),
+            "briefCited": cited_texts(texts_of(state.brief), state.brief_evidence) if state.brief else (),
             "briefStale": state.brief_stale,
             "tickedConditions": [condition for condition, ticked in state.conditions if ticked],
             "briefError": None if state.brief_failure is None else state.brief_failure.message,
@@ -277,7 +275,7 @@ def _item(number: str, item: Evidence) -> dict[str, Any]:
     }
 
 
-def _response(advisor: Advisor, items: Sequence[Evidence]) -> dict[str, Any]:
+def _response(advisor: Advisor) -> dict[str, Any]:
     return {
         "personaId": advisor.member.id,
         "personaName": advisor.member.shown,
@@ -285,18 +283,18 @@ def _response(advisor: Advisor, items: Sequence[Evidence]) -> dict[str, Any]:
         "isComplete": advisor.text is not None,
         "error": None if advisor.failure is None else advisor.failure.message,
         "retryAfter": None if advisor.failure is None else advisor.failure.retry_after,
-        "citations": cited(advisor.text or "", items),
-        "challenges": [_challenge(exchange, items) for exchange in advisor.exchanges],
+        "citations": cited(advisor.text or "", advisor.evidence),
+        "challenges": [_challenge(exchange) for exchange in advisor.exchanges],
         "usage": _usage(advisor.usage),
     }
 
 
-def _challenge(exchange: Exchange, items: Sequence[Evidence]) -> dict[str, Any]:
+def _challenge(exchange: Exchange) -> dict[str, Any]:
     return {
         "challengeText": exchange.challenge,
         "replyContent": exchange.reply or "",
         "isReplyComplete": exchange.reply is not None,
-        "citations": cited(exchange.reply or "", items),
+        "citations": cited(exchange.reply or "", exchange.evidence),
         "usage": _usage(exchange.usage),
     }
 

@@ -22,6 +22,7 @@ from moot.board.events import (
 from moot.core.background import Background
 from moot.core.flow import Usage
 from moot.errors import InvalidInput
+from moot.evidence.items import Evidence
 
 
 class Step(StrEnum):
@@ -42,6 +43,8 @@ class Exchange:
     usage: Usage | None = None
     number: int = 0
     """Which of the session's challenges it is."""
+    evidence: tuple[Evidence, ...] = ()
+    """What there was when the reply was given: what came later bears out no earlier citation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Advisor:
     """What the session had been given when they gave their view."""
     challenges_known: int = 0
     """How often anybody had been challenged by then."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What there was when they gave their view."""
+        return self.knew.evidence
 
     @property
     def settled(self) -> bool:
@@ -89,6 +97,8 @@ class BoardState:
     brief: Brief | None = None
     brief_usage: Usage | None = None
     brief_basis: int = 0
+    brief_evidence: tuple[Evidence, ...] = ()
+    """What there was when it was written."""
     brief_failure: BriefFailed | None = None
     brief_requested: bool = False
     brief_read: bool = False

@@ -86,7 +86,7 @@ def document(conversation: AskConversation) -> dict[str, Any]:
     from moot.core.citing import cited
 
     state = conversation.state
-    items = state.background.evidence
+    known = (items for _, items in state.answers)
     said = list(state.conversation)
     turns: list[dict[str, Any]] = []
     bills = iter(state.bills)
@@ -97,7 +97,11 @@ def document(conversation: AskConversation) -> dict[str, Any]:
                 "question": asked.content,
                 "answer": answered.content if answered else None,
                 **({"spoken": msgspec.to_builtins(usage)} if usage else {}),
-                **({"citations": msgspec.to_builtins(cited(answered.content, items))} if answered else {}),
+                **(
+                    {"citations": msgspec.to_builtins(cited(answered.content, next(known)))}
+                    if answered
+                    else {}
+                ),
             }
         )
     failure = state.failure

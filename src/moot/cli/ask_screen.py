@@ -55,9 +55,10 @@ class AskNarrator(Narrator):
 
 def recount(library: Library, state: AskState) -> None:
     """What was said before, for whoever resumes a conversation."""
+    answers = (mark(text, items) for text, items in state.answers)
     for number, entry in enumerate(state.conversation):
         who = "You" if entry.speaker == PERSON else library.persona(entry.speaker).shown
         if number:
             screen.say()
         screen.say(f"{who}:", "bold")
-        screen.say(screen.wrapped(mark(entry.content, state.background.evidence)))
+        screen.say(screen.wrapped(entry.content if entry.speaker == PERSON else next(answers)))

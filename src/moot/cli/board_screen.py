@@ -65,7 +65,7 @@ class BoardNarrator(Narrator):
         for advisor in state().advisors:
             if advisor.settled:
                 self._told.add(advisor.member.id)
-                screen.say("\n".join(recounted(advisor, self._evidence)))
+                screen.say("\n".join(recounted(advisor)))
 
     @property
     def _evidence(self) -> Sequence[Evidence]:
@@ -118,8 +118,9 @@ class BoardNarrator(Narrator):
                     self._speak_whole(self._state().advisor(persona), text)
                 tell_bill(usage)
                 tell_unverified(text, self._evidence)
-            case QuestionsDrafted(_, usage):
+            case QuestionsDrafted(asked, usage):
                 tell_bill(usage)
+                screen.say(f"{len(asked)} probing questions, one after the other.", "dim")
             case BriefDrafted(_, usage):
                 tell_bill(usage)
                 self._tell_brief()
@@ -207,14 +208,14 @@ def _settles(event: Event, effect: ModelEffect) -> bool:
 # -- documents -----------------------------------------------------------------------------------
 
 
-def recounted(advisor: Advisor, items: Sequence[Evidence] = ()) -> Iterator[str]:
+def recounted(advisor: Advisor) -> Iterator[str]:
     """What an advisor said before, and what was said to them."""
     name = advisor.member.shown
     yield f"{name}:"
-    yield mark(advisor.text, items) if advisor.text is not None else "did not answer."
+    yield mark(advisor.text, advisor.evidence) if advisor.text is not None else "did not answer."
     for exchange in advisor.replied:
         yield f"\nYou:\n{exchange.challenge}"
-        yield f"\n{name}:\n{mark(exchange.reply or '', items)}"
+        yield f"\n{name}:\n{mark(exchange.reply or '', exchange.evidence)}"
     yield ""
 
 
@@ -223,7 +224,7 @@ def brief_lines(state: BoardState, brief: Brief, columns: int, *, tiny: bool = F
     recommendation, consensus = brief.recommendation, brief.consensus
 
     def marked(text: str) -> str:
-        return mark(text, state.background.evidence)
+        return mark(text, state.brief_evidence)
 
     yield "THE BOARD'S BRIEF"
     if tiny:
@@ -254,7 +255,7 @@ def condition_lines(state: BoardState, columns: int) -> Iterator[str]:
     """With the numbers by which they are ticked."""
     for number, (condition, ticked) in enumerate(state.conditions, start=1):
         yield from _hung(
-            f"{number}. [{'x' if ticked else ' '}] ", mark(condition, state.background.evidence), columns
+            f"{number}. [{'x' if ticked else ' '}] ", mark(condition, state.brief_evidence), columns
         )
     if not state.conditions:
         yield "None were found."

@@ -7,9 +7,11 @@ takes neither says so.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from moot.cli import screen
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     from moot.core.runner import Runner
 
 WITH, DECIDED = "/with", "/decided"
+HELP = (
+    f"{WITH} PATH gives evidence to read, and so does @path in your words; {WITH} alone lists what is there. "
+    f"{DECIDED} shows what was decided so far, and how to correct it."
+)
+_COMMAND = re.compile(r"/[a-z]+")
 _TAKES_NONE = "this kind of session takes none yet"
 
 
@@ -41,14 +48,19 @@ async def gather(moot: Moot, flow: Flow[Any, Any], given: Sequence[str], text: s
         return NOTHING
     intake = moot.intake(Reach.ANYWHERE)
     gathered = await intake.gather(map(Offer.typed, given))
-    if missing := [one.name for one in gathered.left_out if one.why == "is not there"]:
-        raise InvalidInput("--with", f"{', '.join(missing)}: there is no such file or folder")
+    if missing := _missing(gathered):
+        raise InvalidInput("--with", missing)
     named = await intake.mentioned(text, gathered.items)
     both = Gathered((*gathered.items, *named.items), (*gathered.left_out, *named.left_out))
     if given and not both.items:
         raise InvalidInput("--with", f"nothing of it can be taken: {'; '.join(map(str, both.left_out))}")
     await _say(moot, both, first=1)
     return both
+
+
+def _missing(gathered: Gathered) -> str:
+    names = [one.name for one in gathered.left_out if one.why == "is not there"]
+    return f"{', '.join(names)}: there is no such file or folder" if names else ""
 
 
 async def _say(moot: Moot, gathered: Gathered, first: int, model: str = "") -> None:
@@ -72,8 +84,14 @@ class Desk:
         return cls(moot, runner.flow, lambda: runner.state)
 
     def takes(self, line: str) -> bool:
-        """Whether a line is for here, and no answer."""
-        return line.strip().partition(" ")[0].lower() in (WITH, DECIDED)
+        """Whether a line is for here, and no answer. Raises InvalidInput for one that seems to be meant for
+        here and is misspelled: as an answer it would be paid for."""
+        word = line.strip().partition(" ")[0].lower()
+        if word in (WITH, DECIDED):
+            return True
+        if _COMMAND.fullmatch(word) and (meant := get_close_matches(word, (WITH, DECIDED), n=1, cutoff=0.7)):
+            raise InvalidInput(word, f"there is no such command; did you mean {meant[0]}?")
+        return False
 
     async def take(self, ask: AskPerson, line: str) -> PersonGave | None:
         """Carries a line out that is for here. None where there is only something to see."""
@@ -110,6 +128,8 @@ class Desk:
             screen.say(f"{WITH} PATH… adds {'more' if there else 'evidence'}.", "dim")
             return None
         gathered = await self.moot.intake(Reach.ANYWHERE).gather(map(Offer.typed, words), there)
+        if missing := _missing(gathered):
+            raise InvalidInput(WITH, missing)
         if not gathered.items:
             raise InvalidInput(WITH, "; ".join(map(str, gathered.left_out)))
         await self._say(gathered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from difflib import get_close_matches
 
 from moot.cli import screen
 from moot.cli.command import called_as
@@ -33,7 +34,7 @@ NEXT_STEPS = {
     "ProviderDown": f"Try again later, or {_ANOTHER}.",
     "Unreachable": f"Check the network and the server's address, or {_ANOTHER}.",
     "StreamBroken": "Try again: what was half said is not kept.",
-    "StreamStalled": "Try again: what was half said is not kept.",
+    "StreamStalled": f"Try again, or {_ANOTHER}. What was half said is not kept.",
     "RequestRejected": f"Check the model's name, or {_ANOTHER}.",
     "NoLocalModel": "Run `moot models list` to see what can be pulled, or set an API key.",
     "ReplyEmpty": f"Ask again in other words, or {_ANOTHER}.",
@@ -59,11 +60,16 @@ NEXT_STEPS = {
 """By the name of the error's class, because logs keep that name."""
 
 
+def after_failure(kind: str, message: str) -> str:
+    """What to do next, of which a message that names the key has said the first half."""
+    return f"Or {_ANOTHER}." if "Put a valid key into" in message else NEXT_STEPS.get(kind, "")
+
+
 def next_step(error: MootError) -> str:
     match error:
         case NotFound():
-            known = ", ".join(error.known)
-            return f"Available: {known}." if known else _LISTS.get(error.kind, "").format(moot=called_as())
+            lists = _LISTS.get(error.kind, "").format(moot=called_as())
+            return f"{_meant(error)}Available: {', '.join(error.known)}." if error.known else lists
         case ProposalInvalid():
             return f'Run `{called_as()} proposal {error.change_id} "…"` first, or fix the files by hand.'
         case NotApproved():
@@ -83,7 +89,13 @@ def next_step(error: MootError) -> str:
             return f"Resume it: `{moot} workflow resume`. Or archive it first: `{moot} workflow drop`."
         case AlreadyThere(kind="change"):
             return f"Revise it with `{called_as()} reproposal {error.name}`, or choose another id."
-    return NEXT_STEPS.get(type(error).__name__, "")
+    return after_failure(type(error).__name__, str(error))
+
+
+def _meant(error: NotFound) -> str:
+    begin = [one for one in error.known if error.name and one.startswith(error.name)]
+    alike = begin or get_close_matches(error.name, error.known)
+    return f"Did you mean {alike[0]}? " if alike else ""
 
 
 _LISTS = {
@@ -101,7 +113,9 @@ def report(error: MootError) -> None:
     """What happened, and what to do next."""
     if raw := getattr(error, "raw", ""):
         screen.say(shortened(raw))
-    screen.say(sentence(str(error)))
+    text = str(error)
+    whole = isinstance(error, InvalidInput) and _WHOLE_FIELD.match(text)
+    screen.say(refusal(text) if whole else sentence(text))
     if step := next_step(error):
         screen.say(step)
 
@@ -120,6 +134,9 @@ def exit_code(error: MootError) -> int:
 def sentence(text: str) -> str:
     """With one full stop at its end."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+_WHOLE_FIELD = re.compile(r"\w+: (?:has|is|contains|must|names)\b")
 
 
 def refusal(problem: str) -> str:

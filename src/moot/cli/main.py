@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from moot import __version__
 from moot.cli.analyze import analyze, items
@@ -70,10 +71,24 @@ def frame(
         context.invoke(serve)
 
 
+class InQuotes(TyperCommand):
+    """A command that takes a sentence, which a shell hands over in pieces unless it stands in quotes."""
+
+    allow_extra_args = True
+
+    def invoke(self, ctx: Any) -> Any:
+        if ctx.args:
+            rest = " ".join(ctx.args)
+            raise typer.BadParameter(f"{rest!r} is left over: put a sentence in quotes", ctx=ctx)
+        return super().invoke(ctx)
+
+
+TAKE_A_SENTENCE = (board, ask, brainstorm, analyze, proposal)
+
 for one in (serve, worker, board, ask, doctor, spending, backup, brainstorm, analyze, items):
-    app.command()(one)
+    app.command(cls=InQuotes if one in TAKE_A_SENTENCE else None)(one)
 for one in (proposal, challenge, reproposal, implement, archive, approve, dismiss, reopen, abandon):
-    app.command()(one)
+    app.command(cls=InQuotes if one in TAKE_A_SENTENCE else None)(one)
 for one in (validate_proposal, validate_challenge, changes, mcp):
     app.command()(one)
 for group in (workflow, sessions, people, personas, models):

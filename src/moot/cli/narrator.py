@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from moot.cli import screen
-from moot.cli.failures import NEXT_STEPS, sentence
+from moot.cli.failures import after_failure, sentence
 from moot.cli.plain import Wrapping, visible
 from moot.cli.progress import Progress
 from moot.evidence import citations
@@ -55,7 +55,8 @@ class Narrator:
         """Shown when it is whole, unless a format knows better."""
 
     def waits(self, effect: ModelEffect, seconds: float, why: MootError) -> None:
-        self._progress.change(effect, f"{why}; asking again in {seconds:.0f} s", everywhere=True)
+        when = f"in {seconds:.0f} s" if seconds >= 1 else "at once"
+        self._progress.change(effect, f"{why}; asking again {when}", everywhere=True)
 
     def looks(self, effect: ModelEffect, attempt: int, what: str) -> None:  # noqa: ARG002
         self._progress.change(effect, f"reads {what}", everywhere=True)
@@ -64,7 +65,7 @@ class Narrator:
         """The last word is out, or there will be none."""
         self._progress.end_all()
         self._end_words()
-        _tell_left_out(getattr(event, "spoken", None) or getattr(event, "usage", None))
+        _tell_read(getattr(event, "spoken", None) or getattr(event, "usage", None))
 
     def close(self) -> None:
         """Leaves the screen tidy when the words stop in the middle."""
@@ -111,7 +112,7 @@ class Narrator:
     def _tell_failure(self, kind: str, message: str, *, raw: str = "", wait: float | None = None) -> None:
         if raw:
             screen.say(raw)
-        advice = f"Try again in {wait:.0f} s." if wait and wait >= 1 else NEXT_STEPS.get(kind, "")
+        advice = f"Try again in {wait:.0f} s." if wait and wait >= 1 else after_failure(kind, message)
         if said := f"{sentence(message) if message else ''} {advice}".strip():
             screen.say(f"\n{said}")
 
@@ -137,11 +138,14 @@ def bill(usage: Usage) -> str:
 
 
 def tell_bill(usage: Usage) -> None:
-    """For who has not said yet what the model was not told."""
+    """For who has not said yet what the model has read, and what it was not told."""
     screen.say(bill(usage), "dim")
-    _tell_left_out(usage)
+    _tell_read(usage)
 
 
-def _tell_left_out(bill: object) -> None:
+def _tell_read(bill: object) -> None:
+    """What was looked up in the workspace, and what the model was not told."""
+    if looked_at := getattr(bill, "looked_at", ()):
+        screen.say(f"Looked at: {'; '.join(looked_at)}", "dim")
     if left_out := getattr(bill, "left_out", ()):
         screen.say(f"Not told to the model, for want of room unless it says why: {'; '.join(left_out)}.")

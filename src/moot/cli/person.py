@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from moot.cli import menu_lines, screen
+from moot.cli.desk import HELP as HELP_OF_THE_DESK
 from moot.cli.failures import refusal
 from moot.cli.screen import wrapped
 from moot.cli.typed_ahead import A_SCREENFUL, TypedAhead
@@ -177,6 +178,7 @@ def _keys(ask: AskPerson) -> Iterator[str]:
     yield _EDITING
     if menu_lines.key_of(ask, BACK) is not None:
         yield _GOING_BACK
+    yield HELP_OF_THE_DESK
     yield _LEAVING
 
 

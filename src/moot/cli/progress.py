@@ -18,6 +18,8 @@ class Progress:
     def __init__(self) -> None:
         self._waiting: dict[Hashable, tuple[str, float]] = {}
         self._live: Any = None
+        self._latest = ""
+        """The latest line of several that may be alike, such as eight who wait for the same reason."""
 
     def __enter__(self) -> Self:
         return self
@@ -36,8 +38,9 @@ class Progress:
         """What a live line says from now on. Elsewhere it is a line if that is wanted `everywhere`."""
         if key in self._waiting:
             self._waiting[key] = what, self._waiting[key][1]
-        if everywhere and not screen.coloured(sys.stderr):
+        if everywhere and not screen.coloured(sys.stderr) and what != self._latest:
             screen.say(what)
+            self._latest = what
 
     def end(self, key: Hashable) -> None:
         self._waiting.pop(key, None)

@@ -20,6 +20,9 @@ sessions = typer.Typer(
     no_args_is_help=False,
 )
 
+TITLE = 60
+"""Characters of a title in the list."""
+
 SessionArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The session's id, or as much of its beginning as is unique.")
 ]
@@ -51,11 +54,13 @@ async def list_sessions(
     if as_json:
         screen.show_json({"sessions": [_as_json(one) for one in standing], "more": more})
         return
+    widest = max((len(one.session.id) for one in standing), default=0)
     for s in standing:
         when = s.session.updated_at.astimezone().strftime("%Y-%m-%d %H:%M")
         title = " ".join(s.session.shown_title.split())
         pin = "pinned  " if s.session.pinned else ""
-        screen.show(f"{s.session.id}  {when}  {s.step:<10}  {pin}{title[:60]}")
+        shown = title if len(title) <= TITLE else f"{title[: TITLE - 1]}…"
+        screen.show(f"{s.session.id:<{widest}}  {when}  {s.step:<10}  {pin}{shown}")
     if more:
         screen.say(f"Only the latest {limit:,} are shown; --limit {limit * 10} shows more.")
     if not standing and search:

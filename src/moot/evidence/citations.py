@@ -43,6 +43,11 @@ class Citation(msgspec.Struct, frozen=True):
         return self.check is Check.VERIFIED
 
     @property
+    def number(self) -> int:
+        """Of its item, from 1."""
+        return int(self.item[1:])
+
+    @property
     def shown(self) -> str:
         """As it stands in brackets: `E2:14-20`."""
         if self.lines is None:
@@ -122,8 +127,7 @@ def _look_up(one: Citation, items: Sequence[Evidence]) -> Check:
 
 
 def _item(one: Citation, items: Sequence[Evidence]) -> Evidence | None:
-    place = int(one.item[1:])
-    return items[place - 1] if 1 <= place <= len(items) else None
+    return items[one.number - 1] if 1 <= one.number <= len(items) else None
 
 
 # -- quotations ----------------------------------------------------------------------------------
@@ -171,6 +175,8 @@ def _quotes(text: str, found: Sequence[Citation]) -> Iterator[_Quotation]:
                 if text[quote.start] == "`" and not touching:
                     # A command or a line of code that a sentence is about, and no quotation.
                     continue
+                if not touching and _is_of_another(text, quote, every, [found[place] for place in there]):
+                    continue
                 quote.near = touching or there
                 behind = [place for place in touching if found[place].start >= quote.end]
                 closest = min(quote.distance(found[place]) for place in there)
@@ -200,6 +206,22 @@ def _is_touched(text: str, quote: _Quotation, one: Citation) -> bool:
     """Whether nothing but signs and other citations is between them."""
     first, last = (quote.end, one.start) if one.start >= quote.end else (one.end, quote.start)
     return _GAP.fullmatch(_BRACKETS.sub("", text[first:last])) is not None
+
+
+def _is_of_another(
+    text: str, quote: _Quotation, every: Sequence[_Quotation], there: Sequence[Citation]
+) -> bool:
+    """Whether each citation of the sentence has a quotation of its own, to which this one is not joined: what
+    somebody else said is quoted, too. At most a word joins two: "one" and "the other" [E1]."""
+
+    def is_joined(one: Citation) -> bool:
+        between = _BRACKETS.sub("", text[quote.end : one.start])
+        return one.start >= quote.end and all(len(words.split()) <= 1 for words in _QUOTE.split(between)[::5])
+
+    return all(
+        any(other is not quote and _is_touched(text, other, one) for other in every) and not is_joined(one)
+        for one in there
+    )
 
 
 _OMISSION = re.compile(r"\s*(?:\[\s*)?(?:…|\.\.\.)(?:\s*\])?\s*")

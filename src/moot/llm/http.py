@@ -51,7 +51,6 @@ MAX_CONNECTIONS = 10_000
 provider takes is for `[limits]` to say."""
 
 _BROKEN = "the connection broke in the middle of the reply"
-_SILENT = "the reply fell silent in the middle"
 
 ROOM_FOR_THINKING = 8192
 """Tokens added to a reply's limit where thinking cannot be switched off, because the limit bounds both."""
@@ -192,7 +191,7 @@ async def read_events(
     except transport.NotUnpacked as error:
         raise StreamBroken(model, f"the reply cannot be read: {error}") from error
     except (httpx2.ReadTimeout, TimeoutError) as error:
-        raise StreamStalled(model, _SILENT) from error
+        raise StreamStalled(model, f"nothing more came for {stall_seconds:g} s") from error
     except (aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
         raise StreamBroken(model, _BROKEN) from error
 

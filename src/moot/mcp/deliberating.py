@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 from mcp.server.mcpserver.context import Context
@@ -25,7 +26,7 @@ from moot.sessions.wire import UNVERIFIED
 from moot.text.small_model import SMALL_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from mcp.server.mcpserver import MCPServer
@@ -256,13 +257,14 @@ def board_out(session_id: str, state: BoardState, root: Path, *, views: bool, ti
         brief_error=None if state.brief_failure is None else without_paths(state.brief_failure.message, root),
         ticked_conditions=[condition for condition, ticked in state.conditions if ticked],
         warning=SMALL_MODEL if tiny else None,
-        unverified=unverified(_said(state), state.background.evidence),
+        unverified=_unverified(state),
     )
 
 
-def _said(state: BoardState) -> Iterator[str]:
-    yield from (advisor.text for advisor in state.advisors if advisor.text)
-    yield from texts_of(state.brief) if state.brief is not None else ()
+def _unverified(state: BoardState) -> tuple[str, ...]:
+    views = [unverified([one.text], one.evidence) for one in state.advisors if one.text]
+    brief = unverified(texts_of(state.brief), state.brief_evidence) if state.brief is not None else ()
+    return tuple(dict.fromkeys([*chain.from_iterable(views), *brief]))
 
 
 def _advisor_out(advisor: Advisor, root: Path, *, views: bool) -> AdvisorOut:

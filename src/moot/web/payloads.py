@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +14,6 @@ from moot.board.flow import BOARD
 from moot.board.state import Advisor, BoardState
 from moot.board.wire import MemberOut, TotalOut, UsageOut, texts_of
 from moot.core.citing import CitedText, cited, cited_texts
-from moot.evidence.items import Evidence
 from moot.personas.library import Persona
 from moot.sessions.giving import items_out, ledger_out
 from moot.sessions.wire import Kept, head_of
@@ -40,13 +38,13 @@ def exchanges_of(exchanges: list[wire.Exchanged]) -> tuple[tuple[str, str], ...]
     )
 
 
-def response(advisor: Advisor, evidence: Sequence[Evidence]) -> wire.ResponseOut:
+def response(advisor: Advisor) -> wire.ResponseOut:
     return wire.ResponseOut(
         persona_id=advisor.member.id,
         persona_name=advisor.member.shown,
         content=advisor.text or "",
         is_complete=advisor.text is not None,
-        citations=cited(advisor.text or "", evidence),
+        citations=cited(advisor.text or "", advisor.evidence),
         error=advisor.failure.message if advisor.failure else None,
         error_kind=advisor.failure.kind if advisor.failure else None,
         challenges=[
@@ -54,7 +52,7 @@ def response(advisor: Advisor, evidence: Sequence[Evidence]) -> wire.ResponseOut
                 challenge_text=e.challenge,
                 reply_content=e.reply or "",
                 is_reply_complete=True,
-                citations=cited(e.reply or "", evidence),
+                citations=cited(e.reply or "", e.evidence),
                 usage=UsageOut.of(e.usage) if e.usage else None,
             )
             for e in advisor.replied
@@ -64,7 +62,7 @@ def response(advisor: Advisor, evidence: Sequence[Evidence]) -> wire.ResponseOut
 
 
 def brief_cited(state: BoardState) -> tuple[CitedText, ...]:
-    return cited_texts(texts_of(state.brief), state.background.evidence) if state.brief else ()
+    return cited_texts(texts_of(state.brief), state.brief_evidence) if state.brief else ()
 
 
 def persona(known: Persona) -> wire.PersonaOut:
@@ -124,7 +122,7 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         mode=state.mode,
         tiny=tiny,
         personas=[MemberOut.of(a.member) for a in state.advisors],
-        responses=[response(a, state.background.evidence) for a in state.advisors],
+        responses=[response(a) for a in state.advisors],
         brief=state.brief,
         brief_cited=brief_cited(state),
         brief_usage=UsageOut.of(state.brief_usage) if state.brief_usage else None,
