@@ -205,7 +205,9 @@ def snapshot(root: Path, without: tuple[str, ...] = ()) -> str | None:
     with tempfile.TemporaryDirectory() as place:
         own = Path(place) / "index"
         try:
-            shutil.copyfile(os.fsdecode(index.strip()), own)
+            # With its time: by that git knows for which files it has to look closer, because they may have
+            # been written after the index in the same tick of the clock.
+            shutil.copy2(os.fsdecode(index.strip()), own)
         except FileNotFoundError:
             pass
         except OSError:
