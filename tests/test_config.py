@@ -67,3 +67,11 @@ def test_a_repository_may_not_choose_servers_keys_or_weights(section: str) -> No
     with pytest.raises(ConfigInvalid, match="your own configuration"):
         combine(("moot.toml", section), ("config.toml", ""))
     assert combine(("moot.toml", ""), ("config.toml", section)).user_file == "config.toml"
+
+
+def test_a_repository_may_not_choose_that_nobody_looks_at_what_is_built() -> None:
+    for setting in ("review = false", "review = true"):
+        with pytest.raises(ConfigInvalid, match=r"implement\.review belongs into your own configuration"):
+            combine(("moot.toml", f"[implement]\n{setting}\n"), ("config.toml", ""))
+    own = combine(("moot.toml", ""), ("config.toml", "[implement]\nreview = false\n"))
+    assert not own.user.implement.review

@@ -137,6 +137,11 @@ class Moot:
         return platformdirs.user_config_path("moot") / "config.toml"
 
     @cached_property
+    def user_tests_file(self) -> Path:
+        """Which test commands the person has confirmed, and where."""
+        return platformdirs.user_data_path("moot") / "tests.json"
+
+    @cached_property
     def config(self) -> Config:
         from moot import config
 

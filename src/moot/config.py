@@ -108,12 +108,15 @@ class ProgramByComplexity(ModelsByComplexity):
 
 class Implementing(_Section):
     """Who carries out tasks, and what shows that they were. `command` is a program with its arguments: the
-    task comes on its standard input. `pass_env` names variables that a coding agent gets besides what it
-    needs, and `test_pass_env` keys and tokens that the tests get."""
+    task comes on its standard input. `attempts` is how often an agent is asked for one task, told each time
+    what was wrong; `review` whether what it did is reviewed. `pass_env` names variables that a coding agent
+    gets besides what it needs, and `test_pass_env` keys and tokens that the tests get."""
 
     agent: Literal["auto", "codex", "claude", "command"] = "auto"
     command: list[str] = []
     test: str = ""
+    attempts: int = Field(default=2, ge=1, le=10)
+    review: bool = True
     pass_env: list[str] = []
     test_pass_env: list[str] = []
 
@@ -262,6 +265,12 @@ def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
             workspace_file,
             f"implement.command belongs into your own configuration, {user_file}: "
             "a repository may not choose which program runs",
+        )
+    if "review" in settings.implement.model_fields_set:
+        raise ConfigInvalid(
+            workspace_file,
+            f"implement.review belongs into your own configuration, {user_file}: "
+            "a repository may not choose that nobody looks at what is built",
         )
     for name, said in (("review", settings.review), ("implement", settings.implement)):
         for field in ("pass_env", "test_pass_env"):

@@ -24,6 +24,8 @@ from moot.changes.flow import (
     ChangeEvent,
     ChangeGone,
     ChangeReopened,
+    CommandConfirmed,
+    ConfirmationChosen,
     DismissalChosen,
     DraftChosen,
     FilesRead,
@@ -34,8 +36,10 @@ from moot.changes.flow import (
     ReopeningChosen,
     ReviewCounted,
     RevisionChosen,
+    RollBackChosen,
     SessionState,
     Step,
+    TaskRolledBack,
     TasksBuilt,
     WorkBegun,
     WorkCutOff,
@@ -46,9 +50,10 @@ from moot.changes.flow import (
 )
 from moot.changes.phases import Phase
 from moot.changes.review_block import Issue, Severity
-from moot.changes.standing import Files, Obstacles, OpenIssue, Standing
+from moot.changes.standing import FailedTask, Files, Obstacles, OpenIssue, Standing
 from moot.core.flow import AskPerson, Outcome, PersonAnswered, Takes, Task, TaskDone
 from moot.errors import IllegalMove, InvalidInput
+from moot.repo.testing import Found
 
 ISSUE = OpenIssue(2, Issue(Severity.HIGH, "No scenario for a lost passkey.", "specs/sign-in.md", "Add one."))
 NO_APPROVAL = "Change 'feat-auth' is not approved as it is: its last review says NEEDS_REVISION"
@@ -63,6 +68,11 @@ PROPOSED = files(Phase.PROPOSED)
 UNDRAFTED = files(Phase.PROPOSED, obstacles=Obstacles(ready="proposal.md:1: the file is missing"), issues=())
 CHALLENGED = files(Phase.CHALLENGED, issues=())
 COMPLETE = files(Phase.COMPLETE, issues=())
+FAILED = replace(
+    files(Phase.IMPLEMENTING, issues=()),
+    failed=FailedTask(2, "Send links", "2 tests fail", can_roll_back=True),
+)
+FOUND = replace(CHALLENGED, tests=(Found("tox", "tox.ini"), Found("make test", "Makefile")))
 
 EVENTS: dict[type, ChangeEvent] = {
     type(event): event
@@ -78,6 +88,8 @@ EVENTS: dict[type, ChangeEvent] = {
         DismissalChosen(2, "Later."),
         ReopeningChosen(),
         AbandonmentChosen("Nobody wants it."),
+        ConfirmationChosen("make test"),
+        RollBackChosen(),
         WorkBegun("server-1"),
         ProposalDrafted(PROPOSED, "Drafted."),
         ReviewCounted(CHALLENGED, "APPROVED"),
@@ -86,6 +98,8 @@ EVENTS: dict[type, ChangeEvent] = {
         ChangeApproved(CHALLENGED, "Approved."),
         IssueDismissed(PROPOSED, "Dismissed."),
         ChangeReopened(PROPOSED, "Reopened."),
+        CommandConfirmed(CHALLENGED, "Kept."),
+        TaskRolledBack(FAILED, "Rolled back: app.py"),
         WorkFailed(PROPOSED, problem="No key."),
         WorkCutOff(PROPOSED, problem=CUT_OFF),
         WorkStopped(),
@@ -101,6 +115,8 @@ WHERE: dict[type, Files] = {
     DismissalChosen: PROPOSED,
     ReopeningChosen: COMPLETE,
     AbandonmentChosen: PROPOSED,
+    ConfirmationChosen: FOUND,
+    RollBackChosen: FAILED,
 }
 """What the files say where it may be chosen."""
 
@@ -114,6 +130,8 @@ AT_WORK = {
     Step.DISMISSING: (DismissalChosen, flow.DismissIssue, IssueDismissed),
     Step.REOPENING: (ReopeningChosen, flow.ReopenChange, ChangeReopened),
     Step.ABANDONING: (AbandonmentChosen, flow.AbandonChange, ChangeGone),
+    Step.CONFIRMING: (ConfirmationChosen, flow.KeepTestCommand, CommandConfirmed),
+    Step.ROLLING_BACK: (RollBackChosen, flow.RollBackTask, TaskRolledBack),
 }
 
 
@@ -413,3 +431,44 @@ def test_nothing_is_done_that_was_not_offered_and_chosen(events: list[ChangeEven
         assert all(isinstance(effect, Task) == (state.step in AT_WORK) for effect in effects)
         if state.files.obstacles.implement and state.step is Step.RESTING:
             assert "implement" not in ids(state)
+
+
+def test_a_test_command_is_confirmed_as_it_was_shown_and_no_other() -> None:
+    state = resting(FOUND)
+    (ask,) = CHANGE.pending(state)
+    assert isinstance(ask, AskPerson)
+    labels = {one.id: one.label for one in ask.choices}
+    assert labels["tests-2"] == "Let this command be run after each task: make test (found in Makefile)"
+    assert CHANGE.make_event(state, ask, PersonAnswered("", "tests-2")) == ConfirmationChosen("make test")
+    for command in ("make tests", "", "rm -r ."):
+        with pytest.raises(IllegalMove):
+            CHANGE.advance(state, ConfirmationChosen(command))
+    assert not [one for one in choices(resting(CHALLENGED)) if one.id.startswith("tests")]
+    (other,) = CHANGE.pending(resting(replace(FOUND, tests=FOUND.tests[::-1])))
+    assert isinstance(other, AskPerson)
+    assert other.key != ask.key, "an answer to the one is none to the other"
+
+
+def test_a_failed_task_can_be_spoken_about_left_open_and_rolled_back() -> None:
+    state = resting(FAILED)
+    (ask,) = CHANGE.pending(state)
+    assert isinstance(ask, AskPerson)
+    labels = {one.id: one.label for one in ask.choices}
+    assert labels["skip"] == "Skip: leave task 2 open, and go on with the next"
+    assert labels["roll-back"] == "Roll back: undo what was done for task 2"
+    for choice, text, event in (
+        ("comment", "Use B.", ImplementationChosen("Use B.")),
+        ("skip", "", ImplementationChosen(skip=2)),
+        ("implement", "", ImplementationChosen()),
+        ("roll-back", "", RollBackChosen()),
+    ):
+        assert CHANGE.make_event(state, ask, PersonAnswered(text, choice)) == event
+        assert CHANGE.advance(state, event).chosen == event
+    with pytest.raises(IllegalMove):
+        CHANGE.advance(state, ImplementationChosen(skip=1))
+    no_way_back = resting(replace(FAILED, failed=FailedTask(2, "Send links", "2 tests fail")))
+    with pytest.raises(IllegalMove):
+        CHANGE.advance(no_way_back, RollBackChosen())
+    for event in (ImplementationChosen("Use B."), ImplementationChosen(skip=2)):
+        with pytest.raises(IllegalMove):
+            CHANGE.advance(resting(CHALLENGED), event)

@@ -49,7 +49,7 @@ class Gate:
     def agent_does(self, code: str) -> None:
         self._agent.write_text(f"import sys\norder = sys.stdin.read()\n{code}", encoding="utf-8")
         command = json.dumps([sys.executable, str(self._agent)])
-        self.change.user_says(f"[gateway]\nretries = 0\n[implement]\ncommand = {command}\n")
+        self.change.user_says(f"[gateway]\nretries = 0\n[implement]\nreview = false\ncommand = {command}\n")
 
     @property
     def built(self) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from moot.changes import review_block
 from moot.repo.listing import MOST_FILES
+from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
 from tests.support.change import HIGH, PROPOSAL, TASKS, Change
 from tests.support.fake_agents import is_running
@@ -44,10 +45,18 @@ class Project:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "Begin")
 
-    def agent_does(self, code: str, settings: str = "") -> None:
+    def agent_does(self, code: str, settings: str = "", *, reviewed: bool = False) -> None:
         self._agent.write_text(f"import sys\norder = sys.stdin.read()\n{code}", encoding="utf-8")
         command = json.dumps([sys.executable, str(self._agent)])
-        self.change.user_says(f"[implement]\ncommand = {command}\n{settings}")
+        self.change.user_says(
+            f"[implement]\ncommand = {command}\nreview = {str(reviewed).lower()}\n{settings}"
+        )
+
+    def begin_again(self) -> None:
+        """Every box is open, and the approval is as it was."""
+        self.change.write("tasks.md", TASKS)
+        state = self.change.read("STATE.yaml").replace("phase: complete", "phase: challenged")
+        self.change.write("STATE.yaml", state)
 
     def git(self, *arguments: str) -> str:
         return subprocess.run(
@@ -83,6 +92,7 @@ def test_tasks_are_done_one_by_one_tested_and_ticked(named: Project) -> None:
     assert ended.out.splitlines() == ["done  Store public keys", "done  Verify a signature"]
     steps = [line.partition(": ")[2] for line in ended.err.splitlines() if line.startswith("Implement ")]
     assert steps == [
+        "NOTHING IS REVIEWED: `review = false` is set under [implement] in your settings",
         "command does task 1: Store public keys",
         "command says: I am done.",
         "runs echo tested >> tested.txt",
@@ -166,6 +176,61 @@ def test_what_was_tested_is_said_to_be(project: Project) -> None:
     ended = project.change.run("implement", "feat-auth", "--json", "--test", "exit 0")
     assert (ended.code, ended.json["tested"]) == (0, True), ended.err
     assert "nothing is tested" not in ended.err.casefold()
+
+
+def test_the_diff_of_each_task_is_reviewed_and_the_review_is_on_record(project: Project) -> None:
+    project.agent_does(WORKS, reviewed=True)
+    review = {"findings": [], "summary": "It says which task.", "rejects": False}
+    project.change.stub.default = Behaviour(json_text=json.dumps(review))
+    ended = project.change.run("implement", "feat-auth", "--json", "--test", "exit 0")
+    assert ended.code == 0, ended.err
+    assert (ended.json["reviewed"], ended.json["tested"]) == (True, True)
+    first, second = ended.json["record"]
+    assert first.startswith(
+        "Store public keys: 1 file, +1 -0; tests passed (exit 0); reviewed by model: APPROVED ("
+    )
+    asked = project.change.stub.requests[-1].said
+    assert "+# Verify a signature" in asked
+    assert "+# Store public keys" not in asked, "that was another task"
+    session = second.rpartition("(")[2].removesuffix(")")
+    assert session in [one["id"] for one in project.change.run("sessions", "--json").json["sessions"]]
+
+
+def test_a_command_of_the_repository_runs_once_it_is_confirmed_and_not_before(project: Project) -> None:
+    project.agent_does(WORKS)
+    project.change.repository_says('[implement]\ntest = "echo tested >> tested.txt"\n')
+    tested = project.change.root / "tested.txt"
+    answers = project.change.root.parent / "answers.yaml"
+    answers.write_text("- {at: tests, reply: N}\n", encoding="utf-8")
+    for more in ((), ("--answers", str(answers))):
+        ended = project.change.run("implement", "feat-auth", *more)
+        assert ended.code == 0, ended.err
+        assert not tested.exists()
+        assert (
+            "`echo tested >> tested.txt` was found in moot.toml, and is not run before you confirm it"
+            in ended.err
+        )
+        project.begin_again()
+    answers.write_text("- {at: tests, reply: '1'}\n", encoding="utf-8")
+    ended = project.change.run("implement", "feat-auth", "--answers", str(answers))
+    assert ended.code == 0, ended.err
+    assert tested.read_text(encoding="utf-8") == "tested\n" * 2
+    # It is kept for the workspace, and for no other command.
+    project.begin_again()
+    assert project.change.run("implement", "feat-auth").code == 0
+    assert tested.read_text(encoding="utf-8") == "tested\n" * 4
+    project.begin_again()
+    project.change.repository_says('[implement]\ntest = "echo evil >> tested.txt"\n')
+    assert project.change.run("implement", "feat-auth").code == 0
+    assert tested.read_text(encoding="utf-8") == "tested\n" * 6
+
+
+def test_an_agent_that_waits_for_nothing_is_stopped_and_said_to_hang(project: Project) -> None:
+    project.agent_does("import os\nos.read(os.pipe()[0], 1)\n", "[workflow]\ntimeout_secs = 1.0\n")
+    ended = project.change.run("implement", "feat-auth")
+    assert ended.code == 1
+    assert "command hung or took too long: " in ended.err
+    assert (project.change.read("tasks.md"), project.phase) == (TASKS, "implementing")
 
 
 # -- not done ------------------------------------------------------------------------------------

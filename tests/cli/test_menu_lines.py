@@ -33,9 +33,11 @@ from moot.board.flow import BOARD
 from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.answers import Answer, ScriptedPerson
+from moot.cli.implement import question_about_tests
 from moot.cli.menu_lines import LINES, TypingPerson, answerable, key_of, read_line, shown
 from moot.core.flow import AskPerson, Choice, PersonAnswered, Takes, TaskFailed, Usage
 from moot.errors import InvalidInput
+from moot.repo.testing import Found
 from moot.roundtable.events import (
     ExitDoubted,
     PersonaContributed,
@@ -482,11 +484,12 @@ def test_the_same_letter_does_the_same_at_every_menu_of_a_brainstorm() -> None:
         assert labels["S"] in ("Skip", "Done")
 
 
+TESTS = question_about_tests([Found("make test", "Makefile"), Found("tox", "tox.ini")])
 EVERY_MENU = [
     *(YES_OR_NO, FAILED, QUESTION, NO_QUESTIONS, STOPPED, CHALLENGE, LAST_CHALLENGE, REVIEW),
     *(SPEAKING, FLOOR, DOUBT, NO_SYNTHESIS, AT_MENU, BOARD_QUESTION, NO_BOARD, SKIPPED),
     *(TRIAGE, QUESTIONS, ANSWER, OPEN_ANSWER, APPROACHES, DESIGN, COMMENT, FOR_THE_BOARD),
-    *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND),
+    *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND, TESTS),
 ]
 
 

@@ -430,7 +430,9 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     brain.plan = {**DRAFT, "tasks": ["Do it"]}
     agent = (shop.root.parent / "bin" / "agent").as_posix()
     shop.write("check.sh", "/usr/bin/grep -q second built.txt || { echo no line says second; exit 2; }\n")
-    shop.user_says(f'[implement]\ncommand = ["{agent}"]\ntest = "/bin/sh check.sh"\n')
+    shop.user_says(
+        f'[implement]\nreview = false\nattempts = 1\ncommand = ["{agent}"]\ntest = "/bin/sh check.sh"\n'
+    )
     told = '/usr/bin/grep -q "no line says" order.txt && echo second >> built.txt'
     script = f"#!/bin/sh\n/bin/cat > order.txt\n{told}\n"
     (shop.root.parent / "bin" / "agent").write_text(f"{script}echo x >> built.txt\n", encoding="utf-8")

@@ -167,7 +167,7 @@ def test_a_coding_agent_and_the_tests_get_no_keys_but_those_that_the_person_name
     settings = tmp_path / "config" / "moot" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
-        f"[implement]\ncommand = {json.dumps(agent)}\n"
+        f"[implement]\nreview = false\ncommand = {json.dumps(agent)}\n"
         'pass_env = ["MISTRAL_API_KEY"]\ntest_pass_env = ["GITHUB_TOKEN"]\n',
         encoding="utf-8",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,8 @@ from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_block import Review
 from moot.changes.review_shapes import IssueGiven, PointGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
+from moot.diffs.desk import Delivered, DeskFolder
+from moot.diffs.shapes import ReviewGiven
 from moot.files import atomic, timestamps
 from moot.files.layout import Workspace
 from moot.llm.messages import Tokens
@@ -132,3 +134,29 @@ class FakeCoder:
         """In place of `find_coder`."""
         del command, env, pass_env
         return self if name == "command" else None
+
+
+@dataclass
+class DiffReviewer:
+    """Stands in for a program that reviews diffs: gives one review after another, or fails."""
+
+    gives: list[ReviewGiven | Exception]
+    name: str = "claude"
+    plans: list[str] = field(default_factory=list)
+    diffs: list[str] = field(default_factory=list)
+
+    async def review(self, job: Job, _progress: Any) -> Outcome:
+        desk = DeskFolder(Path(job.mcp_command[-1]))
+        texts = desk.texts()
+        self.plans.append(texts["plan.md"])
+        self.diffs.append(texts["diff.patch"])
+        given = self.gives.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        desk.take(Delivered(given=given))
+        return Outcome("m-1", "Done.", 100, Tokens(1000, 10), 0.25, "s-1")
+
+    def found(self, name: str, env: object, pass_env: object = ()) -> DiffReviewer | None:
+        """In place of `find`."""
+        del env, pass_env
+        return self if name == self.name else None

@@ -168,7 +168,7 @@ class Shop:
         script.write_text(_AGENT, encoding="utf-8")
         script.chmod(0o755)
         if agent:
-            self.user_says(f'[implement]\ncommand = ["{script}"]\n')
+            self.user_says(f'[implement]\nreview = false\ncommand = ["{script}"]\n')
 
     def user_says(self, settings: str) -> None:
         file = self._folder / "config" / "moot" / "config.toml"

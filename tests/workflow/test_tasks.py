@@ -15,8 +15,10 @@ from moot.app import Moot
 from moot.brainstorm.state import BrainstormState, Step
 from moot.changes import challenge, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
+from moot.changes.judging import Inspected, Judgement, TaskWork
 from moot.changes.review_shapes import IssueGiven
 from moot.core.flow import Event, Task, TaskDone, TaskFailed
+from moot.workflow import tasks as workflow_tasks
 from moot.workflow.effects import (
     BuildBatch,
     CheckWorkspace,
@@ -250,8 +252,8 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["/usr/bin/git", "-C", str(root), *who, *arguments], check=True)
 
 
-NO_TEST = "[implement]\n"
-FAILING_TEST = "[implement]\ntest = 'echo test_codes is wrong; exit 2'\n"
+NO_TEST = "[implement]\nreview = false\n"
+FAILING_TEST = "[implement]\nreview = false\nattempts = 1\ntest = 'echo test_codes is wrong; exit 2'\n"
 
 
 def test_the_agent_that_tries_again_is_told_what_failed(
@@ -266,6 +268,38 @@ def test_the_agent_that_tries_again_is_told_what_failed(
     done(root, BuildBatch, again, key="5", settings=FAILING_TEST)
     assert built.message in told[1]
     assert "look at B" in told[1]
+
+
+def test_a_batch_is_complete_once_a_reviewer_has_nothing_against_each_task(
+    root: Path, paid: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(root, "init", "-q")
+    (root / "app.py").write_text("good\n", encoding="utf-8")
+    git(root, "add", "app.py")
+    git(root, "commit", "-qm", "Begin")
+    judged = iter((Judgement(verdict="APPROVED"), Judgement("It says no.", is_found=True), Judgement()))
+
+    class Judge:
+        def __init__(self, moot: Moot, engine: str) -> None:
+            assert (moot.workspace.root, engine) == (root, "auto")
+
+        async def inspect(self, work: TaskWork) -> Inspected:
+            assert work.before != work.after
+            return Inspected("1 file, +1 -0")
+
+        async def review(self, work: TaskWork, tell: object) -> Judgement:
+            del work, tell
+            return next(judged)
+
+    monkeypatch.setattr(workflow_tasks, "TaskJudge", Judge)
+    builds(monkeypatch, root, paid, tasks=9)
+    state = planned(root)
+    done(root, ReviewPlan, state, key="2")
+    begun = done(root, BuildBatch, state, key="3", settings="[implement]\nattempts = 1\n")
+    assert (begun.complete, begun.tasks_done, begun.failed_task) == (False, 1, 2)
+    assert begun.message == "It says no"
+    ended = done(root, BuildBatch, replace(state, failed_task=2, failed_with=begun.message), key="5")
+    assert (ended.complete, ended.tasks_done) == (True, 2)
 
 
 def test_a_task_that_is_skipped_stays_open_and_the_next_is_done(

@@ -8,13 +8,13 @@ phases and approval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from moot.changes import offers
 from moot.changes.binding import Binding, is_of_design
-from moot.changes.phases import Phase, commands
+from moot.changes.offers import COMMENT, SKIP
 from moot.changes.standing import Files, Standing
 from moot.core.background import Background, EvidenceGiven, LedgerCorrected, keep_background
 from moot.core.flow import (
@@ -26,7 +26,6 @@ from moot.core.flow import (
     Outcome,
     PersonAnswered,
     Table,
-    Takes,
     Task,
     next_step,
 )
@@ -46,6 +45,8 @@ class Step(StrEnum):
     DISMISSING = "dismissing"
     REOPENING = "reopening"
     ABANDONING = "abandoning"
+    CONFIRMING = "confirming"
+    ROLLING_BACK = "rolling-back"
     GONE = "gone"
 
 
@@ -69,47 +70,64 @@ class ChangeGone(Event, frozen=True):
 
 
 class DraftChosen(Event, frozen=True):
-    choice: ClassVar[str] = "draft"
+    choice: ClassVar[str] = offers.DRAFT
     description: str
 
 
 class ChallengeChosen(Event, frozen=True):
-    choice: ClassVar[str] = "challenge"
+    choice: ClassVar[str] = offers.CHALLENGE
 
 
 class RevisionChosen(Event, frozen=True):
-    choice: ClassVar[str] = "revise"
+    choice: ClassVar[str] = offers.REVISE
     wishes: str = ""
 
 
 class ImplementationChosen(Event, frozen=True):
-    choice: ClassVar[str] = "implement"
+    """`comment` is for the agent that tries the failed task again; the task numbered `skip` is left open."""
+
+    choice: ClassVar[str] = offers.IMPLEMENT
+    comment: str = ""
+    skip: int = 0
+
+
+class RollBackChosen(Event, frozen=True):
+    """Of the failed task."""
+
+    choice: ClassVar[str] = offers.ROLL_BACK
 
 
 class ArchiveChosen(Event, frozen=True):
-    choice: ClassVar[str] = "archive"
+    choice: ClassVar[str] = offers.ARCHIVE
 
 
 class ApprovalChosen(Event, frozen=True):
-    choice: ClassVar[str] = "approve"
+    choice: ClassVar[str] = offers.APPROVE
     because: str
 
 
 class DismissalChosen(Event, frozen=True):
     """Of the issue of that number in the last review."""
 
-    choice: ClassVar[str] = "dismiss"
+    choice: ClassVar[str] = offers.DISMISS
     issue: int
     because: str
 
 
 class ReopeningChosen(Event, frozen=True):
-    choice: ClassVar[str] = "reopen"
+    choice: ClassVar[str] = offers.REOPEN
 
 
 class AbandonmentChosen(Event, frozen=True):
-    choice: ClassVar[str] = "abandon"
+    choice: ClassVar[str] = offers.ABANDON
     because: str
+
+
+class ConfirmationChosen(Event, frozen=True):
+    """The person confirms this very command: it may be run after each task."""
+
+    choice: ClassVar[str] = offers.TESTS
+    command: str
 
 
 Chosen = (
@@ -122,6 +140,8 @@ Chosen = (
     | DismissalChosen
     | ReopeningChosen
     | AbandonmentChosen
+    | ConfirmationChosen
+    | RollBackChosen
 )
 
 
@@ -170,6 +190,14 @@ class ChangeReopened(WorkEnded, frozen=True):
     pass
 
 
+class CommandConfirmed(WorkEnded, frozen=True):
+    pass
+
+
+class TaskRolledBack(WorkEnded, frozen=True):
+    pass
+
+
 class WorkFailed(WorkEnded, frozen=True):
     pass
 
@@ -194,6 +222,8 @@ OwnEvent = (
     | ChangeApproved
     | IssueDismissed
     | ChangeReopened
+    | CommandConfirmed
+    | TaskRolledBack
     | WorkFailed
     | WorkCutOff
     | WorkStopped
@@ -244,6 +274,14 @@ class AbandonChange(Task[ChangeGone | WorkFailed]):
     pass
 
 
+class KeepTestCommand(Task[CommandConfirmed | WorkFailed | ChangeGone]):
+    """Kept twice, it is kept once."""
+
+
+class RollBackTask(Task[TaskRolledBack | WorkFailed | ChangeGone]):
+    """What is back is not brought back again."""
+
+
 # -- the flow ------------------------------------------------------------------------------------
 
 _WORK: tuple[tuple[Step, type[Chosen], type[Task[Any]], type[Event]], ...] = (
@@ -256,6 +294,8 @@ _WORK: tuple[tuple[Step, type[Chosen], type[Task[Any]], type[Event]], ...] = (
     (Step.DISMISSING, DismissalChosen, DismissIssue, IssueDismissed),
     (Step.REOPENING, ReopeningChosen, ReopenChange, ChangeReopened),
     (Step.ABANDONING, AbandonmentChosen, AbandonChange, ChangeGone),
+    (Step.CONFIRMING, ConfirmationChosen, KeepTestCommand, CommandConfirmed),
+    (Step.ROLLING_BACK, RollBackChosen, RollBackTask, TaskRolledBack),
 )
 """What is being done, by which choice, who does it, and what it leads to."""
 
@@ -332,10 +372,24 @@ def _rested(state: SessionState, step: Step) -> SessionState:
 
 
 def _check_offered(state: SessionState, event: Chosen) -> None:
-    number = f"-{event.issue}" if isinstance(event, DismissalChosen) else ""
     offered = tuple(choice.id for choice in choices(state))
-    if event.choice + number not in offered:
+    if _id_of(state.files, event) not in offered:
         raise IllegalMove(event.choice, state.files.standing.phase, offered)
+
+
+def _id_of(files: Files, event: Chosen) -> str:
+    match event:
+        case DismissalChosen(issue):
+            return f"{event.choice}-{issue}"
+        case ImplementationChosen(comment) if comment:
+            return COMMENT
+        case ImplementationChosen(skip=skip) if skip:
+            return SKIP if files.failed and skip == files.failed.number else ""
+        case ConfirmationChosen(command):
+            places = {one.command: place for place, one in enumerate(files.tests, start=1)}
+            return f"{event.choice}-{places.get(command, 0)}"
+        case _:
+            return event.choice
 
 
 # -- pending and record --------------------------------------------------------------------------
@@ -349,52 +403,24 @@ def pending(state: SessionState) -> tuple[Effect, ...]:
     if not offered:
         return ()
     phase = state.files.standing.phase
-    return (AskPerson(phase, "what next", key, offered, optional=True, hint=_hint(state.files)),)
+    asked = offers.key(state.files)
+    return (AskPerson(phase, "what next", asked, offered, optional=True, hint=offers.hint(state.files)),)
 
 
 def choices(state: SessionState) -> tuple[Choice, ...]:
     """What the person may have done now, as the commands allow it."""
     readable = state.step is Step.RESTING and state.files.standing.phase
-    return tuple(_choices(state.files, state.description)) if readable else ()
+    return tuple(offers.choices(state.files, state.description)) if readable else ()
 
 
-def _choices(files: Files, description: str) -> Iterator[Choice]:
-    phase, refused = Phase(files.standing.phase), files.obstacles
-    possible = commands(phase)
-    if "proposal" in possible and refused.ready:
-        suggested = (description,) if description else ()
-        yield Choice(DraftChosen.choice, "Draft it: say what should change, and why", Takes.TEXT, suggested)
-    if "challenge" in possible and not (refused.ready or refused.challenge):
-        yield Choice(ChallengeChosen.choice, "Challenge it: have it reviewed")
-    if "reproposal" in possible:
-        words = Takes.OPTIONAL_TEXT if files.issues else Takes.TEXT
-        yield Choice(RevisionChosen.choice, "Revise it: say what should be different", words)
-    if "implement" in possible and not (refused.ready or refused.implement):
-        yield Choice(ImplementationChosen.choice, "Build it, task by task")
-    # One that says so already was not moved: whoever began that was stopped.
-    if "archive" in possible or phase is Phase.ARCHIVED:
-        yield Choice(ArchiveChosen.choice, "Archive it")
-    if "dismiss" in possible:
-        for one in files.issues:
-            label = f"Dismiss issue {one.number}, {one.issue.severity}: {one.issue.description}"
-            yield Choice(f"{DismissalChosen.choice}-{one.number}", label, Takes.TEXT)
-    if "approve" in possible and not (refused.ready or refused.approve):
-        yield Choice(ApprovalChosen.choice, "Approve it yourself: say why", Takes.TEXT)
-    if "reopen" in possible:
-        yield Choice(ReopeningChosen.choice, "Reopen it: it is proposed again")
-    if "abandon" in possible:
-        yield Choice(AbandonmentChosen.choice, "Give it up: say why", Takes.TEXT)
-
-
-def _hint(files: Files) -> str:
-    """Why something is not offered that the phase allows."""
-    possible, refused = commands(Phase(files.standing.phase)), files.obstacles
-    why = {"challenge": refused.challenge, "implement": refused.implement, "approve": refused.approve}
-    return "\n".join(dict.fromkeys([refused.ready, *(why[one] for one in why if one in possible)])).strip()
-
-
-def record(_state: SessionState, effect: Effect, outcome: Outcome) -> ChangeEvent:
+def record(state: SessionState, effect: Effect, outcome: Outcome) -> ChangeEvent:
     match outcome:
+        case PersonAnswered(_, choice) if choice is not None and choice.startswith(
+            f"{ConfirmationChosen.choice}-"
+        ):
+            return ConfirmationChosen(state.files.tests[int(choice.rpartition("-")[2]) - 1].command)
+        case PersonAnswered(_, choice) if choice == SKIP and state.files.failed:
+            return ImplementationChosen(skip=state.files.failed.number)
         case PersonAnswered(text, choice) if choice is not None:
             return _chosen(choice, text.strip())
         case _:
@@ -402,6 +428,8 @@ def record(_state: SessionState, effect: Effect, outcome: Outcome) -> ChangeEven
 
 
 def _chosen(choice: str, text: str) -> Chosen:
+    if choice == COMMENT:
+        return ImplementationChosen(text)
     match choice:
         case DraftChosen.choice:
             return DraftChosen(text)
@@ -411,6 +439,8 @@ def _chosen(choice: str, text: str) -> Chosen:
             return RevisionChosen(text)
         case ImplementationChosen.choice:
             return ImplementationChosen()
+        case RollBackChosen.choice:
+            return RollBackChosen()
         case ArchiveChosen.choice:
             return ArchiveChosen()
         case ApprovalChosen.choice:

@@ -14,7 +14,7 @@ from moot.changes import approval, binding, review_block, tasks
 from moot.changes.folder import DESIGN, PROPOSAL, TASKS, ChangeFolder, Recorded
 from moot.changes.points import Point, points
 from moot.changes.review_block import Review
-from moot.changes.state_file import PERSON, RecordedReview
+from moot.changes.state_file import PERSON, RecordedReview, Worked
 from moot.core import ledger
 from moot.core.ledger import Decided, Kind
 from moot.errors import InvalidInput
@@ -135,6 +135,26 @@ def failure_of(folder: ChangeFolder, task: str) -> str:
     """What the last attempt at a task came to, if it failed."""
     tried = [one.problem for one in folder.state().work if one.task == task]
     return tried[-1] if tried else ""
+
+
+def before_first(folder: ChangeFolder, task: str) -> tuple[str, str]:
+    """What git called the workspace before the first attempt at a task of which none has succeeded yet, and
+    when the last of them was over."""
+    tried = _in_vain(folder, task)
+    return (tried[-1].before, tried[-1].left) if tried else ("", "")
+
+
+def failed_ends(folder: ChangeFolder, task: str) -> tuple[str, ...]:
+    """The same when the agent had ended, in each of these attempts."""
+    return tuple(one.after for one in _in_vain(folder, task) if one.after)
+
+
+def _in_vain(folder: ChangeFolder, task: str) -> list[Worked]:
+    found: list[Worked] = []
+    for one in folder.state().work:
+        if one.task == task:
+            found = [*found, one] if one.problem else []
+    return found
 
 
 def _reviews(folder: ChangeFolder) -> Iterator[Source]:

@@ -1,35 +1,57 @@
-"""An approved change is built: task by task, by a coding agent, with a test command after each.
+"""An approved change is built: task by task, by a coding agent, with a test command and a review after each.
 
 What is built is exactly what was approved: that is looked up before every task, and whatever an agent does to
 the change's own folder is undone. Whether a task is done is not for the agent to say: something must have
-changed, and the tests must pass. The boxes in tasks.md are where that is kept, so that the next run goes on
-with the first that is open.
+changed, the tests must pass, none may be gone, and a reviewer must have nothing against the diff. What is
+wrong goes back to the agent, a bounded number of times. The boxes in tasks.md are where it is kept what is
+done, so that the next run goes on with the first that is open.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from moot.agents import Coder, Order, find_coder
 from moot.agents.process import Ended, run
 from moot.changes import approval, history, prompts, state_file, tasks
+from moot.changes.attempts import (
+    COMMITTED,
+    NOTHING_REVIEWED,
+    NOTHING_TESTED,
+    REVIEW_IS_OFF,
+    SAME_FILES,
+    Attempt,
+    changed_nothing,
+    record_of,
+    subject_of,
+)
 from moot.changes.folder import TASKS, ChangeFolder
+from moot.changes.judging import Inspected, Judge, TaskWork
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.prompts import Known
 from moot.changes.service import Changes, Tell
 from moot.changes.state_file import Call, Worked
 from moot.changes.tasks import Task
-from moot.errors import AgentMissing, FileDamaged, GitRefused, MootError, UncommittedWork
+from moot.changes.testing import ConfirmedTests
+from moot.errors import (
+    AgentMissing,
+    FileDamaged,
+    GitRefused,
+    MootError,
+    ReviewerTimedOut,
+    UncommittedWork,
+)
 from moot.files.frozen import MARKS
 from moot.files.lock import claimed_in_time
 from moot.llm.messages import Source
 from moot.llm.metering import charging
 from moot.llm.names import ModelName
+from moot.llm.prices import total_usd
 from moot.processes import environment
 from moot.repo import git, listing
 from moot.text.masking import mask
@@ -39,10 +61,6 @@ if TYPE_CHECKING:
 
 _LONGEST_SAID = 600
 """Characters of what an agent says, on the screen."""
-NOTHING_TESTED = (
-    "NOTHING IS TESTED: there is no test command, so that all there is to show that a task is done is that "
-    "files have changed. Give one with --test, or keep it as `test` under [implement] in your settings"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +78,12 @@ class BuildResult:
     """What git calls the workspace as it was before that task."""
     untested: bool = False
     """Whether something was built, and no command has shown that it works."""
+    unreviewed: bool = False
+    """Whether something was built, and nobody has looked at it."""
+    record: tuple[str, ...] = ()
+    """For each task that is done, what shows that it is."""
+    cost_usd: float | None = None
+    """Of agents and reviews, as far as prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +105,22 @@ class Implementing:
         commit: bool = False,
         retry: Retry | None = None,
         also: tuple[Source, ...] = (),
+        judge: Judge | None = None,
     ) -> None:
-        """`also` is what the agent is to know besides what is in the change's files."""
+        """`also` is what the agent is to know besides what is in the change's files. Without a `judge`, the
+        tests have the last word."""
         self._changes = changes
         self._moot = changes.moot
         self._agent = agent
-        self._test = test or self._settings.implement.test
+        self._commands = ConfirmedTests(self._moot)
+        self._test = test or self._commands.command
         self._commit = commit
         self._retry = retry
         self._also = also
+        self._judge = judge
+        self._own = tuple(name for name in self._moot.workspace.own if name != "moot.toml")
+        self._git = False
+        """Whether git can say what a task has changed."""
 
     @property
     def _settings(self) -> Settings:
@@ -116,8 +147,7 @@ class Implementing:
             known = self._known(folder)
             text = prompts.handover(folder.id, self._place(folder), _tasks(folder), self._test, known)
             return BuildResult(folder.state().phase, left=_open(folder), handover=text)
-        if not self._test:
-            tell(NOTHING_TESTED)
+        await self._say_what_is_missing(tell)
         if self._commit:
             await self._check_can_commit(folder)
         folder.update_state(lambda data: data.update(phase=str(phase), last_action="implement"))
@@ -128,24 +158,46 @@ class Implementing:
         approval.check(folder)
         self._changes.check(folder)
 
+    async def _say_what_is_missing(self, tell: Tell) -> None:
+        self._git = bool(await self._take_snapshot())
+        if not self._test:
+            hint = await asyncio.to_thread(self._commands.hint)
+            tell(f"{NOTHING_TESTED}. {hint}" if hint else NOTHING_TESTED)
+        if self._judge is not None and not self._git:
+            tell(NOTHING_REVIEWED)
+        elif self._judge is not None and not self._reviews:
+            tell(REVIEW_IS_OFF)
+
+    @property
+    def _reviews(self) -> bool:
+        return self._moot.config.user.implement.review
+
     async def _run_tasks(self, folder: ChangeFolder, coder: Coder, tell: Tell) -> BuildResult:
         done: list[str] = []
+        first = len(folder.state().calls)
+
+        def result(phase: Phase, **more: Any) -> BuildResult:
+            built = bool(done)
+            reviewed = self._judge is not None and self._git and self._reviews
+            return BuildResult(
+                phase,
+                tuple(done),
+                _open(folder),
+                untested=built and not self._test,
+                unreviewed=built and not reviewed,
+                record=record_of(folder, done),
+                cost_usd=total_usd(call.cost_usd for call in folder.state().calls[first:]),
+                **more,
+            )
+
         while (number := self._next_task(folder)) is not None:
             task = _tasks(folder)[number - 1]
             tell(f"{coder.name} does task {number}: {task.text}")
-            before = await self._take_snapshot()
-            problem = await self._run_task(folder, coder, number, tell)
+            before = await self._before(folder, task.text)
+            problem = await self._run_task(folder, coder, number, before, tell)
             if problem:
-                left = _open(folder)
-                return BuildResult(
-                    Phase.IMPLEMENTING,
-                    tuple(done),
-                    left,
-                    problem,
-                    failed_task=number,
-                    before_task=before,
-                    untested=bool(done) and not self._test,
-                )
+                # Where there is no git, there is no way back.
+                return result(Phase.IMPLEMENTING, problem=problem, failed_task=number, before_task=before)
             self._check(folder)
             folder.write_tasks(tasks.tick(folder.tasks() or "", task.line))
             done.append(task.text)
@@ -153,8 +205,8 @@ class Implementing:
                 # Before the last commit, so that it takes along where the change stands.
                 self._finish(folder)
             if self._commit:
-                await self._commit_all(f"{task.text}\n\nChange: {folder.id}")
-        return BuildResult(folder.state().phase, tuple(done), _open(folder), untested=not self._test)
+                await self._commit_all(f"{subject_of(task.text)}\n\nChange: {folder.id}")
+        return result(folder.state().phase)
 
     def _next_task(self, folder: ChangeFolder) -> int | None:
         """The first open task that is not left out."""
@@ -162,61 +214,159 @@ class Implementing:
         boxes = enumerate(_tasks(folder), start=1)
         return next((number for number, task in boxes if not task.done and number not in skipped), None)
 
+    async def _before(self, folder: ChangeFolder, task: str) -> str:
+        """What git calls the workspace before the first attempt at a task. Where somebody has changed it
+        since the last attempt, that is theirs, and the next attempt is the first again."""
+        now = await self._take_snapshot()
+        first, left = history.before_first(folder, task)
+        return first if await self._changed_between(left, now) is False else now
+
     async def _take_snapshot(self) -> str:
-        """Kept only for those who may want to go it."""
-        if self._retry is None:
-            return ""
         return await asyncio.to_thread(git.snapshot, self._moot.workspace.root) or ""
 
+    async def _changed_between(self, before: str, after: str) -> bool | None:
+        """Whether anything but moot's own files is different. None where git cannot say."""
+        if not (before and after):
+            return None
+        found = await asyncio.to_thread(git.differences, self._moot.workspace.root, before, after)
+        return None if found is None else any(not name.startswith(self._own) for name in found)
+
     @contextmanager
-    def _protect(self, folder: ChangeFolder, tell: Tell) -> Iterator[None]:
-        """Whatever others do to the change's own folder meanwhile is undone, and said."""
-        before = folder.freeze()
+    def _protect(self, folder: ChangeFolder, tell: Tell) -> Iterator[list[str]]:
+        """Whatever others do to the change's own folder meanwhile is undone, and said. Which files that were,
+        is in the list afterwards."""
+        before, named = folder.freeze(), list[str]()
         try:
-            yield
+            yield named
         finally:
             undone, kept = folder.bring_back(before)
+            named += undone
             if undone:
                 where = f"; what was written there is in {kept}" if kept else ""
                 tell(f"the change's own files are not for the agent to change, and are back{where}:")
                 for name in undone:
                     tell(f"  {name}")
 
-    async def _run_task(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> str:
+    async def _run_task(
+        self, folder: ChangeFolder, coder: Coder, number: int, before: str, tell: Tell
+    ) -> str:
         """Why the task is not done; nothing if it is. Either way, later tasks and attempts know of it."""
-        said, problem = await self._attempt(folder, coder, number, tell)
-        worked = Worked(_tasks(folder)[number - 1].text, mask(said), mask(problem))
-        folder.update_state(lambda data: state_file.note_work(data, worked))
-        return problem
-
-    async def _attempt(self, folder: ChangeFolder, coder: Coder, number: int, tell: Tell) -> tuple[str, str]:
-        """What the agent said, and why the task is not done."""
-        root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        task = _tasks(folder)[number - 1].text
+        task, most = _tasks(folder)[number - 1].text, self._settings.implement.attempts
         failed_with = history.failure_of(folder, task)
         if self._retry and self._retry.task == number:
             failed_with = self._retry.failed_with
+        ends = list(history.failed_ends(folder, task))
+        problem = ""
+        for attempt in range(1, most + 1):
+            made = await self._attempt(folder, coder, number, failed_with, before, tell)
+            problem = made.problem
+            circles = made.is_found and await self._comes_back(made.at_end, ends)
+            if circles:
+                problem = f"{coder.name} goes in circles: {SAME_FILES}.\n{problem}"
+            left = await self._take_snapshot() if problem else ""
+            self._note(folder, task, before, left, replace(made, problem=problem))
+            if circles or not (problem and made.is_found) or attempt == most:
+                break
+            ends.append(made.at_end)
+            failed_with = problem
+            again = f"{coder.name} is told ({attempt + 1} of {most})"
+            tell(f"task {number} is not done: {made.first_line()}; {again}")
+        return problem
+
+    async def _comes_back(self, end: str, ends: Iterable[str]) -> bool:
+        """Whether an earlier attempt has ended with the same files."""
+        for each in ends:
+            if await self._changed_between(each, end) is False:
+                return True
+        return False
+
+    def _note(self, folder: ChangeFolder, task: str, before: str, left: str, made: Attempt) -> None:
+        judged = made.judged
+        worked = Worked(
+            task,
+            mask(made.said),
+            mask(made.problem),
+            before=before,
+            after=made.at_end,
+            left=left,
+            size=made.size,
+            tests=made.tests,
+            review=judged.session,
+            verdict=judged.verdict,
+            by=judged.by,
+        )
+        folder.update_state(lambda data: state_file.note_work(data, worked))
+        for bill in judged.bills:
+            folder.record_call(Call.of_usage("review task", bill))
+
+    async def _attempt(
+        self, folder: ChangeFolder, coder: Coder, number: int, failed_with: str, before: str, tell: Tell
+    ) -> Attempt:
+        root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
         place, known = self._place(folder), self._known(folder)
         text = prompts.task(folder.id, place, _tasks(folder), number, self._test, failed_with, known)
-        before = self._marks(folder)
+        marks, head = self._marks(folder), await self._head()
+        undone: list[str] = []
         try:
-            with recording_failure(folder, "implement", coder.name), self._protect(folder, tell):
+            with recording_failure(folder, "implement", coder.name), self._protect(folder, tell) as undone:
                 name, order = ModelName(coder.name, ""), Order(text, root, timeout)
                 worked = await run_metered(self._moot, name, text, lambda: coder.work(order, tell))
+        except ReviewerTimedOut as late:
+            return Attempt(
+                problem=f"{coder.name} hung or took too long: {late}", at_end=await self._take_snapshot()
+            )
         except MootError as failed:
-            return "", str(failed)
-        said = worked.said.strip()
+            return Attempt(problem=str(failed), at_end=await self._take_snapshot())
+        said, at_end = worked.said.strip(), await self._take_snapshot()
         if said:
             tell(f"{coder.name} says: {_shown(mask(said))}")
-        changed = self._marks(folder) != before
+        changed = await self._changed_between(before, at_end)
+        if changed is None:
+            changed = self._marks(folder) != marks
         outcome = "ok" if changed else "changed nothing"
         used, cost, took = worked.usage, worked.cost_usd, worked.duration_ms
         folder.record_call(Call.of("implement", worked.model, used, cost, took, outcome))
+        made = Attempt(said, at_end=at_end)
         if not changed:
-            words = f"{coder.name} changed nothing, and said: {said or '(nothing)'}"
-            return said, f"{words}\nIf the task is done, tick its box."
+            return replace(made, problem=changed_nothing(coder.name, said, undone))
+        if await self._head() != head:
+            return replace(made, problem=COMMITTED.format(name=coder.name, before=head[:10]))
+        return await self._judged(folder, number, before, made, tell)
+
+    async def _judged(
+        self, folder: ChangeFolder, number: int, before: str, made: Attempt, tell: Tell
+    ) -> Attempt:
+        """What the tests, the diff and a reviewer have against it, in this order: a review costs the most."""
         with self._protect(folder, tell):
-            return said, await self._run_tests(tell)
+            failed = await self._run_tests(tell)
+        work = self._work(folder, number, before, made.at_end)
+        seen = Inspected()
+        if self._judge is not None and work is not None:
+            try:
+                seen = await self._judge.inspect(work)
+            except MootError as unseen:
+                seen = Inspected(problem=f"Its diff cannot be looked at: {unseen}")
+        problem = "\n\n".join(part for part in (failed, seen.problem) if part)
+        tested = "" if failed else self._test
+        made = replace(made, problem=problem, is_found=bool(problem), size=seen.size, tests=tested)
+        if problem or self._judge is None or work is None or not self._reviews:
+            return made
+        judged = await self._judge.review(work, tell)
+        return replace(made, problem=judged.problem, is_found=judged.is_found, judged=judged)
+
+    def _work(self, folder: ChangeFolder, number: int, before: str, after: str) -> TaskWork | None:
+        """None where git cannot say what was done."""
+        if not (before and after):
+            return None
+        every, texts = _tasks(folder), self._changes.texts(folder)
+        design = folder.design()
+        binding = f'\n\n<file name="design.md">\n{design}\n</file>' if design else ""
+        still = tuple(task.text for at, task in enumerate(every, start=1) if not task.done and at != number)
+        plan = f"{texts.as_material()}{binding}"
+        return TaskWork(every[number - 1].text, plan, before, after, self._own, still)
+
+    async def _head(self) -> str:
+        return await asyncio.to_thread(git.commit_of, self._moot.workspace.root, "HEAD")
 
     async def _run_tests(self, tell: Tell) -> str:
         """What is wrong; nothing if all is well, or there is no test."""
@@ -237,22 +387,22 @@ class Implementing:
         """Asked before anybody is paid for work that could not be committed."""
         if await self._has_changes(f":!{self._place(folder)}"):
             raise UncommittedWork("--commit would take work along that is not part of the change")
-        await self._git("var", "GIT_AUTHOR_IDENT")
-        await self._git("var", "GIT_COMMITTER_IDENT")
+        await self._run_git("var", "GIT_AUTHOR_IDENT")
+        await self._run_git("var", "GIT_COMMITTER_IDENT")
 
     async def _commit_all(self, message: str) -> None:
         """Everything but the marks of this very run, which are gone when it ends."""
         marks = [f":(top,exclude,glob)**/{mark}" for mark in MARKS]
         if await self._has_changes(*marks):
-            await self._git("add", "--all", "--", ":/", *marks)
-            await self._git("commit", "--quiet", "--message", message)
+            await self._run_git("add", "--all", "--", ":/", *marks)
+            await self._run_git("commit", "--quiet", "--message", message)
 
     async def _has_changes(self, *excluded: str) -> bool:
         """Whether anything else is not committed."""
         every = ("status", "--porcelain", "--untracked-files=all", "--", ":/")
-        return bool(await self._git(*every, *excluded))
+        return bool(await self._run_git(*every, *excluded))
 
-    async def _git(self, *arguments: str) -> str:
+    async def _run_git(self, *arguments: str) -> str:
         """What git says. Its settings count, as they would for the person who asked for the commit."""
         ended = await self._run("git", ("git", *arguments))
         if ended.code:

@@ -11,8 +11,10 @@ from moot.changes import approval, history
 from moot.changes.challenge import check_challengeable
 from moot.changes.decisions import check_issues
 from moot.changes.folder import ChangeFolder
+from moot.changes.retrying import failed_task
 from moot.changes.service import Changes
 from moot.changes.standing import Files, Obstacles, OpenIssue
+from moot.changes.testing import ConfirmedTests
 from moot.errors import IllegalMove, MootError, NotFound
 
 
@@ -54,12 +56,15 @@ def look(changes: Changes, change_id: str) -> Files | None:
     if standing.problem:
         return Files(mark, standing)
     last = approval.last_made(folder)
+    commands = ConfirmedTests(changes.moot)
     return Files(
         mark,
         standing,
         as_reviewed=last is not None and approval.changed_since(folder, last.record) is None,
         issues=tuple(OpenIssue(number, issue) for number, issue in approval.numbered_open_issues(folder)),
         decided=history.decided(folder),
+        failed=failed_task(folder),
+        tests=() if commands.command else commands.found(),
         obstacles=Obstacles(
             ready=_refusal(changes.check, folder),
             challenge=_refusal(check_challengeable, folder),

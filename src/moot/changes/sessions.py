@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from moot.changes.flow import CHANGE, ChangeEvent, DraftChosen, SessionState, WorkStopped, choices
 from moot.changes.folder import ChangeFolder
+from moot.changes.judging import Judge
 from moot.changes.log import ChangeLog
 from moot.changes.looking import Looking
 from moot.changes.service import Changes, check_description
@@ -51,9 +52,11 @@ class ChangeService(Service[SessionState, ChangeEvent]):
     decided_in_person = True
     """To approve a change, and to dismiss an issue."""
 
-    def __init__(self, moot: Moot) -> None:
+    def __init__(self, moot: Moot, judge: Judge | None = None) -> None:
+        """`judge` is who looks at what is built."""
         super().__init__(moot, FORMAT, Prompts({}))
         self._moot = moot
+        self._judge = judge
         self._changes = Changes(moot)
 
     async def begin(
@@ -113,7 +116,7 @@ class ChangeService(Service[SessionState, ChangeEvent]):
         async def driver() -> str:
             return (await self._moot.store()).server
 
-        return ChangeWork(self._moot, self._change_id(session), driver, tell).carry_out
+        return ChangeWork(self._moot, self._change_id(session), driver, tell, self._judge).carry_out
 
     async def asking(self, session: Session, state: SessionState) -> Asking:  # noqa: ARG002
         choice = await self._moot.gateway.choice(Speaker("proposer"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from moot.changes.review_block import Issue
 from moot.core.ledger import Decided
+from moot.repo.testing import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ class Obstacles:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedTask:
+    """The task that was tried last, and is not done; `number` counts from 1."""
+
+    number: int
+    text: str
+    problem: str
+    can_roll_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
     """What the files of a change say. `mark` is another one as soon as there is something else to decide
     about; `as_reviewed` says that the text is still what the last review is of. `decided` is what binds it,
@@ -66,3 +77,6 @@ class Files:
     issues: tuple[OpenIssue, ...] = ()
     obstacles: Obstacles = Obstacles()
     decided: tuple[Decided, ...] = ()
+    tests: tuple[Found, ...] = ()
+    """Commands that may run the tests, where the person has confirmed none."""
+    failed: FailedTask | None = None

@@ -226,12 +226,23 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What came of one attempt at a task: what the coding agent said, and what went wrong, if it did."""
+    """What came of one attempt at a task: what the coding agent said, and what went wrong, if it did.
+    `before`, `after` and `left` are what git calls the workspace: before the first attempt at the task, when
+    the agent had ended this one, and when the tests had, too. `size` is how much it has changed, `tests` the
+    command that has passed, `review` the session of the review."""
 
     task: _Word
     said: _Word = ""
     problem: _Word = ""
     at: _Word = ""
+    before: _Word = ""
+    after: _Word = ""
+    left: _Word = ""
+    size: _Word = ""
+    tests: _Word = ""
+    review: _Word = ""
+    verdict: _Word = ""
+    by: _Word = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,12 @@ from moot.changes.decisions import Deciding
 from moot.changes.flow import ChangeEvent, ChangeGone, SessionState, WorkBegun, WorkFailed
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Implementing
+from moot.changes.judging import Judge
 from moot.changes.looking import look, mark_of
+from moot.changes.retrying import retry, roll_back
 from moot.changes.service import Changes, Tell, drafted_files
 from moot.changes.standing import Files
+from moot.changes.testing import ConfirmedTests
 from moot.core.flow import Outcome, Task, TaskDone
 from moot.errors import MootError, NotNow, SessionMoved, StoreFailed
 
@@ -40,11 +43,19 @@ _MakeEnd = Callable[[Files, str, str], ChangeEvent]
 class ChangeWork:
     """`driver` says which process this is, as the store knows it."""
 
-    def __init__(self, moot: Moot, change_id: str, driver: Callable[[], Awaitable[str]], tell: Tell) -> None:
+    def __init__(
+        self,
+        moot: Moot,
+        change_id: str,
+        driver: Callable[[], Awaitable[str]],
+        tell: Tell,
+        judge: Judge | None = None,
+    ) -> None:
         self._moot = moot
         self._id = change_id
         self._driver = driver
         self._tell = tell
+        self._judge = judge
         self._changes = Changes(moot)
         self._deciding = Deciding(self._changes)
 
@@ -56,7 +67,9 @@ class ChangeWork:
         except MootError as failed:
             return TaskDone(await self._ended(WorkFailed, problem=str(failed)))
 
-    async def _do(self, task: Task[Any], state: SessionState) -> ChangeEvent:
+    async def _do(  # noqa: PLR0912 - one case a choice
+        self, task: Task[Any], state: SessionState
+    ) -> ChangeEvent:
         if isinstance(task, flow.BeginWork):
             if mark_of(self._changes, self._id) != state.files.mark:
                 raise NotNow(_CHANGED)
@@ -72,8 +85,10 @@ class ChangeWork:
             case flow.RevisionChosen(wishes):
                 folder = await changes.repropose(change_id, wishes, tell, bound)
                 return await self._ended(flow.ProposalRevised, f"Revised: {_names(folder)}")
-            case flow.ImplementationChosen():
-                return await self._implement()
+            case flow.ImplementationChosen(comment, skip):
+                return await self._implement(comment, skip)
+            case flow.RollBackChosen():
+                return await self._roll_back()
             case flow.ArchiveChosen():
                 return self._gone(changes.archive(change_id, tell))
             case flow.ApprovalChosen(because):
@@ -87,6 +102,11 @@ class ChangeWork:
             case flow.ReopeningChosen():
                 phase = self._deciding.reopen(change_id, tell)
                 return await self._ended(flow.ChangeReopened, f"It is {phase} again")
+            case flow.ConfirmationChosen(command):
+                ConfirmedTests(self._moot).keep(command)
+                return await self._ended(
+                    flow.CommandConfirmed, f"From now on, this is run after each task: {command}"
+                )
             case flow.AbandonmentChosen(because):
                 return self._gone(self._deciding.abandon(change_id, because))
             case None:
@@ -105,12 +125,22 @@ class ChangeWork:
         matched = findings.in_words(last.matched)
         return await self._ended(flow.ReviewCounted, f"{last.verdict}, {matched}: {last.review.summary}")
 
-    async def _implement(self) -> ChangeEvent:
-        built = await Implementing(self._changes).implement(self._id, self._tell)
+    async def _roll_back(self) -> ChangeEvent:
+        folder, place = self._changes.folders.open(self._id), self._moot.workspace
+        back = await asyncio.to_thread(roll_back, folder, place.root, place.own)
+        said = str(back)
+        return await self._ended(flow.TaskRolledBack, said[:1].upper() + said[1:])
+
+    async def _implement(self, comment: str, skip: int) -> ChangeEvent:
+        again = retry(self._changes.folders.open(self._id), comment, skip)
+        building = Implementing(self._changes, judge=self._judge, retry=again)
+        built = await building.implement(self._id, self._tell)
         if built.handover:
             return await self._ended(flow.TasksBuilt, built.handover, _NO_AGENT)
-        done = f"{len(built.done)} done, {len(built.left)} left" + "; nothing was tested" * built.untested
-        return await self._ended(flow.TasksBuilt, done, built.problem)
+        lacks = "; nothing was tested" * built.untested + "; nothing was reviewed" * built.unreviewed
+        cost = f"; ${built.cost_usd:.2f}" if built.cost_usd else ""
+        done = f"{len(built.done)} done, {len(built.left)} left{lacks}{cost}"
+        return await self._ended(flow.TasksBuilt, "\n".join((done, *built.record)), built.problem)
 
     async def _ended(self, kind: _MakeEnd, message: str = "", problem: str = "") -> ChangeEvent:
         files = await asyncio.to_thread(look, self._changes, self._id)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -58,7 +58,7 @@ async def review(moot: Moot, wanted: Wanted, by: tuple[str, ...], fail_on: str, 
         for line in gathered.left_out:
             tell(f"left out: {line}")
         tell(f"{_size(gathered)}, for {', '.join(seat.by for seat in seats)}: {opened.estimate}")
-        report = await _run(await service.begin_review(moot, opened, _Quiet(), tell))
+        report = await _run(await service.begin_review(moot, opened, service.Quiet(), tell))
     return _end(report, fail_on, told)
 
 
@@ -66,7 +66,7 @@ async def resume(moot: Moot, session_id: str, fail_on: str, told: str) -> int:
     from moot.diffs import service
 
     with Steps("Challenge") as tell:
-        report = await _run(await service.resume_review(moot, session_id, _Quiet(), tell))
+        report = await _run(await service.resume_review(moot, session_id, service.Quiet(), tell))
     return _end(report, fail_on, told)
 
 
@@ -132,13 +132,3 @@ def _show(report: Report, told: str) -> None:
     else:
         for line in forms.as_github(report) if told == "github" else forms.as_text(report):
             screen.show(line)
-
-
-class _Quiet:
-    """What reviewers do, they say themselves."""
-
-    def began(self, *_: Any) -> None: ...
-    def said(self, *_: Any) -> None: ...
-    def waits(self, *_: Any) -> None: ...
-    def looks(self, *_: Any) -> None: ...
-    def happened(self, *_: Any) -> None: ...

@@ -44,6 +44,10 @@ LINES: dict[str, Line] = {
     "retry": Line("r", ("retry",)),
     "yes": Line("Y"),
     "no": Line("N"),
+    # building a change
+    "tests": Line("#"),
+    "other-command": Line("O", words="COMMAND"),
+    "no-tests": Line("N"),
     # the board
     "skip-question": Line(""),
     "convene": Line("c"),

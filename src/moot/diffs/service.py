@@ -196,6 +196,16 @@ async def _open(moot: Moot, session: Session, listener: Listener, tell: Tell) ->
     return await open_session(DIFF, StoredLog(store, session.id, DIFF), participants, session.id)
 
 
+class Quiet:
+    """Listens to a review that is run from within: what reviewers do, they say themselves."""
+
+    def began(self, *_: object) -> None: ...
+    def said(self, *_: object) -> None: ...
+    def waits(self, *_: object) -> None: ...
+    def looks(self, *_: object) -> None: ...
+    def happened(self, *_: object) -> None: ...
+
+
 async def _nobody_speaks(*_: object) -> Outcome:
     raise AssertionError("a review is a task")
 

@@ -20,6 +20,7 @@ from moot.core.estimate import UNKNOWN, Asking, Estimate, estimate_next
 from moot.core.flow import AskPerson, Flow, PersonAnswered
 from moot.core.ledger import correction_of
 from moot.diffs.service import DiffService
+from moot.diffs.task_judge import TaskJudge
 from moot.errors import InvalidInput, MootError, NotAllowed, NotNow
 from moot.evidence.files import Reach
 from moot.server import Client, Drives, Hub, SeenSessions, Service
@@ -49,7 +50,7 @@ def services(moot: Moot) -> dict[str, AnyService]:
         AskService(moot),
         AnalysisService(moot),
         WorkflowService(moot),
-        ChangeService(moot),
+        ChangeService(moot, TaskJudge(moot)),
         DiffService(moot),
     ]
     return {one.format.flow.name: one for one in found}

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 from moot.brainstorm.consultation import Matter, ask_board, evidence_of, open_roundtable
 from moot.brainstorm.effects import ConveneBoard, LookAtCode, ScoutWorkspace
 from moot.brainstorm.events import CodeFound, ScoutReported
-from moot.changes import approval, binding, review_block, tasks
+from moot.changes import approval, binding, history, review_block, tasks
 from moot.changes.binding import Binding
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import BuildResult, Implementing, Retry
 from moot.changes.phases import Phase
+from moot.changes.retrying import failed_task, undo
 from moot.changes.review_block import Severity
 from moot.changes.service import Changes
 from moot.core.flow import Event, Outcome, Task, TaskDone, TaskFailed
+from moot.diffs.task_judge import TaskJudge
 from moot.errors import (
     AlreadyThere,
     ModelMisbehaved,
@@ -279,8 +281,11 @@ class WorkflowWork:
         if folder.state().phase not in (Phase.COMPLETE, Phase.ARCHIVED):
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
             news = await asyncio.to_thread(self._news, state, folder)
-            implementing = Implementing(self._changes, retry=retry, also=news)
+            judge = TaskJudge(self._moot, str(state.config.get("engine") or "auto"))
+            implementing = Implementing(self._changes, retry=retry, also=news, judge=judge)
             result = await implementing.implement(folder.id, self._tell)
+            for line in result.record:
+                self._tell(line)
             message = shortened(result.problem.rstrip(" .:\n"))
             if result.handover:
                 self._tell(result.handover)
@@ -308,6 +313,14 @@ class WorkflowWork:
     def _roll_back(self, state: WorkflowState) -> TaskRolledBack:
         """The change's own files say what has been done and paid: they stay."""
         workspace = self._moot.workspace
+        folder = self._changes.folders.open(state.batch.change_id)
+        if (failed := failed_task(folder)) is not None:
+            before, left = history.before_first(folder, failed.text)
+            if before == state.before_task and left:
+                back = undo(workspace.root, before, left, workspace.own)
+                if back.kept:
+                    self._tell(f"changed since, and left alone: {', '.join(map(_spell, back.kept))}")
+                return TaskRolledBack(back.files)
         return TaskRolledBack(tuple(git.bring_back(workspace.root, state.before_task, workspace.own)))
 
 
