@@ -25,10 +25,27 @@ def test_it_is_told_with_who_and_where() -> None:
 
 
 def test_a_number_and_words_say_what_holds_instead() -> None:
+    """Also of what was rejected: "Rejected: A database is fine" would say the opposite."""
     mended = read_correction(ENTRIES, (), "d2: A database is fine", "design")
     assert correct(ENTRIES, (mended,))[1] == Decided(
-        "approach:a2", Kind.REJECTED, "A database is fine", PERSON, "design"
+        "approach:a2", Kind.DECIDED, "A database is fine", PERSON, "design"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "becomes"),
+    [
+        (Kind.OPEN, "Until Friday", Kind.DECIDED),
+        (Kind.OPEN, "Until when at most?", Kind.OPEN),
+        (Kind.SAID, "Keep it small", Kind.SAID),
+    ],
+)
+def test_an_answer_settles_what_was_open_and_a_question_does_not(
+    kind: Kind, words: str, becomes: Kind
+) -> None:
+    entries = (Decided("one", kind, "Until when?", PERSON, "questions"),)
+    mended = read_correction(entries, (), f"D1: {words}", "design")
+    assert correct(entries, (mended,)) == (Decided("one", becomes, words, PERSON, "design"),)
 
 
 def test_what_is_dropped_is_gone() -> None:

@@ -60,7 +60,7 @@ def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tu
         if mended is None:
             known[entry.key] = entry
         elif mended.text:
-            known[entry.key] = msgspec.structs.replace(entry, text=mended.text, by=PERSON, at=mended.at)
+            known[entry.key] = _held_instead(entry, mended)
     added = (
         Decided(each.key, Kind.DECIDED, each.text, PERSON, each.at)
         for each in latest.values()
@@ -68,6 +68,13 @@ def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tu
     )
     settled, said = _partition(known.values())
     return (*settled, *added, *said)
+
+
+def _held_instead(entry: Decided, correction: Correction) -> Decided:
+    """What the person says instead of something rejected or open holds, unless they ask another question."""
+    asks = entry.kind is Kind.OPEN and correction.text.endswith("?")
+    kind = entry.kind if asks or entry.kind is Kind.SAID else Kind.DECIDED
+    return msgspec.structs.replace(entry, kind=kind, text=correction.text, by=PERSON, at=correction.at)
 
 
 def _partition(entries: Iterable[Decided]) -> tuple[list[Decided], list[Decided]]:
