@@ -67,12 +67,15 @@ class ReviewSettings(_Section):
 
 
 class Workflow(_Section):
-    """How often and how long reviewers and coding agents are tried."""
+    """How often and how long reviewers and coding agents are tried. `max_rounds`, `max_usd` and `max_minutes`
+    are of one loop of reviews and revisions."""
 
     script_retries: int = Field(default=2, ge=0, le=10)
     retry_delay_secs: float = Field(default=5.0, ge=0, le=600)
     timeout_secs: float = Field(default=1800.0, gt=0)
-    max_rounds: int = Field(default=3, ge=1, le=20)
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    max_usd: float | None = Field(default=None, gt=0)
+    max_minutes: float | None = Field(default=None, gt=0)
 
 
 class ModelsByComplexity(_Section):

@@ -343,12 +343,26 @@ def test_answers_become_choices(answer: PersonAnswered, event: ChangeEvent) -> N
         PersonAnswered("words", "challenge"),
         PersonAnswered("Later.", "dismiss-1"),
         PersonAnswered("", "dismiss-2"),
+        PersonAnswered("Rare.", "accept-2"),
     ],
 )
 def test_an_answer_that_is_not_offered_is_refused(answer: PersonAnswered) -> None:
     state = resting()
     with pytest.raises(InvalidInput):
         CHANGE.record(state, asked(state), answer)
+
+
+def test_only_of_a_disputed_issue_the_risk_can_be_accepted() -> None:
+    disputed = OpenIssue(ISSUE.number, ISSUE.issue, disputed=True)
+    state = resting(files(Phase.PROPOSED, issues=(disputed,)))
+    ask = asked(state)
+    labels = {choice.id: choice.label for choice in ask.choices}
+    assert list(labels) == ["challenge", "revise", "dismiss-2", "accept-2", "approve", "abandon"]
+    assert labels["dismiss-2"].startswith("Dismiss the disputed issue 2, High: No scenario")
+    assert labels["accept-2"].startswith("Accept the risk of issue 2, High: No scenario")
+    accepted = DismissalChosen(2, "Rare.", accepted=True)
+    assert CHANGE.record(state, ask, PersonAnswered("Rare.", "accept-2")) == accepted
+    assert CHANGE.advance(state, accepted).chosen == accepted
 
 
 class Play:

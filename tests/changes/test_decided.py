@@ -31,7 +31,13 @@ from tests.support.changes import FakeReviewer, at_work, drafted, silent
 NO_DATABASE = Decided("triage", Kind.REJECTED, "A database", "person", "triage")
 CSV = Decided("q1", Kind.DECIDED, "CSV only", "Jordan Park", "questions")
 NOTES = Evidence("notes.txt", "docs/notes.txt", "sha256:ab", "text/plain", "Dates are ISO.")
-HIGH = IssueGiven(severity="High", description="No lost passkey.", location="specs", recommendation="Add.")
+HIGH = IssueGiven(
+    severity="High",
+    description="No lost passkey.",
+    location="specs",
+    recommendation="Add.",
+    quote="How a person signs in.",
+)
 
 
 @pytest.fixture

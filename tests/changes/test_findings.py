@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.changes.findings import Matched, in_words, match, stuck
+from moot.changes.findings import Matched, in_words, match, pairs
 from moot.changes.review_block import Issue, Review, Severity, Verdict
 
 EXPIRY = Issue(Severity.HIGH, "Tokens never expire", "specs/auth.md, R2", "Give them a lifetime")
@@ -89,26 +89,14 @@ def test_the_best_pair_is_matched_first() -> None:
     assert found == Matched((close,), (exact,), ())
 
 
-@pytest.mark.parametrize(
-    ("high_counts", "max_rounds", "expected"),
-    [
-        ([], 3, False),
-        ([2, 2], 3, False),
-        ([2, 2, 2], 3, True),
-        ([2, 3, 4], 3, True),
-        ([2, 1, 2], 3, False),
-        ([3, 2, 1], 3, False),
-        ([5, 4, 2, 2, 2], 3, True),
-        ([2, 2, 2, 1], 3, False),
-        ([0, 0, 0], 3, True),
-        ([1], 1, True),
-        ([1, 1, 1], 0, False),
-    ],
-)
-def test_a_loop_is_stuck_after_that_many_reviews_without_fewer_high_findings(
-    high_counts: list[int], max_rounds: int, expected: bool
-) -> None:
-    assert stuck(high_counts, max_rounds) is expected
+def test_findings_of_one_id_are_the_same_whatever_they_say_and_of_two_ids_never() -> None:
+    old = (Issue(Severity.HIGH, "No rate limit.", id="I1"), Issue(Severity.LOW, "A typo.", id="I2"))
+    new = (
+        Issue(Severity.LOW, "A typo.", id="I3"),
+        Issue(Severity.HIGH, "Anybody may try for ever.", id="I1"),
+        Issue(Severity.LOW, "A typo."),
+    )
+    assert pairs(old, new) == [(0, 1), (1, 2)]
 
 
 # -- promises ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from moot.changes import review_block
 from moot.changes.folder import ChangeFolder
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer
-from tests.support.change import HIGH, PROPOSAL, Change
+from tests.support.change import HIGH, PROPOSAL, Change, appending
 from tests.support.killing import COMMANDS
 from tests.support.ready import Popen
 from tests.support.waiting import until
@@ -60,9 +61,8 @@ READS = Behaviour(
 )
 
 
-def appends(verdict: str, *issues: dict[str, str]) -> Behaviour:
-    review = {"verdict": verdict, "issues": list(issues), "summary": "Read it."}
-    return Behaviour(tool_calls=(("append_review", review),))
+def appends(verdict: str, *issues: dict[str, str]) -> Callable[..., Behaviour]:
+    return appending({"verdict": verdict, "issues": list(issues), "summary": "Read it."})
 
 
 @pytest.mark.parametrize("before", [(), (READS,)], ids=["asked", "reading"])

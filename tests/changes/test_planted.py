@@ -27,7 +27,7 @@ from moot.llm.messages import Request
 from moot.repo.eyes import Eyes
 from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
-from tests.support.change import DRAFT, HIGH, write_change
+from tests.support.change import DRAFT, HIGH, appending, write_change
 from tests.support.changes import MODEL, STAMP, at_the_stub, silent
 from tests.support.planted import Look, Planting, left_out
 
@@ -106,7 +106,7 @@ def drafts(**fields: Any) -> Behaviour:
     return Behaviour(json_text=json.dumps(DRAFT | fields))
 
 
-def reviews(issue: str, summary: str, *points: str) -> tuple[Behaviour, ...]:
+def reviews(issue: str, summary: str, *points: str) -> tuple[Behaviour | Callable[..., Behaviour], ...]:
     files = ("AGENTS.md", "design.md", "proposal.md", "specs/sign-in.md", "tasks.md")
     coverage = [{"point": point, "state": "covered", "where": "proposal.md"} for point in points]
     given: Mapping[str, Any] = {
@@ -117,7 +117,7 @@ def reviews(issue: str, summary: str, *points: str) -> tuple[Behaviour, ...]:
     }
     return (
         Behaviour(tool_calls=tuple(("read_file", {"path": path}) for path in files)),
-        Behaviour(tool_calls=(("append_review", given),)),
+        appending(given),
     )
 
 

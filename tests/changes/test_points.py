@@ -214,7 +214,11 @@ def test_a_point_whose_issue_the_person_has_dismissed_needs_none() -> None:
 
 COVERED = [PointGiven(point="P1", state="covered", where="specs/sign-in.md")]
 MISSING = IssueGiven(
-    severity="High", description="P2 is missing.", location="tasks.md", recommendation="Add it."
+    severity="High",
+    description="P2 is missing.",
+    location="tasks.md",
+    recommendation="Add it.",
+    quote="## Summary",
 )
 
 

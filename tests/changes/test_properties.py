@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 
 from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot
-from moot.changes import approval, challenge, implement, review_block
+from moot.changes import approval, challenge, implement, review_block, rounds
 from moot.changes.challenge import Challenging
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Implementing
 from moot.changes.review_block import END, START, Review, Verdict
-from moot.changes.review_shapes import IssueGiven
+from moot.changes.review_shapes import DispositionGiven, IssueGiven
 from moot.changes.review_tools import ReviewTools
 from moot.changes.service import Changes, Proposal
 from moot.changes.standing import Standing
@@ -100,7 +100,15 @@ class Given:
         tools.give()
         ledger.append(
             self.verdict,
-            lambda: tools.append_review(str(self.verdict), list(self.issues), self.summary),  # type: ignore[arg-type]
+            lambda: tools.append_review(
+                str(self.verdict),  # type: ignore[arg-type]
+                [issue.model_copy(update={"quote": "## Summary"}) for issue in self.issues],
+                self.summary,
+                dispositions=[
+                    DispositionGiven(id=name, state="fixed", evidence="It is there.")
+                    for name in rounds.history(ledger.folder).left
+                ],
+            ),
         )
 
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from moot.agents.protocol import TOOLS
 from moot.changes import review_block, state_file
 from moot.changes.folder import ChangeFolder, ChangeFolders
-from moot.changes.review_shapes import Appended, IssueGiven
+from moot.changes.review_shapes import Appended, DispositionGiven, IssueGiven
 from moot.changes.review_tools import ReviewInput, ReviewTools
 from moot.errors import AlreadyThere, FileDamaged, LockTimeout, NotFound, StoreFailed, UnsafePath
 from moot.files import atomic
@@ -31,7 +31,11 @@ NOW = "2026-11-15T12:00:00Z"
 
 def issue(severity: Any = "High", description: str = "No rate limit.") -> IssueGiven:
     return IssueGiven(
-        severity=severity, description=description, location="proposal.md", recommendation="Add one."
+        severity=severity,
+        description=description,
+        location="proposal.md",
+        recommendation="Add one.",
+        quote="## Summary",
     )
 
 
@@ -299,9 +303,10 @@ def test_a_review_is_appended_and_nothing_else_is_touched(bench: Bench) -> None:
     assert done == Appended(verdict="NEEDS_REVISION", high=1, medium=0, low=1)
     assert bench.proposal == PROPOSAL + (
         "\n<!-- review:start -->\n## Review\n\n**Verdict**: NEEDS_REVISION\n\n### Issues\n\n#### Issue 1\n"
-        "- **Severity**: High\n- **Description**: No rate limit.\n- **Location**: proposal.md\n"
-        "- **Recommendation**: Add one.\n\n#### Issue 2\n- **Severity**: Low\n- **Description**: A typo.\n"
-        "- **Location**: proposal.md\n- **Recommendation**: Add one.\n\n### Summary\nNot yet.\n\n"
+        "- **Id**: I1\n- **Severity**: High\n- **Description**: No rate limit.\n- **Location**: proposal.md\n"
+        "- **Quote**: ## Summary\n- **Recommendation**: Add one.\n\n#### Issue 2\n- **Id**: I2\n"
+        "- **Severity**: Low\n- **Description**: A typo.\n- **Location**: proposal.md\n"
+        "- **Quote**: ## Summary\n- **Recommendation**: Add one.\n\n### Summary\nNot yet.\n\n"
         f"**Reviewed**: {NOW}\n<!-- review:end -->\n"
     )
     assert set(bench.root.rglob("*")) == before
@@ -352,7 +357,8 @@ def test_a_run_makes_one_review(bench: Bench) -> None:
             with pytest.raises(ToolFault, match="a run makes one review, and this one has made its own"):
                 tools.append_review(verdict, issues, "I was wrong.")  # type: ignore[arg-type]
     assert bench.proposal == once
-    bench.begin().append_review("APPROVED", [], "Now it is.")
+    fixed = DispositionGiven(id="I1", state="fixed", evidence="It has a limit.")
+    bench.begin().append_review("APPROVED", [], "Now it is.", dispositions=[fixed])
     verdicts = [review_block.read(block).verdict for block in review_block.blocks(bench.proposal)]
     assert verdicts == ["NEEDS_REVISION", "APPROVED"]
 

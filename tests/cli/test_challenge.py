@@ -413,15 +413,60 @@ def test_a_proposal_that_is_deleted_in_mid_review(moot_change: Change) -> None:
 # -- the loop ------------------------------------------------------------------------------------
 
 
-def test_the_loop_stops_when_high_issues_do_not_get_fewer(moot_change: Change) -> None:
+def test_the_loop_stops_when_a_revision_changes_nothing(moot_change: Change) -> None:
     for number in range(3):
         moot_change.reviewer_says("NEEDS_REVISION", HIGH, summary=f"Round {number}.")
         if number < 2:
             moot_change.drafter_says()
     ended = moot_change.run("challenge", "feat-auth", "--revise")
     assert ended.code == 0, ended.err
-    assert "Stopped after 3 rounds: 3 reviews in a row did not find fewer High issues (1, 1, 1)." in ended.out
+    assert "Stopped after 3 rounds: the last revision changed nothing." in ended.out
+    assert "round 1: NEEDS_REVISION: 1 introduced" in ended.err
+    assert "round 3: NEEDS_REVISION: 1 repeated" in ended.err
+    assert "another round: " in ended.err
     assert len(review_block.blocks(moot_change.read("proposal.md"))) == 3
+
+
+def test_the_loop_stops_after_as_many_rounds_as_are_allowed(moot_change: Change) -> None:
+    """And what an earlier loop has used up is not counted, nor what it has found forgotten."""
+    moot_change.repository_says("[workflow]\nmax_rounds = 1\n")
+    other = {**HIGH, "description": "Nobody says where the keys are kept."}
+    runs = []
+    for issue in (HIGH, other):
+        moot_change.reviewer_says("NEEDS_REVISION", issue)
+        runs.append(moot_change.run("challenge", "feat-auth", "--revise", "--json"))
+    for ended in runs:
+        told = (ended.json["rounds"], ended.json["rule"], ended.json["stopped"])
+        assert told == (1, "budget", "1 round was made, as many as are allowed")
+    [_, second] = runs
+    assert [issue["id"] for issue in second.json["issues"]] == ["I2"]
+    assert second.json["found"] == [{"introduced": 0, "missed": 1, "repeated": 0, "fixed": 1, "disputed": 0}]
+
+
+def test_a_dispute_is_the_persons_and_never_goes_back_into_the_loop(moot_change: Change) -> None:
+    other = {**MEDIUM, "description": "Nobody says where the keys are kept."}
+    moot_change.repository_says("[workflow]\nmax_rounds = 9\n")
+    moot_change.reviewer_says("NEEDS_REVISION", HIGH)
+    moot_change.drafter_says()
+    moot_change.reviewer_says("NEEDS_REVISION", {**HIGH, "severity": "Medium"}, other)
+    moot_change.drafter_says(why="Passwords get phished, and forgotten.")
+    moot_change.reviewer_says("NEEDS_REVISION", HIGH)
+    ended = moot_change.run("challenge", "feat-auth", "--revise")
+    assert ended.code == 0, ended.err
+    assert "Stopped after 3 rounds: only I1 is left, and keeps coming back: decide it yourself." in ended.out
+    accept = "accept the risk: moot dismiss feat-auth 1 --accept --because …"
+    assert accept in ended.out
+
+    answers = moot_change.root.parent / "answers.yaml"
+    answers.write_text("- 'y'\n", encoding="utf-8")
+    why = ("--because", "Support resets them by hand.", "--answers", str(answers))
+    accepted = moot_change.run("dismiss", "feat-auth", "1", "--accept", *why)
+    assert accepted.out == f"Risk accepted by you: High: {HIGH['description']}\n", accepted.err
+    [record] = moot_change.state["dismissed"]
+    assert (record["id"], record["accepted"]) == ("I1", True)
+    moot_change.reviewer_says("NEEDS_REVISION", {**HIGH, "id": "I1"})
+    again = moot_change.run("challenge", "feat-auth", "--revise")
+    assert "Stopped after 1 round: nothing is left that has to be fixed." in again.out, again.err
 
 
 def test_the_loop_ends_with_an_approval(moot_change: Change) -> None:

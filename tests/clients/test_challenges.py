@@ -19,6 +19,7 @@ from tests.stub.script import Behaviour, Spent
 from tests.support.mcp_client import ISSUE, NOT_YET, PROPOSAL
 
 APPROVAL = {"verdict": "APPROVED", "issues": [], "summary": "Now it has a limit."}
+FIXED = [{"id": "I1", "state": "fixed", "evidence": "It has a limit."}]
 
 
 def challenge(desk: Desk, name: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def test_a_real_reviewer_challenges_a_change_twice(name: str, desk: Desk) -> Non
 
     desk.stub.script(
         reads(Spent(1000, 10)),
-        uses("append_review", APPROVAL, Spent(4000, 40)),
+        uses("append_review", {**APPROVAL, "dispositions": FIXED}, Spent(4000, 40)),
         Behaviour(text="It is good now.", usage=Spent(5000, 50)),
     )
     second = challenge(desk, name)

@@ -106,6 +106,7 @@ def keen(request: Recorded) -> Behaviour:
             "description": " ".join([each.what, *(group[0] for group in each.words), *broken]),
             "location": "specs/behaviour.md",
             "recommendation": "Put it right.",
+            "quote": "## Summary",
         }
         for each in case.defects
     ]
@@ -135,6 +136,7 @@ def lenient(request: Recorded) -> Behaviour:
         "description": "I would have chosen other words.",
         "location": "proposal.md",
         "recommendation": "Choose others.",
+        "quote": "## Summary",
     }
     review = {"verdict": "NEEDS_REVISION", "issues": [issue], "summary": "So so."}
     return reviewing(request, review | {"coverage": covering(case_of(request), ())})

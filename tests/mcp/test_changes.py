@@ -143,7 +143,7 @@ def test_a_change_is_challenged_reopened_and_given_up(stub: StubServer, tmp_path
         async with over_stdio(tmp_path, stub=stub) as client:
             told = await used(client, "challenge_change", change_id="add-login")
             assert (told["verdict"], told["phase"], told["engine"]) == ("REJECTED", "rejected", "model")
-            assert told["issues"] == [ISSUE]
+            assert told["issues"] == [{**ISSUE, "id": "I1", "grounded": True}]
             assert "its text is still what was rejected" in await refused(
                 client, "challenge_change", change_id="add-login"
             )

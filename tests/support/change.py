@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from moot.files.documents import YamlDocument
-from tests.stub.script import Behaviour
+from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.command import Ended, environment, path, run
 
@@ -65,8 +67,23 @@ HIGH = {
     "description": "The specification has no scenario for a lost passkey.",
     "location": "specs/sign-in.md",
     "recommendation": "Add one.",
+    "quote": "## Summary",
 }
 MEDIUM = {**HIGH, "severity": "Medium", "description": "Tasks do not mention the migration of accounts."}
+
+
+def appending(review: Mapping[str, Any]) -> Callable[[Recorded], Behaviour]:
+    """A model that appends a review, and says of every open issue that it does not raise again that it is
+    fixed."""
+
+    def append(request: Recorded) -> Behaviour:
+        raised = {one["description"] for one in review["issues"]}
+        left = re.findall(r"^\d+\. (I\d+), \w+: (.*)$", request.said, re.MULTILINE)
+        gone = dict.fromkeys(name for name, description in left if description not in raised)
+        said = [{"id": name, "state": "fixed", "evidence": "It is there."} for name in gone]
+        return Behaviour(tool_calls=(("append_review", {**review, "dispositions": said}),))
+
+    return append
 
 
 def write_change(folder: Path, phase: str | None = None) -> None:
@@ -130,7 +147,7 @@ class Change:
         files = ("proposal.md", *(f"specs/{name}" for name in specs), "tasks.md")
         self.stub.script(
             Behaviour(tool_calls=tuple(("read_file", {"path": name}) for name in files)),
-            Behaviour(tool_calls=(("append_review", review),)),
+            appending(review),
         )
 
     def drafter_says(self, **fields: Any) -> None:

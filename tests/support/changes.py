@@ -12,10 +12,10 @@ from typing import Any
 
 from moot.agents import Job, Order, Outcome, Progress
 from moot.app import Moot, Options, opened
-from moot.changes import history, state_file
+from moot.changes import history, rounds, state_file
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.review_block import Review
-from moot.changes.review_shapes import IssueGiven, PointGiven, VerdictGiven
+from moot.changes.review_shapes import DispositionGiven, IssueGiven, PointGiven, VerdictGiven
 from moot.changes.review_tools import ReviewTools
 from moot.diffs.desk import Delivered, DeskFolder
 from moot.diffs.shapes import ReviewGiven
@@ -110,7 +110,13 @@ class FakeReviewer:
         tools.give()
         found = history.points_of(folder)
         covered = [PointGiven(point=one.id, state="covered", where="proposal.md") for one in found]
-        tools.append_review(self.verdict, list(self.issues), self.summary, covered)
+        raised = {one.description for one in self.issues}
+        gone = [
+            DispositionGiven(id=name, state="fixed", evidence="proposal.md")
+            for name, issue in rounds.history(folder).left.items()
+            if issue.description not in raised
+        ]
+        tools.append_review(self.verdict, list(self.issues), self.summary, covered, gone)
         return Outcome("gpt", "Done.", 7, Tokens(10, 5), 0.25, "11111111-2222-3333-4444-555555555555")
 
     def found(self, name: str, env: object, pass_env: object = ()) -> FakeReviewer | None:

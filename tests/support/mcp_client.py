@@ -49,6 +49,7 @@ ISSUE = {
     "description": "No rate limit.",
     "location": "proposal.md",
     "recommendation": "Add one.",
+    "quote": "## Summary",
 }
 NOT_YET = {"verdict": "NEEDS_REVISION", "issues": [ISSUE], "summary": "Not yet."}
 

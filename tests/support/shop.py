@@ -127,6 +127,11 @@ class Brain:
         review = {"verdict": verdict, "issues": issues, "summary": f"Read it all, as number {before + 1}."}
         points = dict.fromkeys(re.findall(r"^- ([PD]\d+): ", request.said, re.MULTILINE))
         review["coverage"] = [{"point": one, "state": "covered", "where": "tasks.md"} for one in points]
+        open_ids = dict.fromkeys(re.findall(r"^\d+\. (I\d+), ", request.said, re.MULTILINE))
+        if not issues:
+            review["dispositions"] = [
+                {"id": one, "state": "fixed", "evidence": "tasks.md"} for one in open_ids
+            ]
         reads = (("read_file", {"path": f"specs/{name}"}) for name in specs)
         return Behaviour(tool_calls=(*reads, ("append_review", review)))
 

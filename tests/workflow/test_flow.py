@@ -220,6 +220,17 @@ def test_a_plan_is_revised_by_itself_and_then_the_person_decides() -> None:
     assert play.asked.step == "verdict"
 
 
+def test_where_no_further_revision_would_help_the_person_decides_at_once() -> None:
+    ends = "only I1 is left, and keeps coming back: decide it yourself"
+    play = planned(ReviewPlan=msgspec.structs.replace(NEEDS_REVISION, ends=ends))
+    assert work(play)[2:] == ["PlanBatch", "ReviewPlan"]
+    assert (play.asked.step, play.ids) == ("verdict", ("revise", "stop"))
+    assert play.state.review_summary == f"A High issue. ({ends})"
+    play.choose("revise: keep it smaller")
+    assert work(play)[-2:] == ["RevisePlan", "ReviewPlan"]
+    assert play.asked.step == "verdict"
+
+
 def test_how_often_a_plan_is_revised_by_itself_can_be_configured() -> None:
     play = Play({"brainstorm/triage": triage(), "ReviewPlan": NEEDS_REVISION})
     play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).choose("skip")

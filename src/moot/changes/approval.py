@@ -7,9 +7,11 @@ Refuses to know what follows from it.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from moot.changes import review_block, reviewed
 from moot.changes.folder import ChangeFolder, Recorded
-from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.changes.review_block import Issue, Review, Verdict
 from moot.changes.state_file import PERSON, Dismissal, RecordedReview
 from moot.errors import InvalidInput, NotApproved
 
@@ -85,8 +87,16 @@ def check(folder: ChangeFolder) -> RecordedReview:
 
 
 def dismissals(folder: ChangeFolder, record: RecordedReview) -> dict[int, Dismissal]:
-    """Of the issues of that review, by their number."""
-    return {one.issue: one for one in folder.state().dismissed if one.review == name_of(record)}
+    """Of the issues of that review, by their number: also those that the person has decided about when an
+    earlier review had raised them, under the same id."""
+    dismissed = folder.state().dismissed
+    by_id = {one.id: one for one in dismissed if one.id}
+    made = next((one for one in folder.reviews() if one.record == record), None) if by_id else None
+    found: dict[int, Dismissal] = {}
+    with suppress(InvalidInput):
+        numbered = enumerate(read(made).issues if made else (), start=1)
+        found = {at: by_id[issue.id] for at, issue in numbered if issue.id in by_id}
+    return found | {one.issue: one for one in dismissed if one.review == name_of(record)}
 
 
 def name_of(record: RecordedReview) -> str:
@@ -106,10 +116,3 @@ def numbered_open_issues(folder: ChangeFolder) -> tuple[tuple[int, Issue], ...]:
         return ()
     gone = dismissals(folder, last.record)
     return tuple((at, issue) for at, issue in enumerate(review.issues, start=1) if at not in gone)
-
-
-def blocking(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
-    """Those that R4 lets a change be sent back for: a High one, or two Medium ones."""
-    high = tuple(issue for issue in issues if issue.severity is Severity.HIGH)
-    medium = tuple(issue for issue in issues if issue.severity is Severity.MEDIUM)
-    return high + medium if high or len(medium) > 1 else ()

@@ -9,12 +9,24 @@ one counts its review.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from moot.agents import Job, Outcome, Progress, Reviewer, find
-from moot.changes import approval, costs, findings, history, prompts, review_block, state_file, tasks
+from moot.changes import (
+    approval,
+    costs,
+    findings,
+    governor,
+    history,
+    prompts,
+    review_block,
+    rounds,
+    state_file,
+    tasks,
+)
 from moot.changes.findings import Matched
 from moot.changes.folder import ChangeFolder
 from moot.changes.metered_agents import recording_failure, run_metered
@@ -49,7 +61,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """What a challenge led to. `taken_up` says that an earlier run had the review made."""
+    """What a challenge led to. `taken_up` says that an earlier run had the review made; `disputed` has ids of
+    its issues by their numbers, which are the person's to decide."""
 
     change_id: str
     review: Review
@@ -58,6 +71,13 @@ class Challenged:
     engine: str = ""
     model: str = ""
     taken_up: bool = False
+    disputed: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def to_decide(self) -> str:
+        """In words; nothing where nothing is disputed."""
+        listed = ", ".join(f"issue {number} ({name})" for number, name in self.disputed.items())
+        return f"for you to decide, because it keeps coming back: {listed}" if listed else ""
 
     @property
     def verdict(self) -> Verdict:
@@ -70,11 +90,12 @@ class Challenged:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeResult:
-    """A loop of challenges and revisions: the last challenge, how many there were, and why it stopped."""
+    """A loop of challenges and revisions: the last challenge, what each found, and by which rule it stopped
+    before there was a verdict to stop at."""
 
     last: Challenged
-    rounds: int
-    stopped: str
+    rounds: tuple[governor.Counts, ...]
+    stopped: governor.Stop | None = None
 
 
 class Challenging:
@@ -221,7 +242,7 @@ class Challenging:
                 phase=state.phase,
                 iteration=state.iteration,
                 title=title_of(texts),
-                issues=approval.open_issues(folder),
+                issues=tuple(rounds.history(folder).left.values()),
                 tree=listing.tree(seen),
                 known=known_to_reviewers(folder),
                 has_design=folder.design() is not None,
@@ -292,21 +313,36 @@ class Challenging:
     # -- the loop ----------------------------------------------------------------------------
 
     async def argue(self, change_id: str, engine: str, tell: Tell) -> ChallengeResult:
-        """Challenges and revises in turn, until the change is approved or rejected, or as many rounds as
-        are allowed have not brought the High issues down."""
-        most = self._settings.workflow.max_rounds
-        highs: list[int] = []
-        while True:
+        """Challenges and revises in turn, until the change is approved or rejected, or a rule of the governor
+        ends it. What earlier loops have found is known to the rules, and what they took is not counted."""
+        folder = self._changes.folders.open(change_id)
+        for made in itertools.count(1):
             last = await self.challenge(change_id, engine, tell)
-            highs.append(last.counts[Severity.HIGH])
+            log = rounds.rounds(folder)
+            since = max(0, len(log) - made)
+            counted = governor.counts(log)[since:]
+            tell(f"round {made}: {last.verdict}: {counted[-1]}")
             if last.verdict is not Verdict.NEEDS_REVISION:
-                return ChallengeResult(last, len(highs), "")
-            if findings.stuck(highs, most):
-                row = ", ".join(map(str, highs[-most:]))
-                why = f"{most} reviews in a row did not find fewer High issues ({row})"
-                return ChallengeResult(last, len(highs), why)
-            tell(f"round {len(highs)}: {last.verdict}, {findings.in_words(last.matched)}")
+                return ChallengeResult(last, counted)
+            stop = self.ending(folder, self._settings.workflow.max_rounds, since)
+            if stop is not None:
+                return ChallengeResult(last, counted, stop)
+            cost = governor.next_round(log[since:])
+            tell(f"another round: about ${cost:.2f}" if cost else "another round: price unknown")
             await self._changes.repropose(change_id, "", tell)
+        raise AssertionError("the loop ends by returning or raising")
+
+    def ending(self, folder: ChangeFolder, most: int, since: int = 0) -> governor.Stop | None:
+        """Why there should be no further round, of `most` in a loop; there were `since` before it. A
+        repository may set tighter limits than the person, and none that are wider in money or time."""
+        both, own = self._settings.workflow, self._moot.config.user.workflow
+        usd, minutes = _least(both.max_usd, own.max_usd), _least(both.max_minutes, own.max_minutes)
+        limits = governor.Limits(most, usd, minutes)
+        return governor.stop(rounds.rounds(folder), limits, rounds.history(folder).dismissed, since)
+
+
+def _least(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _session_tokens(before: ChangeState, outcome: Outcome) -> SessionTokens:
@@ -324,15 +360,26 @@ def _make_result(
     dismissed = {one.description for one in folder.state().dismissed}
     matched = findings.match(earlier, counted.review, dismissed)
     return Challenged(
-        folder.id, counted.review, matched, counted.phase, record.engine, model or record.model, taken_up
+        folder.id,
+        counted.review,
+        matched,
+        counted.phase,
+        record.engine,
+        model or record.model,
+        taken_up,
+        rounds.disputed(folder),
     )
 
 
 def known_to_reviewers(folder: ChangeFolder, living: Sequence[Source] = ()) -> Known:
     """With what holds already, and what the person has decided about issues of earlier reviews, and why."""
-    dismissed = tuple((one.description, one.because) for one in folder.state().dismissed)
+    dismissed = tuple(
+        (one.description, f"{one.because}{' (It holds, and its risk is accepted.)' if one.accepted else ''}")
+        for one in folder.state().dismissed
+    )
     told = (*living, *history.told(folder), *history.revised(folder), *history.edits(folder))
-    return Known(history.points_of(folder), dismissed, told)
+    left = tuple(rounds.history(folder).left.values())
+    return Known(history.points_of(folder), dismissed, told, left)
 
 
 def check_challengeable(folder: ChangeFolder) -> None:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from moot.changes import approval, reviewed, state_file
+from moot.changes import approval, review_block, reviewed, rounds, state_file
 from moot.changes.folder import ChangeFolder
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.review_block import Issue, Verdict
@@ -75,13 +75,18 @@ class Deciding:
         with claimed(folder.path, "decided about"):
             return self._issue(folder, number, tell)[0]
 
-    def dismiss(self, change_id: str, number: int, because: str, tell: Tell) -> Issue:
-        """One issue of the last review, by its number there."""
+    def dismiss(
+        self, change_id: str, number: int, because: str, tell: Tell, *, accepted: bool = False
+    ) -> Issue:
+        """One issue of the last review, by its number there: rejected, or `accepted` as a risk."""
         because = _reason(because)
         folder = self._changes.folders.open(change_id)
         with claimed(folder.path, "decided about"):
             issue, record = self._issue(folder, number, tell)
-            dismissal = Dismissal(approval.name_of(record), number, issue.description, because)
+            # As it is numbered: reviews of earlier versions gave their issues no ids.
+            name = rounds.history(folder).made[-1].review.issues[number - 1].id
+            review = approval.name_of(record)
+            dismissal = Dismissal(review, number, issue.description, because, id=name, accepted=accepted)
             folder.update_state(lambda data: state_file.note_dismissal(data, dismissal))
         return issue
 
@@ -135,7 +140,7 @@ def _abandoned(data: Data, phase: Phase, because: str) -> None:
 
 def check_issues(folder: ChangeFolder) -> None:
     """Raises if the last review leaves an issue in the way of the person's own approval."""
-    if left := approval.blocking(_issues(folder)):
+    if left := review_block.blocking(_issues(folder)):
         review = approval.last_review(folder)
         numbers = {issue: at for at, issue in enumerate(review.issues if review else (), start=1)}
         listed = "".join(f"\n  {numbers[issue]} {issue.severity}: {issue.description}" for issue in left)

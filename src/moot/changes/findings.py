@@ -1,7 +1,8 @@
 """The findings of successive reviews: which are new, which were made before, which are gone.
 
-Knows when two findings are likely the same in other words. That is a matter of degree: what is said here
-is told to people and decides nothing, except that the counts of High findings say when a loop is stuck.
+Knows that findings of one id are the same, and when two are likely the same in other words. The latter is a
+matter of degree: it is told to people, gives an id to an issue that was raised again without it, and decides
+nothing else.
 """
 
 from __future__ import annotations
@@ -32,14 +33,9 @@ class Matched:
 
 
 def match(earlier: Review | None, later: Review, dismissed: Collection[str] = ()) -> Matched:
-    """One to one, the most alike first; of pairs equally alike, the one that stands higher up."""
     before = earlier.issues if earlier else ()
-    again: set[int] = set()
-    repeated: set[int] = set()
-    for old, new in _alike(before, later.issues):
-        if old not in again and new not in repeated:
-            again.add(old)
-            repeated.add(new)
+    found = pairs(before, later.issues)
+    again, repeated = {old for old, _ in found}, {new for _, new in found}
     return Matched(
         new=tuple(issue for index, issue in enumerate(later.issues) if index not in repeated),
         repeated=tuple(issue for index, issue in enumerate(later.issues) if index in repeated),
@@ -51,17 +47,23 @@ def match(earlier: Review | None, later: Review, dismissed: Collection[str] = ()
     )
 
 
+def pairs(before: Sequence[Issue], after: Sequence[Issue]) -> list[tuple[int, int]]:
+    """Indices of those that are the same: first those of one id, then one to one, the most alike first; of
+    pairs equally alike, the one that stands higher up."""
+    by_id = {issue.id: old for old, issue in enumerate(before) if issue.id}
+    same = [(by_id[issue.id], new) for new, issue in enumerate(after) if issue.id in by_id]
+    again, repeated = {old for old, _ in same}, {new for _, new in same}
+    for old, new in _alike(before, after):
+        # Two different ids are two issues, however alike.
+        if old not in again and new not in repeated and not (before[old].id and after[new].id):
+            again.add(old)
+            repeated.add(new)
+            same.append((old, new))
+    return same
+
+
 def in_words(matched: Matched) -> str:
     return f"{len(matched.new)} new, {len(matched.repeated)} repeated, {len(matched.resolved)} resolved"
-
-
-def stuck(high_counts: Sequence[int], max_rounds: int) -> bool:
-    """Whether none of the last `max_rounds` reviews has fewer High findings than the first of them. A
-    limit below 1 is none."""
-    if max_rounds < 1 or len(high_counts) < max_rounds:
-        return False
-    first, *others = high_counts[-max_rounds:]
-    return all(count >= first for count in others)
 
 
 # -- likeness ------------------------------------------------------------------------------------

@@ -107,11 +107,17 @@ class ApprovalChosen(Event, frozen=True):
 
 
 class DismissalChosen(Event, frozen=True):
-    """Of the issue of that number in the last review."""
+    """Of the issue of that number in the last review: rejected, or, where it is `accepted`, a risk that the
+    person takes."""
 
     choice: ClassVar[str] = offers.DISMISS
     issue: int
     because: str
+    accepted: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"{offers.ACCEPT if self.accepted else self.choice}-{self.issue}"
 
 
 class ReopeningChosen(Event, frozen=True):
@@ -379,8 +385,8 @@ def _check_offered(state: SessionState, event: Chosen) -> None:
 
 def _id_of(files: Files, event: Chosen) -> str:
     match event:
-        case DismissalChosen(issue):
-            return f"{event.choice}-{issue}"
+        case DismissalChosen():
+            return event.id
         case ImplementationChosen(comment) if comment:
             return COMMENT
         case ImplementationChosen(skip=skip) if skip:
@@ -450,7 +456,8 @@ def _chosen(choice: str, text: str) -> Chosen:
         case AbandonmentChosen.choice:
             return AbandonmentChosen(text)
         case _:
-            return DismissalChosen(int(choice.rpartition("-")[2]), text)
+            what, _, number = choice.rpartition("-")
+            return DismissalChosen(int(number), text, accepted=what == offers.ACCEPT)
 
 
 # -- what was decided so far ---------------------------------------------------------------------

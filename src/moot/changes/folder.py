@@ -22,6 +22,7 @@ import msgspec
 
 from moot.changes import binding, review_block, reviewed, state_file
 from moot.changes.binding import Binding
+from moot.changes.dispositions import Disposition, Placed
 from moot.changes.points import Covered
 from moot.changes.review_block import Block, Review
 from moot.changes.state_file import (
@@ -255,6 +256,8 @@ class ChangeFolder:
         check: Callable[[Mapping[str, str]], None] = lambda _: None,
         coverage: Sequence[Covered] = (),
         looked_at: Sequence[str] = (),
+        dispositions: Sequence[Disposition] = (),
+        placed: Sequence[Placed] = (),
     ) -> str:
         """Records the review in STATE.yaml, adds it to the proposal and returns its block, as it now stands
         there. `check` is told the texts that it is of, and may raise. `looked_at` is what was read for it.
@@ -288,6 +291,8 @@ class ChangeFolder:
                 files=files,
                 coverage=tuple(coverage),
                 looked_at=tuple(looked_at),
+                dispositions=tuple(dispositions),
+                placed=tuple(placed),
             )
             self.update_state(lambda data: state_file.note_review(data, record))
             try:

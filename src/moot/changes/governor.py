@@ -172,15 +172,18 @@ class Stop:
     why: str
 
 
-def stop(rounds: Sequence[Round], limits: Limits, decided: frozenset[str] = frozenset()) -> Stop | None:
+def stop(
+    rounds: Sequence[Round], limits: Limits, decided: frozenset[str] = frozenset(), since: int = 0
+) -> Stop | None:
     """The first rule that holds after the last round; None: another one is worth it. `decided` are the issues
-    that the person has accepted or rejected: none of them keeps a loop going."""
-    if not rounds:
+    that the person has accepted or rejected: none of them keeps a loop going. The `since` rounds before this
+    loop do not use up its limits."""
+    if not rounds[since:]:
         return None
-    return next(_holding(rounds, limits, decided), None)
+    return next(_holding(rounds, limits, decided, since), None)
 
 
-def _holding(rounds: Sequence[Round], limits: Limits, decided: frozenset[str]) -> Iterator[Stop]:
+def _holding(rounds: Sequence[Round], limits: Limits, decided: frozenset[str], since: int) -> Iterator[Stop]:
     last = rounds[-1]
     blocks = [issue for issue in blocking(last.found) if issue.id not in decided]
     disputes = disputed(rounds)
@@ -189,7 +192,7 @@ def _holding(rounds: Sequence[Round], limits: Limits, decided: frozenset[str]) -
     elif all(issue.id in disputes for issue in blocks):
         names = ", ".join(issue.id for issue in blocks)
         yield Stop(Rule.DISPUTED, f"only {names} is left, and keeps coming back: decide it yourself")
-    if len(rounds) > 1 and not last.changed:
+    if len(rounds) - since > 1 and not last.changed:
         yield Stop(Rule.STALL, "the last revision changed nothing")
     if section := _churning(rounds):
         yield Stop(
@@ -198,7 +201,7 @@ def _holding(rounds: Sequence[Round], limits: Limits, decided: frozenset[str]) -
         )
     if _seen_enough(rounds):
         yield Stop(Rule.ESTIMATE, "another review would likely find nothing new: fix what is listed")
-    yield from _spent(rounds, limits)
+    yield from _spent(rounds[since:], limits)
 
 
 def _churning(rounds: Sequence[Round]) -> str:
@@ -228,7 +231,8 @@ def _spent(rounds: Sequence[Round], limits: Limits) -> Iterator[Stop]:
     """Also where one more like the last would go beyond what may be spent."""
     if len(rounds) >= limits.rounds:
         count = len(rounds)
-        yield Stop(Rule.BUDGET, f"{count} round{'' if count == 1 else 's'} were made, as many as are allowed")
+        made = "1 round was made" if count == 1 else f"{count} rounds were made"
+        yield Stop(Rule.BUDGET, f"{made}, as many as are allowed")
     usd = sum(one.usd for one in rounds)
     if limits.usd is not None and usd + next_round(rounds) > limits.usd:
         cost = f"${next_round(rounds):.2f}"

@@ -58,7 +58,8 @@ def _since(folder: ChangeFolder) -> Iterator[tuple[str, Decided]]:
     for record in state.reviews or ():
         yield from _about(record, numbers)
     for gone in state.dismissed:
-        text = f"the issue “{gone.description}” is dismissed, because: {gone.because}"
+        done = "stands, and its risk is accepted" if gone.accepted else "is dismissed"
+        text = f"the issue “{gone.description}” {done}, because: {gone.because}"
         at = f"review {numbers[gone.review]}" if gone.review in numbers else "an earlier review"
         yield gone.at, Decided(f"dismissed:{gone.review}:{gone.issue}", Kind.DECIDED, text, PERSON, at)
     if state.abandoned is not None:
@@ -167,7 +168,8 @@ def _reviews(folder: ChangeFolder) -> Iterator[Source]:
         gone = approval.dismissals(folder, one.record)
         words = [f"Verdict: {review.verdict}. {review.summary}"]
         for at, issue in enumerate(review.issues, start=1):
-            words.append(f"{at}. {issue.severity}: {issue.description}")
+            name = f" ({issue.id})" if issue.id else ""
+            words.append(f"{at}{name}. {issue.severity}: {issue.description}")
             words += [f"   Where: {issue.location}"] * bool(issue.location)
             words += [f"   Suggested: {issue.recommendation}"] * bool(issue.recommendation)
             words += [f"   Dismissed by the person, because: {gone[at].because}"] if at in gone else []
@@ -231,12 +233,17 @@ def _all_lines(texts: Mapping[str, str]) -> set[str]:
 
 def revised(folder: ChangeFolder) -> tuple[Source, ...]:
     """For a reviewer: what the last revision has made of the text that was reviewed before."""
-    before = _plain(folder.before_last_draft()) if _by_reviewers(folder) else {}
+    before = before_revision(folder)
     diff = _diff(before, plain(folder), "before", "now") if before else ""
     if not diff:
         return ()
     text = f"<revised>\nWhat was changed since the text before the last revision.\n{diff}\n</revised>"
     return (Source("what the last revision changed", text),)
+
+
+def before_revision(folder: ChangeFolder) -> dict[str, str]:
+    """The text before the last revision; nothing where none was reviewed before."""
+    return _plain(folder.before_last_draft()) if _by_reviewers(folder) else {}
 
 
 def _diff(before: Mapping[str, str], now: Mapping[str, str], was: str, is_: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from moot.changes import approval, history
+from moot.changes import approval, history, rounds
 from moot.changes.challenge import check_challengeable
 from moot.changes.decisions import check_issues
 from moot.changes.folder import ChangeFolder
@@ -57,11 +57,15 @@ def look(changes: Changes, change_id: str) -> Files | None:
         return Files(mark, standing)
     last = approval.last_made(folder)
     commands = ConfirmedTests(changes.moot)
+    disputed = rounds.disputed(folder)
     return Files(
         mark,
         standing,
         as_reviewed=last is not None and approval.changed_since(folder, last.record) is None,
-        issues=tuple(OpenIssue(number, issue) for number, issue in approval.numbered_open_issues(folder)),
+        issues=tuple(
+            OpenIssue(number, issue, number in disputed)
+            for number, issue in approval.numbered_open_issues(folder)
+        ),
         decided=history.decided(folder),
         failed=failed_task(folder),
         tests=() if commands.command else commands.found(),

@@ -75,7 +75,9 @@ class ModelReviewer:
         """A review that contradicts itself is returned once, with the reason."""
 
         def append(given: ReviewInput) -> None:
-            tools.append_review(given.verdict, given.issues, given.summary, given.coverage)
+            tools.append_review(
+                given.verdict, given.issues, given.summary, given.coverage, given.dispositions
+            )
 
         texts = tools.give()
         if (size := sum(map(len, texts.values()))) > prompts.ROOM:

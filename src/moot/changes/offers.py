@@ -23,6 +23,7 @@ TESTS = "tests"
 ARCHIVE = "archive"
 APPROVE = "approve"
 DISMISS = "dismiss"
+ACCEPT = "accept"
 REOPEN = "reopen"
 ABANDON = "abandon"
 
@@ -51,8 +52,11 @@ def choices(files: Files, description: str) -> Iterator[Choice]:
         yield Choice(ARCHIVE, "Archive it")
     if "dismiss" in possible:
         for one in files.issues:
-            label = f"Dismiss issue {one.number}, {one.issue.severity}: {one.issue.description}"
-            yield Choice(f"{DISMISS}-{one.number}", label, Takes.TEXT)
+            what = f"issue {one.number}, {one.issue.severity}: {one.issue.description}"
+            disputed = "the disputed " if one.disputed else ""
+            yield Choice(f"{DISMISS}-{one.number}", f"Dismiss {disputed}{what}", Takes.TEXT)
+            if one.disputed:
+                yield Choice(f"{ACCEPT}-{one.number}", f"Accept the risk of {what}", Takes.TEXT)
     if "approve" in possible and not (refused.ready or refused.approve):
         yield Choice(APPROVE, "Approve it yourself: say why", Takes.TEXT)
     if "reopen" in possible:

@@ -147,7 +147,8 @@ def issues_in_words(issues: Sequence[Issue]) -> str:
     if not issues:
         return "None."
     return "\n".join(
-        f"{number}. {issue.severity}: {issue.description}"
+        f"{number}.{f' {issue.id},' if issue.id else ''} {issue.severity}: {issue.description}"
+        + (f"\n   Quoted: {' '.join(issue.quote.split())}" if issue.quote else "")
         + (f"\n   Where: {issue.location}" if issue.location else "")
         + (f"\n   Suggested: {issue.recommendation}" if issue.recommendation else "")
         for number, issue in enumerate(issues, start=1)
@@ -160,11 +161,12 @@ def issues_in_words(issues: Sequence[Issue]) -> str:
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a reviewer or a coding agent has to know besides the files: the points of the design, the issues
-    that the person has dismissed, and what else was said and decided."""
+    that the person has dismissed, what else was said and decided, and what the last review left open."""
 
     points: Sequence[Point] = ()
     dismissed: Dismissed = ()
     told: Sequence[Source] = ()
+    left: Sequence[Issue] = ()
 
 
 NOTHING = Known()
@@ -197,6 +199,7 @@ def _for_reviewer(change_id: str, known: Known) -> dict[str, str]:
         "change_id": change_id,
         "design": f"\n\n{fill('change/points', {'points': listed})}" if listed else "",
         "told": _told(known.told),
+        "open": _left_in_words(known.left),
         "dismissed": _dismissed_in_words(known.dismissed),
     }
 
@@ -232,6 +235,10 @@ def review_without_tools(change_id: str, files: Mapping[str, str], known: Known 
         max_tokens=REVIEW_TOKENS,
         temperature=REVIEW_TEMPERATURE,
     )
+
+
+def _left_in_words(left: Sequence[Issue]) -> str:
+    return f"\n\n{fill('change/open', {'issues': issues_in_words(left)})}" if left else ""
 
 
 def _dismissed_in_words(dismissed: Dismissed) -> str:

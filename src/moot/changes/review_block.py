@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,10 +36,11 @@ _VERDICT = re.compile(r"[*_ \t]*verdict[*_ \t]*:(?P<value>.*)", re.IGNORECASE | 
 _REVIEWED = re.compile(r"[*_ \t]*reviewed[*_ \t]*:(?:\*\*|__)?(?P<value>.*)", re.IGNORECASE)
 _ISSUE = re.compile(r"issue\s*#?\d+\b", re.IGNORECASE)
 _FIELD = re.compile(
-    r"[ \t]*[-+*][ \t]+[*_]*(?P<name>severity|description|location|recommendation)[*_ \t]*:(?:\*\*|__)?"
-    r"(?P<value>.*)",
+    r"[ \t]*[-+*][ \t]+[*_]*(?P<name>id|severity|description|location|quote|grounded|recommendation)"
+    r"[*_ \t]*:(?:\*\*|__)?(?P<value>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_UNGROUNDED = "no"
 _FORMATTING = re.compile(r"[\s*_`-]+")
 
 _COMMENT = re.compile(r"<(?=\\*!--)")
@@ -68,6 +69,11 @@ class Issue:
     description: str
     location: str = ""
     recommendation: str = ""
+    id: str = ""
+    """Given by the program, and kept from review to review; earlier versions gave none."""
+    quote: str = ""
+    grounded: bool = True
+    """Not where its quote is in none of the texts: then it blocks nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +103,12 @@ def render(review: Review) -> str:
     for number, issue in enumerate(review.issues, start=1):
         lines += [
             f"#### Issue {number}",
+            *([_item("Id", issue.id)] if issue.id else []),
             f"- **Severity**: {issue.severity}",
             _item("Description", issue.description),
             _item("Location", issue.location),
+            *([_item("Quote", issue.quote)] if issue.quote else []),
+            *([] if issue.grounded else [f"- **Grounded**: {_UNGROUNDED}"]),
             _item("Recommendation", issue.recommendation),
             "",
         ]
@@ -256,6 +265,9 @@ def _issue(title: str, fields: tuple[_Field, ...]) -> Issue:
         first.get("description", ""),
         first.get("location", ""),
         first.get("recommendation", ""),
+        first.get("id", ""),
+        first.get("quote", ""),
+        _name(first.get("grounded", "")) != _name(_UNGROUNDED),
     )
 
 
@@ -281,15 +293,24 @@ def count(review: Review) -> dict[Severity, int]:
     return {severity: counted[severity] for severity in Severity}
 
 
+def blocking(issues: Iterable[Issue]) -> tuple[Issue, ...]:
+    """Those that R4 lets a change be sent back for: a High one, or two Medium ones."""
+    grounded = [issue for issue in issues if issue.grounded]
+    high = tuple(issue for issue in grounded if issue.severity is Severity.HIGH)
+    medium = tuple(issue for issue in grounded if issue.severity is Severity.MEDIUM)
+    return high + medium if high or len(medium) > 1 else ()
+
+
 def contradictions(review: Review) -> tuple[str, ...]:
     """What R4 does not allow, each as a sentence that the reviewer can act on."""
-    counts = count(review)
     found = []
     if review.verdict is Verdict.APPROVED:
-        if counts[Severity.HIGH]:
+        if count(review)[Severity.HIGH]:
             found.append("APPROVED is not possible with a High issue: lower its severity or the verdict")
-    elif not counts[Severity.HIGH] and counts[Severity.MEDIUM] < 2:
-        found.append(f"{review.verdict} needs a High issue or at least two Medium issues")
+    elif not blocking(review.issues):
+        needs = f"{review.verdict} needs a High issue or at least two Medium issues"
+        there = all(issue.grounded for issue in review.issues)
+        found.append(needs if there else f"{needs} whose quotes are in the texts of the change")
     if not review.summary.strip():
         found.append("the summary is missing")
     return tuple(found)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from moot.changes.dispositions import as_fate
 from moot.changes.points import as_state
 from moot.changes.review_block import as_severity, as_verdict
 from moot.errors import InvalidInput
@@ -86,6 +87,23 @@ class IssueGiven(BaseModel):
     description: Annotated[str, Field(max_length=4_000, description="What is wrong, and why it matters.")]
     location: Annotated[str, Field(max_length=1_000, description="The file and section affected.")]
     recommendation: Annotated[str, Field(max_length=4_000, description="What to do about it.")]
+    quote: Annotated[
+        str,
+        Field(
+            max_length=2_000,
+            description="The words of the change's files that the issue is about, copied exactly from one "
+            "place; for what is missing, the words of the files or of the person that demand it, or the "
+            "heading under which it belongs. An issue whose quote is nowhere blocks nothing.",
+        ),
+    ] = ""
+    id: Annotated[
+        str,
+        Field(
+            max_length=20,
+            description="The id of an issue that an earlier review has raised and that is still there, or "
+            "there again, such as 'I3'; empty for a new one.",
+        ),
+    ] = ""
 
 
 IssuesGiven = Annotated[
@@ -118,6 +136,34 @@ CoverageGiven = Annotated[
         max_length=MAX_POINTS,
         description="What became of each point of the design, by its id, every one once; empty if you were "
         "given no points.",
+    ),
+]
+
+
+class DispositionGiven(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: Annotated[str, Field(max_length=20, description="The open issue's id, such as 'I3'.")]
+    state: Annotated[
+        Literal["fixed", "withdrawn"],
+        tolerant(as_fate),
+        Field(
+            description="fixed: the change no longer has it. withdrawn: it was none, or what the person said "
+            "settles it."
+        ),
+    ]
+    evidence: Annotated[
+        str,
+        Field(max_length=2_000, description="What shows that: the words of the files, and where they are."),
+    ]
+
+
+DispositionsGiven = Annotated[
+    list[DispositionGiven],
+    Field(
+        max_length=MAX_ISSUES,
+        description="What became of each open issue of the last review that you do not raise again, by its "
+        "id; empty if there was none.",
     ),
 ]
 
@@ -161,6 +207,7 @@ DESCRIPTIONS = {
         "this, and not what you say, is the review. Only a reviewer that `moot challenge` has started can "
         "append one. A verdict that contradicts the issues is refused with "
         "the reason; correct it and call again. Where you were given points of a design, say in coverage "
-        "what became of each of them."
+        "what became of each of them. Every open issue of the last review is raised again with its id, or "
+        "has its place in dispositions."
     ),
 }

@@ -14,22 +14,25 @@ import asyncio
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from moot.changes import history, points, review_block
-from moot.changes.folder import ChangeFolder
+from moot.changes import history, points, quotes, review_block, rounds
+from moot.changes.dispositions import Disposition, Placed, as_fate, faults, must_be_said, number
+from moot.changes.folder import PROPOSAL, ChangeFolder
 from moot.changes.lookups import WORKSPACE, Lookups
 from moot.changes.points import Covered, as_state
+from moot.changes.quotes import Spot
 from moot.changes.review_block import Issue, Review, Severity, Verdict, as_severity, as_verdict
 from moot.changes.review_shapes import (
     DESCRIPTIONS,
     Appended,
     CommitName,
     CoverageGiven,
+    DispositionsGiven,
     FileName,
     FolderName,
     IssueGiven,
@@ -41,6 +44,7 @@ from moot.changes.review_shapes import (
     VerdictGiven,
     Within,
 )
+from moot.changes.rounds import History
 from moot.errors import NotFound, UnsafePath
 from moot.files.paths import Root
 from moot.llm.messages import Tool, ToolFault
@@ -83,6 +87,7 @@ class ReviewInput(BaseModel):
     issues: IssuesGiven
     summary: SummaryGiven
     coverage: CoverageGiven = []
+    dispositions: DispositionsGiven = []
 
 
 # -- the tools -----------------------------------------------------------------------------------
@@ -118,7 +123,8 @@ class ReviewTools(Lookups):
         self._run = run
         self._read: dict[Path, _Reading] = {}
         self._appending = threading.Lock()
-        self._asked_for_points = False
+        self._asked_for: set[str] = set()
+        """What a review was returned for once, and is taken without the next time."""
 
     def read_file(self, path: FileName, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
@@ -145,23 +151,50 @@ class ReviewTools(Lookups):
         issues: IssuesGiven,
         summary: SummaryGiven,
         coverage: CoverageGiven | None = None,
+        dispositions: DispositionsGiven | None = None,
     ) -> Appended:
         """Appends a review, one in a run. One that contradicts itself, or is of a text that was not read, is
-        refused; one that does not say what became of the design's points is returned once, and never
-        approves."""
+        refused. One that does not say what became of the design's points, or of what an earlier review left
+        open, is returned once, and never approves; one whose quotes are in no text is returned once, and what
+        they were to show blocks nothing."""
         with self._explaining(), self._appending:
+            if self._folder.proposal() is None:
+                raise ToolFault("The review was not appended: the change has no proposal.md any more.")
+            texts = self._quotable()
+            found = [_placed(_issue(issue), texts) for issue in issues]
             review = Review(
-                as_verdict(verdict), tuple(_issue(issue) for issue in issues), summary.strip(), self._now()
+                as_verdict(verdict), tuple(issue for issue, _ in found), summary.strip(), self._now()
             )
             covered = tuple(
                 Covered(one.point.strip(), as_state(one.state), one.where.strip()) for one in coverage or ()
             )
-            refused = [*_find_faults(review, covered), *self._faults_of_coverage(review, covered)]
+            said = tuple(
+                Disposition(one.id.strip(), as_fate(one.state), one.evidence.strip())
+                for one in dispositions or ()
+            )
+            so_far = self._so_far()
+            spoken_of = {one.id for one in said}
+            silent = {name: issue for name, issue in so_far.left.items() if name not in spoken_of}
+            numbered = number(review, so_far.known, silent)
+            refused = [
+                *self._faults_of_quotes(review),
+                *_find_faults(review, covered, said),
+                *faults(so_far.known, so_far.left, review.issues, said),
+                *self._faults_of_coverage(review, covered),
+                *self._faults_of_left(numbered, silent),
+            ]
             if refused:
-                raise ToolFault(f"The review was not appended: {'; '.join(refused)}.")
-            if self._folder.proposal() is None:
-                raise ToolFault("The review was not appended: the change has no proposal.md any more.")
-            self._folder.append_review(review, self._run, self._check_read, covered, tuple(self._looked_at))
+                raise ToolFault(f"The review was not appended: {'; '.join(dict.fromkeys(refused))}.")
+            before, now = history.before_revision(self._folder), history.plain(self._folder)
+            placed = [
+                Placed(
+                    issue.id, quotes.section(spot, texts), bool(before) and quotes.is_new(spot, before, now)
+                )
+                for issue, (_, spot) in zip(numbered.issues, found, strict=True)
+                if spot is not None
+            ]
+            seen = tuple(self._looked_at)
+            self._folder.append_review(numbered, self._run, self._check_read, covered, seen, said, placed)
         counts = review_block.count(review)
         high, medium, low = (counts[severity] for severity in Severity)
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
@@ -172,11 +205,52 @@ class ReviewTools(Lookups):
         dismissed = [one.description for one in self._folder.state().dismissed]
         reasons = points.faults(due, covered, review.issues, dismissed)
         left = points.unjudged(due, covered)
-        if left and (review.verdict is Verdict.APPROVED or not self._asked_for_points):
-            self._asked_for_points = True
+        if left and (self._asks_first("points") or review.verdict is Verdict.APPROVED):
             listed = "; ".join(f"{point.id} ({point.text})" for point in left)
             reasons.append(f"say in the coverage what became of these points of the design: {listed}")
         return reasons
+
+    def _so_far(self) -> History:
+        """What a review has to take up. What cannot append one is told that, and nothing else."""
+        begun = self._folder.state().run
+        may = begun is not None and begun.id == self._run and not self.has_appended()
+        return rounds.history(self._folder) if may else History((), frozenset())
+
+    def _faults_of_left(self, review: Review, left: Mapping[str, Issue]) -> list[str]:
+        raised = {issue.id for issue in review.issues}
+        silent = {name: issue for name, issue in left.items() if name not in raised}
+        if not silent or not (self._asks_first("left") or must_be_said(silent, review.verdict)):
+            return []
+        listed = "; ".join(
+            f"{name} ({issue.severity}: {issue.description})" for name, issue in silent.items()
+        )
+        return [
+            "raise these issues of the last review again by their ids, or say in the dispositions that they "
+            f"are fixed or withdrawn: {listed}"
+        ]
+
+    def _faults_of_quotes(self, review: Review) -> list[str]:
+        nowhere = [str(at) for at, issue in enumerate(review.issues, start=1) if not issue.grounded]
+        if not nowhere or not self._asks_first("quotes"):
+            return []
+        return [
+            f"the quote of issue {', '.join(nowhere)} is in none of the files: copy the words exactly "
+            "and from one place; what nothing can be quoted for blocks nothing"
+        ]
+
+    def _asks_first(self, what: str) -> bool:
+        """Whether this is the first time in the run."""
+        first = what not in self._asked_for
+        self._asked_for.add(what)
+        return first
+
+    def _quotable(self) -> dict[str, str]:
+        """What an issue may quote: the texts without the reviews in them, and what the person has said."""
+        texts = self._folder.reviewable()
+        if PROPOSAL in texts:
+            texts[PROPOSAL] = review_block.outside(texts[PROPOSAL])
+        said = enumerate(self._folder.state().said, start=1)
+        return texts | {f"what the person said ({at})": one.text for at, one in said}
 
     def has_appended(self) -> bool:
         """Whether the run has its review."""
@@ -240,7 +314,12 @@ class ReviewTools(Lookups):
 
         async def append(given: ReviewInput) -> str:
             done = await asyncio.to_thread(
-                self.append_review, given.verdict, given.issues, given.summary, given.coverage
+                self.append_review,
+                given.verdict,
+                given.issues,
+                given.summary,
+                given.coverage,
+                given.dispositions,
             )
             return f"Appended: {done.verdict}, {done.high} High, {done.medium} Medium, {done.low} Low."
 
@@ -294,18 +373,29 @@ def _issue(given: IssueGiven) -> Issue:
         given.description.strip(),
         given.location.strip(),
         given.recommendation.strip(),
+        given.id.strip(),
+        given.quote.strip(),
     )
 
 
-def _find_faults(review: Review, covered: tuple[Covered, ...]) -> list[str]:
+def _placed(issue: Issue, texts: Mapping[str, str]) -> tuple[Issue, Spot | None]:
+    spot = quotes.find(issue.quote, texts)
+    return replace(issue, grounded=spot is not None), spot
+
+
+def _find_faults(review: Review, covered: tuple[Covered, ...], said: tuple[Disposition, ...]) -> list[str]:
     """Every reason at once, so that one correction is enough."""
     reasons = list(review_block.contradictions(review))
-    fields = {"the summary": review.summary, "the coverage": "".join(one.where for one in covered)}
-    for number, issue in enumerate(review.issues, start=1):
+    fields = {
+        "the summary": review.summary,
+        "the coverage": "".join(one.where for one in covered),
+        "the dispositions": "".join(one.evidence for one in said),
+    }
+    for at, issue in enumerate(review.issues, start=1):
         if not issue.description:
-            reasons.append(f"issue {number} has no description")
-        texts = (issue.description, issue.location, issue.recommendation)
-        fields[f"issue {number}"] = "".join(texts)
+            reasons.append(f"issue {at} has no description")
+        texts = (issue.description, issue.location, issue.recommendation, issue.quote)
+        fields[f"issue {at}"] = "".join(texts)
     for name, text in fields.items():
         if found := _CONTROL.search(text):
             reasons.append(f"{name} contains the control character U+{ord(found[0]):04X}")

@@ -24,6 +24,7 @@ from moot.changes import (
     proposal,
     review_block,
     revision,
+    rounds,
     state_file,
     tasks,
 )
@@ -335,7 +336,7 @@ class Changes:
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
             moved(folder.state().phase, Move.REPROPOSE)
-            issues = approval.open_issues(folder)
+            issues = rounds.to_revise(folder, wishes)
             if not issues and not wishes:
                 raise InvalidInput(
                     "reproposal", "the last review left no issue open: say what should be different"
@@ -428,8 +429,8 @@ class Changes:
 
         folder.update_proposal(revised)
         folder.keep_drafted(history.plain(folder))
-        rounds = state.iteration + (move is Move.REPROPOSE)
-        folder.update_state(lambda data: data.update(last_action=action, iteration=rounds))
+        iteration = state.iteration + (move is Move.REPROPOSE)
+        folder.update_state(lambda data: data.update(last_action=action, iteration=iteration))
         folder.record_checksums(drafted_files(folder))
 
     def _note_words(self, folder: ChangeFolder, step: str, words: str) -> None:

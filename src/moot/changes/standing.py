@@ -38,10 +38,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class OpenIssue:
-    """One of the last review that the person has not dismissed, with its number there."""
+    """One of the last review that the person has not dismissed, with its number there. `disputed`: it keeps
+    coming back, and is the person's to decide."""
 
     number: int
     issue: Issue
+    disputed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

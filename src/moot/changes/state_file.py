@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from moot.changes import review_block
+from moot.changes.dispositions import Disposition, Placed
 from moot.changes.phases import Phase
 from moot.changes.points import Covered
 from moot.changes.review_block import Verdict
@@ -176,7 +177,8 @@ class RecordedReview:
     """`hash` is that of its block in proposal.md, `reviewed` that of what was reviewed, and `files` that of
     each file of it. Records of earlier versions have no `reviewed`. One of a person has no block, and
     `because`. `withdrawn` is when it ceased to count. `coverage` is what it says of the design's points,
-    `looked_at` what was read for it."""
+    `looked_at` what was read for it, `dispositions` what it says of issues that were open before, and
+    `placed` where its own were found."""
 
     hash: _Word
     verdict: _Stated
@@ -191,6 +193,8 @@ class RecordedReview:
     withdrawn: _Word = ""
     coverage: tuple[Covered, ...] = ()
     looked_at: tuple[_Word, ...] = ()
+    dispositions: tuple[Disposition, ...] = ()
+    placed: tuple[Placed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +209,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """An issue that the person has decided not to follow: its number in the review of that id."""
+    """An issue that the person has decided not to follow: its number in the review of that id. `id` is its
+    own; `accepted`: it holds, and its risk is taken."""
 
     review: _Word
     issue: _Count
     description: _Word = ""
     because: _Word = ""
     at: _Word = ""
+    id: _Word = ""
+    accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +375,8 @@ def note_review(data: Data, review: RecordedReview) -> None:
     """Fields that say nothing are left out."""
     entry = _stamp(review) | {"verdict": str(review.verdict)}
     entry["coverage"] = [asdict(one) | {"state": str(one.state)} for one in review.coverage]
+    entry["dispositions"] = [asdict(one) | {"state": str(one.state)} for one in review.dispositions]
+    entry["placed"] = [asdict(one) for one in review.placed]
     entry["looked_at"] = list(review.looked_at)
     first = {"id": review.id} if review.id else {}
     _add(data, "reviews", first | {key: value for key, value in entry.items() if value or key == "hash"})
@@ -401,7 +410,11 @@ def withdraw_last_review(data: Data) -> None:
 
 
 def note_dismissal(data: Data, dismissal: Dismissal) -> None:
-    _add(data, "dismissed", _stamp(dismissal))
+    entry = _stamp(dismissal)
+    for name in ("id", "accepted"):
+        if not entry[name]:
+            del entry[name]
+    _add(data, "dismissed", entry)
 
 
 def note_said(data: Data, said: Said) -> None:

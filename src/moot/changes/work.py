@@ -96,9 +96,10 @@ class ChangeWork:
                 return await self._ended(
                     flow.ChangeApproved, f"Approved by you, and by no reviewer: {because}"
                 )
-            case flow.DismissalChosen(number, because):
-                issue = self._deciding.dismiss(change_id, number, because, tell)
-                return await self._ended(flow.IssueDismissed, f"Dismissed by you: {issue.description}")
+            case flow.DismissalChosen(number, because, accepted):
+                issue = self._deciding.dismiss(change_id, number, because, tell, accepted=accepted)
+                done = "Risk accepted" if accepted else "Dismissed"
+                return await self._ended(flow.IssueDismissed, f"{done} by you: {issue.description}")
             case flow.ReopeningChosen():
                 phase = self._deciding.reopen(change_id, tell)
                 return await self._ended(flow.ChangeReopened, f"It is {phase} again")
@@ -123,7 +124,9 @@ class ChangeWork:
     async def _challenge(self) -> ChangeEvent:
         last = await Challenging(self._changes).challenge(self._id, "auto", self._tell)
         matched = findings.in_words(last.matched)
-        return await self._ended(flow.ReviewCounted, f"{last.verdict}, {matched}: {last.review.summary}")
+        theirs = f" ({last.to_decide})" if last.to_decide else ""
+        told = f"{last.verdict}, {matched}{theirs}: {last.review.summary}"
+        return await self._ended(flow.ReviewCounted, told)
 
     async def _roll_back(self) -> ChangeEvent:
         folder, place = self._changes.folders.open(self._id), self._moot.workspace

@@ -14,7 +14,7 @@ from moot.cli.command import JsonOption, called_as, command
 
 if TYPE_CHECKING:
     from moot.app import Moot
-    from moot.changes.challenge import Challenged
+    from moot.changes.challenge import Challenged, ChallengeResult
 
 ENGINES = ("auto", "codex", "claude", "model")
 VERDICT_COUNTS = 3
@@ -61,7 +61,8 @@ async def challenge(
         ),
     ] = None,
     revise: Annotated[
-        bool, typer.Option("--revise", help="Revise and challenge again until it is approved or stuck.")
+        bool,
+        typer.Option("--revise", help="Revise and challenge again until it is approved, or a rule ends it."),
     ] = False,
     fail_on: Annotated[
         Literal["needs_revision", "rejected", "high", "medium", "low", "never"],
@@ -110,21 +111,43 @@ async def _challenge_change(
         known = ", ".join(ENGINES)
         raise typer.BadParameter(f"of a change, one reviews: {known}", param_hint="--engine")
     challenging = Challenging(Changes(moot))
-    stopped, rounds = "", 1
+    argued: ChallengeResult | None = None
     with Steps(f"Challenge '{change_id}'") as tell:
         if revise:
             argued = await challenging.argue(change_id, engines[0], tell)
-            last, stopped, rounds = argued.last, argued.stopped, argued.rounds
+            last = argued.last
         else:
             last = await challenging.challenge(change_id, engines[0], tell)
     if as_json:
-        screen.show_json({**document(last), "rounds": rounds, "stopped": stopped or None})
+        screen.show_json({**document(last), **_loop(argued)})
     else:
         _show(last)
-        if stopped:
-            screen.show(f"Stopped after {rounds} rounds: {stopped}.")
+        if argued and argued.stopped:
+            count = len(argued.rounds)
+            screen.show(f"Stopped after {count} round{'' if count == 1 else 's'}: {argued.stopped.why}.")
+        _show_disputes(last)
         screen.say(_next(last), "dim")
     return VERDICT_COUNTS if _fails(last, fail_on) else 0
+
+
+def _loop(argued: ChallengeResult | None) -> dict[str, Any]:
+    stopped = argued.stopped if argued else None
+    return {
+        "rounds": len(argued.rounds) if argued else 1,
+        "found": [dataclasses.asdict(one) for one in argued.rounds] if argued else [],
+        "stopped": stopped.why if stopped else None,
+        "rule": stopped.rule if stopped else None,
+    }
+
+
+def _show_disputes(last: Challenged) -> None:
+    """What the person can do about each: fix it, accept the risk, or reject it."""
+    program, change = called_as(), last.change_id
+    for number, name in last.disputed.items():
+        screen.show(f"Issue {number} ({name}) keeps coming back; it is yours to decide:")
+        screen.show(f'  have it fixed:   {program} reproposal {change} "{name}: …"')
+        screen.show(f"  accept the risk: {program} dismiss {change} {number} --accept --because …")
+        screen.show(f"  reject it:       {program} dismiss {change} {number} --because …")
 
 
 def _fails(last: Challenged, fail_on: str) -> bool:
@@ -168,7 +191,8 @@ def _show(last: Challenged) -> None:
     # By this number, an issue is dismissed.
     for number, issue in enumerate(last.review.issues, start=1):
         where = f" [{issue.location}]" if issue.location else ""
-        screen.show(f"  {number} {issue.severity:<6} {' '.join(issue.description.split())}{where}")
+        nowhere = "" if issue.grounded else " (its quote is in none of the files: it blocks nothing)"
+        screen.show(f"  {number} {issue.severity:<6} {' '.join(issue.description.split())}{where}{nowhere}")
     screen.show(" ".join(last.review.summary.split()))
 
 
@@ -198,6 +222,7 @@ def document(last: Challenged) -> dict[str, Any]:
             "resolved": len(last.matched.resolved),
         },
         "issues": [dataclasses.asdict(issue) for issue in last.review.issues],
+        "disputed": list(last.disputed.values()),
         "summary": last.review.summary,
         "engine": last.engine,
         "model": last.model,

@@ -267,6 +267,9 @@ async def dismiss(
         int, typer.Argument(metavar="ISSUE", help="The issue's number in the last review.", min=1)
     ],
     because: BecauseOption,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="The issue holds, and you accept its risk; it is kept on record.")
+    ] = False,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -277,14 +280,20 @@ async def dismiss(
     deciding = Deciding(Changes(moot))
     found = deciding.dismissible(change_id, issue, because, screen.say)
     described = f"{found.severity}: {' '.join(found.description.split())}"
-    asked = f"issue {issue} of '{change_id}', {described} Dismiss it? (y or n)"
+    do = "Accept its risk?" if accept else "Dismiss it?"
+    asked = f"issue {issue} of '{change_id}', {described} {do} (y or n)"
     if not await said_yes(answers, "dismiss", asked):
         return _leave_alone(change_id, as_json=as_json)
-    found = deciding.dismiss(change_id, issue, because, lambda _: None)
-    told = {"severity": found.severity, "description": found.description, "because": because}
+    found = deciding.dismiss(change_id, issue, because, lambda _: None, accepted=accept)
+    told = {
+        "severity": found.severity,
+        "description": found.description,
+        "because": because,
+        "accepted": accept,
+    }
     _report(
         {"change": change_id, "issue": issue, **told},
-        f"Dismissed by you: {described}",
+        f"{'Risk accepted' if accept else 'Dismissed'} by you: {described}",
         "If nothing else is in the way, you can approve it yourself: "
         f"{called_as()} approve {change_id} --because …",
         as_json=as_json,

@@ -69,6 +69,10 @@ class ChallengedOut(BaseModel):
     phase: str
     summary: str
     issues: tuple[Issue, ...]
+    disputed: tuple[str, ...] = Field(
+        description="Ids of issues that keep coming back. The user decides them, in the terminal or on the "
+        "page; no further review or revision does."
+    )
     engine: str
     model: str
 
@@ -203,6 +207,7 @@ def _challenged_out(last: Challenged) -> ChallengedOut:
         phase=str(last.phase),
         summary=last.review.summary,
         issues=last.review.issues,
+        disputed=tuple(last.disputed.values()),
         engine=last.engine,
         model=last.model,
     )

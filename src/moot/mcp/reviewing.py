@@ -11,6 +11,7 @@ from moot.changes.review_shapes import (
     DESCRIPTIONS,
     Appended,
     CoverageGiven,
+    DispositionsGiven,
     FileName,
     FolderName,
     IssuesGiven,
@@ -71,8 +72,10 @@ def add(server: MCPServer[Any], tools_of: Callable[[str], ReviewTools]) -> None:
         issues: IssuesGiven,
         summary: SummaryGiven,
         coverage: CoverageGiven | None = None,
+        dispositions: DispositionsGiven | None = None,
     ) -> Appended:
-        return tools_of(change_id).append_review(verdict, issues, summary, coverage)
+        tools = tools_of(change_id)
+        return tools.append_review(verdict, issues, summary, coverage, dispositions)
 
     _add(server, read_file, list_directory, append_review)
 

@@ -159,8 +159,12 @@ def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
             return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)
-        case BatchReviewed(verdict, summary):
+        case BatchReviewed(verdict, summary, ends=ends):
             reviewed = replace(state, verdict=verdict, review_summary=summary)
+            if verdict != "APPROVED" and ends:
+                # By itself, it is not revised any more.
+                revisions = max(state.revisions, state.max_revisions)
+                return replace(reviewed, revisions=revisions, review_summary=f"{summary} ({ends})".strip())
             if verdict != "APPROVED":
                 return reviewed
             return replace(reviewed, phase=Phase.EXECUTE, open_tasks="", commenting=False, rolling_back=False)

@@ -123,13 +123,15 @@ class BatchPlanned(Event, frozen=True):
 
 
 class BatchReviewed(Event, frozen=True):
-    """`summary` is the review in a sentence or two, for the person who has to decide."""
+    """`summary` is the review in a sentence or two, for the person who has to decide. `ends` says why no
+    further revision would help, and is theirs to decide, too."""
 
     verdict: Verdict
     summary: str = ""
     high: int = 0
     medium: int = 0
     cost_usd: float | None = None
+    ends: str = ""
 
 
 class BatchRevised(Event, frozen=True):

@@ -25,7 +25,7 @@ from moot.changes.folder import ChangeFolder
 from moot.changes.implement import BuildResult, Implementing, Retry
 from moot.changes.phases import Phase
 from moot.changes.retrying import failed_task, undo
-from moot.changes.review_block import Severity
+from moot.changes.review_block import Severity, Verdict
 from moot.changes.service import Changes
 from moot.core.flow import Event, Outcome, Task, TaskDone, TaskFailed
 from moot.diffs.task_judge import TaskJudge
@@ -249,16 +249,21 @@ class WorkflowWork:
         bound, _ = await asyncio.to_thread(self._handed_over, state)
         # What the person has changed since it was planned: reviewed with it, or nobody would notice.
         await asyncio.to_thread(self._changes.bind, folder.id, bound, self._tell)
+        challenging = Challenging(self._changes)
         if not self._is_reviewed(folder):
             engine = str(state.config.get("engine") or "auto")
-            await Challenging(self._changes).challenge(folder.id, engine, self._tell)
+            await challenging.challenge(folder.id, engine, self._tell)
         review = self._changes.last_review(folder)
         assert review is not None
         counts = review_block.count(review)
         for issue in review.issues:
             self._tell(f"{issue.severity}: {issue.description}")
         high, medium = counts[Severity.HIGH], counts[Severity.MEDIUM]
-        return BatchReviewed(review.verdict.value, review.summary, high, medium, _cost(folder, first))
+        ending = challenging.ending(folder, state.max_revisions + 1)
+        ends = ending.why if ending and review.verdict is Verdict.NEEDS_REVISION else ""
+        if ends:
+            self._tell(f"the reviews end here: {ends}")
+        return BatchReviewed(review.verdict.value, review.summary, high, medium, _cost(folder, first), ends)
 
     def _is_reviewed(self, folder: ChangeFolder) -> bool:
         """Whether an earlier run got as far as that, and the text is still what was reviewed."""
