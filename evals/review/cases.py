@@ -190,7 +190,7 @@ CASES = (
                 "R3 has no task", (("R3", "exit code 74", "cannot be written"), ("task", "tasks", "tasks.md"))
             ),
         ),
-        broken=("30 minutes",),
+        broken=("30 minutes", "no orders has no line"),
         doubtful=("exit code 74",),
     ),
     Plan(

@@ -50,14 +50,14 @@ def test_the_stored_transcripts_have_these_scores() -> None:
     assert {name: (one.right, one.total) for name, one in good.items()} == {
         FOUND: (5, 5),
         TRUE: (4, 4),
-        MARKED: (3, 3),
-        BROKEN: (3, 3),
+        MARKED: (4, 4),
+        BROKEN: (4, 4),
         SOUND: (1, 1),
     }
     assert {name: (one.right, one.total) for name, one in poor.items()} == {
         FOUND: (1, 5),
         TRUE: (1, 3),
-        MARKED: (1, 3),
+        MARKED: (1, 4),
         BROKEN: (1, 2),
         SOUND: (0, 1),
     }
