@@ -470,7 +470,7 @@ def test_what_was_decided_is_corrected_struck_and_added_to_and_whoever_speaks_ne
     other = new_board(server.url)
     other.open(cited)
     expect(decided(other.page)).to_have_count(3)
-    expect(decided(other.page).nth(1)).to_contain_text("challenge 1, to The Devil's Advocate")
+    expect(decided(other.page).nth(2)).to_contain_text("challenge 1, to The Devil's Advocate")
 
 
 def test_a_correction_that_is_not_kept_says_so_and_keeps_the_words(board: Board, cited: str) -> None:

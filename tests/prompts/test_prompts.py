@@ -27,7 +27,7 @@ def asked(*said: str) -> AskState:
     conversation = Conversation()
     for place, text in enumerate(said):
         conversation = conversation.said("the-strategist" if place % 2 else PERSON, "x", text)
-    return AskState(Step.ANSWER, "the-strategist", "local", conversation)
+    return AskState(Step.ANSWER, "the-strategist", "local", conversation, known=(0,) * (len(said) // 2))
 
 
 def test_a_persona_is_put_together_in_a_fixed_order() -> None:

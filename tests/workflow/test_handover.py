@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 
+from moot.app import Moot
 from moot.brainstorm.state import Step
 from moot.changes import challenge, history, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
+from moot.changes.judging import Inspected, Judgement, TaskWork
 from moot.changes.points import points
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import Event, Task, TaskDone
@@ -24,7 +26,7 @@ from moot.files.layout import Workspace
 from moot.llm.messages import Tokens
 from moot.llm.protocol import Call, Turn
 from moot.repo import git
-from moot.workflow import handover
+from moot.workflow import handover, tasks
 from moot.workflow.built import built as what_was_built
 from moot.workflow.documents import design_document
 from moot.workflow.effects import BuildBatch, PlanBatch, ReviewPlan, RevisePlan, ScoutAgain
@@ -198,6 +200,19 @@ def test_a_correction_that_came_after_the_document_holds() -> None:
 # -- reviewing, revising, building ---------------------------------------------------------------
 
 
+class ApprovingJudge:
+    def __init__(self, moot: Moot, engine: str) -> None:
+        del moot, engine
+
+    async def inspect(self, work: TaskWork) -> Inspected:
+        del work
+        return Inspected("1 file, +1 -0")
+
+    async def review(self, work: TaskWork, tell: object) -> Judgement:
+        del work, tell
+        return Judgement(verdict="APPROVED")
+
+
 @pytest.fixture
 def reviews(monkeypatch: pytest.MonkeyPatch, root: Path) -> list[str]:
     """What design.md said at each review, all of which approve."""
@@ -207,6 +222,7 @@ def reviews(monkeypatch: pytest.MonkeyPatch, root: Path) -> list[str]:
         found.append((root / "moot" / "changes" / job.change_id / "design.md").read_text(encoding="utf-8"))
 
     monkeypatch.setattr(challenge, "find", FakeReviewer(asked=asked).found)
+    monkeypatch.setattr(tasks, "TaskJudge", ApprovingJudge)
     return found
 
 

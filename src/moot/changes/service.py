@@ -153,7 +153,10 @@ class Changes:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
             found += check_links(self.moot.workspace.root, folder.path, name, text)
-        return (*found, *self.living.findings(folder))
+        # What is said of a line already is not said of it twice.
+        said = {(one.file, one.line) for one in found if one.level == "error"}
+        against = (one for one in self.living.findings(folder) if (one.file, one.line) not in said)
+        return (*found, *against)
 
     def valid(self, folder: ChangeFolder) -> None:
         """As `check`, and the outcome is recorded, with what it rests on."""

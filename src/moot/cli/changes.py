@@ -77,7 +77,9 @@ def _show_standing(one: Standing) -> None:
 
 @command()
 async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = False) -> None:
-    """Merge a complete change's specifications into moot/specs, and move it to the archive.
+    """Merge a complete change's specifications, and move it to the archive.
+
+    They go into moot/specs.
 
     What contradicts moot/specs is named; then nothing is merged, and the change stays where it is.
     """
