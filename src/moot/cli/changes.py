@@ -77,7 +77,7 @@ def _show_standing(one: Standing) -> None:
 
 @command()
 async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = False) -> None:
-    """Merge a complete change's specifications, and move it to the archive.
+    """Merge the specifications of a change and archive it.
 
     They go into moot/specs.
 
