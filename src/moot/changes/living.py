@@ -262,8 +262,8 @@ def merge(
 def _is_done(one: Operation, now: Sequence[Item], *, resumed: bool) -> bool:
     if one.does is Does.REMOVE:
         return resumed and not now
-    # A scenario may be told again: a specification has to have one.
-    may_repeat = resumed or (one.item.is_scenario and one.does is Does.ADD)
+    # A scenario may be told again: a specification has to have one. What is modified to what it is stays.
+    may_repeat = resumed or one.does is Does.MODIFY or (one.item.is_scenario and one.does is Does.ADD)
     return may_repeat and [item.text for item in now] == [one.item.text]
 
 
