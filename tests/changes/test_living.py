@@ -173,7 +173,7 @@ def test_what_is_left_open_is_closed_and_an_indented_heading_stays_one() -> None
     assert [item.title for item in living.items(text)] == ["A", "Z", "Scenario: a", "Scenario: z"]
     below = "## Requirements\n\n### A\n\n- a\n\n## Acceptance Criteria\n\n  ## Mine\n\nwords\n"
     again = merged(below, spec_of(Acceptance_Criteria="### Scenario: x\n\n- x"))
-    assert again.endswith("- x\n\n<!-- -->\n\n  ## Mine\n\nwords\n")
+    assert again.endswith("- x\n\n<!-- -->\n  ## Mine\n\nwords\n")
     assert markdown.headings(again)[-1].title == "Mine"
 
 
@@ -363,9 +363,9 @@ def test_every_word_outside_of_requirements_stays_and_every_requirement_is_as_it
     stays = [(key, item) for key, item in held(text) if key not in touched_keys]
     comes = [(one.item.key, one.item.text) for one in done.done if one.does is not Does.REMOVE]
     assert held(done.text) == sorted([*stays, *comes])
-    again = merge(done.text, spec, "a", resumed=True)
-    assert again == Merged(done.text, (), again.problems), "what was done already is not done again"
-    assert not done.done or not again.problems
+    if not done.problems:
+        again = merge(done.text, spec, "a", resumed=True)
+        assert again == Merged(done.text), "what was done already is not done again"
 
 
 @settings(max_examples=60, deadline=None)
@@ -375,8 +375,6 @@ def test_two_changes_of_different_requirements_make_the_same_text_in_either_orde
 ) -> None:
     text, one, other = history
     assume(not merge(text, one, "a").problems and not merge(text, other, "b").problems)
-    # Beside a byte-order mark within a text, one more empty comment may be written.
-    assume("\ufeff" not in text)
     # What says the same in the same words is one requirement, whatever it is called.
     said = [{one.item.words.casefold() for one in operations(spec, "x")} for spec in (one, other)]
     assume(not said[0] & said[1])
