@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.agents import Job, Outcome, Progress
-from moot.changes import challenge, governor, review_block, rounds, state_file
+from moot.changes import challenge, governor, history, prompts, review_block, rounds, state_file
 from moot.changes.challenge import ChallengeResult, Challenging
 from moot.changes.dispositions import Fate
 from moot.changes.folder import ChangeFolder
 from moot.changes.governor import Counts
+from moot.changes.prompts import ChangeTexts
 from moot.changes.review_block import Issue, Review, Severity, Verdict
 from moot.changes.review_shapes import DispositionGiven, IssueGiven
 from moot.changes.review_tools import ReviewTools
@@ -27,7 +28,7 @@ from moot.changes.service import Changes
 from moot.changes.state_file import Call, Dismissal
 from moot.errors import MootError
 from moot.files import atomic
-from moot.llm.messages import Tokens, ToolFault
+from moot.llm.messages import Tokens, ToolFault, UserSaid
 from tests.support.change import PROPOSAL, write_change
 from tests.support.changes import STAMP, FakeReviewer, QuickDisk, at_work, drafted, reviewed, silent
 
@@ -265,6 +266,30 @@ def test_what_is_disputed_is_left_out_of_a_revision_unless_the_person_says_other
     assert [issue.id for issue in rounds.to_revise(folder, "I1: ten tries an hour.")] == ["I1", "I3"]
     stop = governor.stop(rounds.rounds(folder), governor.Limits(9), frozenset(), 3)
     assert stop is None, "there is something to do"
+
+
+def test_a_reviser_is_told_each_issue_once_and_which_are_not_for_it(folder: ChangeFolder) -> None:
+    in_dispute(folder)
+    medium = high("No rate limit.").model_copy(update={"severity": "Medium"})
+    at_review(folder).append_review("NEEDS_REVISION", [medium, high("Nobody logs.")], "No.")
+    issues = rounds.to_revise(folder, "")
+    asked = prompts.redraft(
+        ChangeTexts("feat-auth", "P", {}, "T"),
+        issues,
+        "",
+        sources=history.sources(folder, open_issues=issues),
+    )
+    [message] = asked.messages
+    assert isinstance(message, UserSaid)
+    told = [*(source.text for source in message.sources), message.text]
+    last = next(text for text in told if text.startswith('<review number="4">'))
+    assert "Nobody logs." not in last
+    assert "2 (I3). High: it is among the open issues below." in last.splitlines()
+    assert "1 (I1). Medium: No rate limit." in last.splitlines()
+    assert "Not for this revision: it keeps coming back" in last
+    assert "Nobody logs." in message.text
+    every = next(source.text for source in history.sources(folder) if "Nobody logs." in source.text)
+    assert "Not for this revision" not in every, "with nothing told elsewhere, all of it is said here"
 
 
 def test_without_a_review_nothing_is_disputed(folder: ChangeFolder) -> None:

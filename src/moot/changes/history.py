@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from moot.changes import approval, binding, review_block, tasks
 from moot.changes.folder import DESIGN, PROPOSAL, TASKS, ChangeFolder, Recorded
 from moot.changes.points import Point, points
-from moot.changes.review_block import Review
+from moot.changes.review_block import Issue, Review
 from moot.changes.state_file import PERSON, RecordedReview, Worked
 from moot.core import ledger
 from moot.core.ledger import Decided, Kind
@@ -88,12 +88,15 @@ def _by_reviewers(folder: ChangeFolder) -> list[RecordedReview]:
 # -- for a request -------------------------------------------------------------------------------
 
 
-def sources(folder: ChangeFolder, *, described: bool = True) -> tuple[Source, ...]:
-    """For a drafter, the oldest first. Who is asked with the description itself is not `described` it."""
+def sources(
+    folder: ChangeFolder, *, described: bool = True, open_issues: Collection[Issue] = ()
+) -> tuple[Source, ...]:
+    """For a drafter, the oldest first. Who is asked with the description itself is not `described` it, and
+    whoever is given `open_issues` of the last review is not told them twice."""
     return (
         *(_described(folder) if described else ()),
         *_so_far(folder),
-        *_reviews(folder),
+        *_reviews(folder, open_issues),
         *edits(folder),
     )
 
@@ -158,8 +161,9 @@ def _in_vain(folder: ChangeFolder, task: str) -> list[Worked]:
     return found
 
 
-def _reviews(folder: ChangeFolder) -> Iterator[Source]:
-    """Those that moot recorded and whose block is as it was; what a later one depends on is the last."""
+def _reviews(folder: ChangeFolder, told: Collection[Issue]) -> Iterator[Source]:
+    """Those that moot recorded and whose block is as it was; what a later one depends on is the last. Of its
+    issues, those that are `told` elsewhere are only named."""
     made = [one for one in folder.reviews() if one.record.engine != PERSON]
     for number, one in enumerate(made, start=1):
         review = _read(one)
@@ -169,10 +173,18 @@ def _reviews(folder: ChangeFolder) -> Iterator[Source]:
         words = [f"Verdict: {review.verdict}. {review.summary}"]
         for at, issue in enumerate(review.issues, start=1):
             name = f" ({issue.id})" if issue.id else ""
+            if one is made[-1] and issue in told:
+                words.append(f"{at}{name}. {issue.severity}: it is among the open issues below.")
+                continue
             words.append(f"{at}{name}. {issue.severity}: {issue.description}")
             words += [f"   Where: {issue.location}"] * bool(issue.location)
             words += [f"   Suggested: {issue.recommendation}"] * bool(issue.recommendation)
-            words += [f"   Dismissed by the person, because: {gone[at].because}"] if at in gone else []
+            if at in gone:
+                words.append(f"   Dismissed by the person, because: {gone[at].because}")
+            elif one is made[-1] and told:
+                words.append(
+                    "   Not for this revision: it keeps coming back, and the person has to decide it."
+                )
         text = f'<review number="{number}">\n' + "\n".join(words) + "\n</review>"
         weight = Weight.DEPENDED_ON if one is made[-1] else Weight.HELPFUL
         yield Source(f"review {number}", text, weight)

@@ -347,7 +347,8 @@ class Changes:
             texts = self.texts(folder)
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
             _bind(folder, binding, tell)
-            sources = (*history.sources(folder), *also)  # Before the wishes are noted: they are told once.
+            # Before the wishes are noted: they are told once.
+            sources = (*history.sources(folder, open_issues=issues), *also)
             self._note_words(folder, history.REVISED, wishes)
             said = history.description(folder) or title_of(texts)
             wanted = "\n".join((said, wishes, *(issue.description for issue in issues)))
