@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -50,7 +51,10 @@ def test_what_it_takes_is_said_before_the_first_request_and_what_it_took_afterwa
     costs = [(number, line) for number, line in told if line.startswith("this t")]
     assert [number for number, _ in costs] == [0, 1, 1, 3], "with its review it is done"
     for _, line in costs[::2]:
-        assert re.fullmatch(r"this takes at least about [\d,]+ tokens, \$0\.\d\d", line)
+        assert re.fullmatch(r"this takes at least about [\d,]+ tokens, \$0\.\d+", line)
+    for line, requests in ((costs[0][1], stub.requests[:1]), (costs[2][1], stub.requests[1:])):
+        foretold = int(re.sub(r"\D", "", line.partition(" tokens")[0]))
+        assert foretold <= sum(len(json.dumps(one.body)) for one in requests) // 4, "what is read is more"
     assert costs[1][1] == "this took 1,100 tokens, under $0.01"
     assert costs[3][1] == "this took 5,030 tokens, $0.02"
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from moot.config import Price
-from moot.core.estimate import Estimate, estimate
+from moot.core.estimate import LEAST_SHARE, Estimate, estimate
 from moot.llm.messages import ModelSaid, Request, Source, ToolCall, UserSaid
 from moot.llm.prices import FREE, UNKNOWN, Pricing
 
@@ -77,3 +77,12 @@ def test_a_price_that_nobody_knows_is_said() -> None:
     assert _estimated(_request(EVIDENCE), pricing=UNKNOWN).cost_usd is None
     assert _estimated(_request(EVIDENCE), pricing=FREE).cost_usd == 0
     assert _estimated() == Estimate(0, 0, 0, 0, 0.0)
+
+
+def test_a_lower_bound_counts_the_least_reply_and_is_rounded_down() -> None:
+    one = _request(EVIDENCE, max_tokens=8_192)
+    told = asyncio.run(estimate([one, one], PRICED, at_least=True, share=LEAST_SHARE))
+    assert (told.input_tokens, told.output_tokens) == (4_000, 2 * 81)
+    assert str(told).startswith("at least about 4,100 tokens")
+    assert str(Estimate(1, 9_999, 0, 0, None, at_least=True)) == "at least about 9,900 tokens, price unknown"
+    assert str(Estimate(1, 900, 0, 0, 0.0042, at_least=True)) == "at least about 900 tokens, $0.004"

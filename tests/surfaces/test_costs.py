@@ -66,6 +66,18 @@ def test_an_ask_is_estimated_by_its_question(server: Server) -> None:
     assert estimated(server, "ask", {"persona": "the-analyst"})["requests"] == 0
 
 
+def test_a_review_of_a_diff_is_estimated_by_each_of_its_reviewers(server: Server, stub: StubServer) -> None:
+    patch = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    one = estimated(server, "diff", {"patch": patch, "reviewers": ["model"]})
+    two = estimated(server, "diff", {"patch": patch, "reviewers": ["model", "the-pragmatist"]})
+    assert (one["requests"], two["requests"], two["atLeast"]) == (1, 2, True)
+    assert two["inputTokens"] > 2 * one["inputTokens"] > 0
+    assert stub.requests == []
+    assert server.get("/api/sessions").json()["sessions"] == [], "nothing is kept"
+    nothing = {"format": "diff", "opening": {"patch": patch, "reviewers": ["nobody"]}}
+    assert server.post("/api/estimate", nothing).status_code == 404
+
+
 def test_a_workflow_is_estimated_by_what_it_asks_at_least(server: Server, stub: StubServer) -> None:
     told = estimated(server, "workflow", {"idea": "Strip codes"}, EVIDENCE)
     assert (told["requests"], told["atLeast"]) == (2, True), "an assessment and a short design"

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from moot.changes.state_file import Call
-from moot.core.estimate import Asked, as_sent, estimate
+from moot.core.estimate import LEAST_SHARE, Asked, as_sent, estimate
 from moot.errors import MootError
 from moot.llm.model import Model
 from moot.llm.prices import in_dollars
 
 
 async def foretell(requests: Iterable[Asked], model: Model, tell: Callable[[str], None]) -> None:
-    """Before the first is sent. How much is looked up besides, nobody knows yet; and what stands in the way
-    of an estimate is said by the model itself."""
+    """Before the first is sent. How much is looked up besides, nobody knows yet, nor how much is answered: it
+    is a lower bound. What stands in the way of an estimate is said by the model itself."""
     with suppress(MootError):
         sent = [await as_sent(asked, model) for asked in requests]
-        tell(f"this takes {await estimate(sent, model.pricing, at_least=True)}")
+        tell(f"this takes {await estimate(sent, model.pricing, at_least=True, share=LEAST_SHARE)}")
 
 
 def took(call: Call) -> str:

@@ -49,6 +49,8 @@ _Beginning = tuple[str, ...]
 
 USUAL_SHARE = 0.5
 """Of what a reply may have, the share that it usually has."""
+LEAST_SHARE = 0.01
+"""The share that a typed reply has at the least: for a bound, of which nobody is to hear too much."""
 CACHED_FROM = 1024
 """Tokens: what is shorter, providers do not keep."""
 MOST_STEPS = 100
@@ -76,17 +78,21 @@ class Estimate:
         """`about 31,000 tokens, $0.09`, or `at least about 31,000 tokens, $0.09`"""
         if not self.requests:
             return "not known yet" if self.at_least else "no model is asked"
-        told = f"about {_rounded(self.tokens):,} tokens, {in_dollars(self.cost_usd)}"
+        tokens = _rounded(self.tokens, down=self.at_least)
+        if self.at_least and self.cost_usd is not None and 0 < self.cost_usd < 0.01:
+            # "At least, under a cent" would be no bound.
+            return f"at least about {tokens:,} tokens, ${max(self.cost_usd, 0.001):.3f}"
+        told = f"about {tokens:,} tokens, {in_dollars(self.cost_usd)}"
         return f"at least {told}" if self.at_least else told
 
 
 UNKNOWN = Estimate(0, 0, 0, 0, None, at_least=True)
 
 
-def _rounded(tokens: int) -> int:
+def _rounded(tokens: int, *, down: bool) -> int:
     """To two figures: more would promise more than anybody knows."""
     step = 10 ** max(0, len(str(tokens)) - 2)
-    return int(round(tokens / step) * step)
+    return tokens // step * step if down else int(round(tokens / step) * step)
 
 
 def usual_reply(request: Request) -> int:
@@ -94,14 +100,17 @@ def usual_reply(request: Request) -> int:
     return int(request.max_tokens * USUAL_SHARE)
 
 
-async def estimate(requests: Iterable[Asked], pricing: Pricing, *, at_least: bool = False) -> Estimate:
-    """Of these requests, in the order in which they are made. Loading prices takes a moment, once."""
+async def estimate(
+    requests: Iterable[Asked], pricing: Pricing, *, at_least: bool = False, share: float = USUAL_SHARE
+) -> Estimate:
+    """Of these requests, in the order in which they are made; replies have this `share` of what they may.
+    Loading prices takes a moment, once."""
     await pricing.load()
     kept: set[_Beginning] = set()
     count, total = 0, Tokens()
     nano: int | None = 0
     for request in requests:
-        used = _used(request, kept)
+        used = _used(request, kept, share)
         cost = pricing.nano_usd(used)
         nano = None if nano is None or cost is None else nano + cost
         total += used
@@ -110,7 +119,7 @@ async def estimate(requests: Iterable[Asked], pricing: Pricing, *, at_least: boo
     return Estimate(count, total.input_tokens, read, written, usd(nano), at_least)
 
 
-def _used(asked: Asked, kept: set[_Beginning]) -> Tokens:
+def _used(asked: Asked, kept: set[_Beginning], share: float) -> Tokens:
     """What one request uses; its own beginnings are kept from then on. To a provider, the shape of a typed
     reply and the tools stand before everything else."""
     request, shape = asked if isinstance(asked, tuple) else (asked, None)
@@ -130,7 +139,7 @@ def _used(asked: Asked, kept: set[_Beginning]) -> Tokens:
         written = max(written, size)
         kept.add(beginning)
     size = tokens_of(*before, *blocks, request.system, *_said(request))
-    return Tokens(size, usual_reply(request), read, max(0, written - read), estimated=True)
+    return Tokens(size, int(request.max_tokens * share), read, max(0, written - read), estimated=True)
 
 
 def _said(request: Request) -> Iterable[str]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from moot.agents import ENGINES, find
 from moot.changes.service import Changes
 from moot.core import runner
-from moot.core.estimate import Estimate, as_sent, estimate
+from moot.core.estimate import LEAST_SHARE, Estimate, as_sent, estimate
 from moot.core.flow import Outcome
 from moot.core.model_effects import Prompts
 from moot.core.runner import Participants, Runner, Speak, StoredLog, open_session
@@ -125,12 +125,12 @@ def _checked(moot: Moot, by: str, name: ModelName) -> Seat:
 # -- what it is going to cost --------------------------------------------------------------------
 
 
-async def foresee(moot: Moot, opened: DiffTaken) -> str:
-    """A lower bound: how much is looked up besides, nobody knows yet."""
+async def foresee(moot: Moot, opened: DiffTaken) -> Estimate:
+    """A lower bound: how much is looked up besides and answered, nobody knows yet."""
     each = [await _foresee(moot, opened, seat) for seat in opened.seats]
     costs = [one.cost_usd for one in each]
     known = [cost for cost in costs if cost is not None]
-    whole = Estimate(
+    return Estimate(
         sum(one.requests for one in each),
         sum(one.input_tokens for one in each),
         sum(one.cached_tokens for one in each),
@@ -138,17 +138,16 @@ async def foresee(moot: Moot, opened: DiffTaken) -> str:
         sum(known) if len(known) == len(costs) else None,
         at_least=True,
     )
-    return str(whole)
 
 
 async def _foresee(moot: Moot, opened: DiffTaken, seat: Seat) -> Estimate:
     if seat.engine in ENGINES:
         request = replace(prompts.for_model(opened), system=prompts.for_program(opened))
-        return await estimate([request], moot.gateway.pricing(ModelName(seat.engine, "")))
+        return await estimate([request], moot.gateway.pricing(ModelName(seat.engine, "")), share=LEAST_SHARE)
     persona = moot.library.persona(seat.persona) if seat.persona else None
     model = moot.gateway.named(names.parse(seat.model))
     sent = await as_sent((prompts.for_model(opened, persona), shapes.ReviewGiven), model)
-    return await estimate([sent], model.pricing)
+    return await estimate([sent], model.pricing, share=LEAST_SHARE)
 
 
 # -- beginning -----------------------------------------------------------------------------------
@@ -166,7 +165,7 @@ async def open_review(
         gathered.left_out,
         intent=gathered.intent,
     )
-    return msgspec.structs.replace(opened, estimate=await foresee(moot, opened))
+    return msgspec.structs.replace(opened, estimate=str(await foresee(moot, opened)))
 
 
 Run = tuple["Session", Runner[DiffState, DiffEvent]]
@@ -238,13 +237,18 @@ class DiffService(Service[DiffState, DiffEvent]):
     async def begin(
         self, hub: Hub, opening: DiffOpening, by: Client, given: Sequence[DiffEvent] = ()
     ) -> ActiveSession[DiffState, DiffEvent]:
+        return await hub.begin(FORMAT, [await self._opened(opening), *given], by)
+
+    async def _opened(self, opening: DiffOpening) -> DiffTaken:
         gathered, plan, is_plan = await asyncio.to_thread(self._gather, opening)
         if not gathered.patch.files:
             raise InvalidInput("diff", f"there is nothing in {gathered.what}")
         # A client chooses among the reviewers that there are; it sends nothing to a server of its own.
         reviewers = await seats(self._moot, opening.reviewers, lambda _: None, may_name_models=False)
-        opened = await open_review(self._moot, gathered, reviewers, plan, is_plan=is_plan)
-        return await hub.begin(FORMAT, [opened, *given], by)
+        return await open_review(self._moot, gathered, reviewers, plan, is_plan=is_plan)
+
+    async def foresee(self, opening: DiffOpening) -> Estimate | None:
+        return await foresee(self._moot, await self._opened(opening))
 
     def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:  # noqa: ARG002
         return _nobody_speaks, False

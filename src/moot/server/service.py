@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from moot.core.estimate import Asking
+from moot.core.estimate import Asking, Estimate
 from moot.core.flow import Event
 from moot.core.model_effects import Prompts, speaking
 from moot.core.runner import Log, Speak, StoredLog, Work, no_work
@@ -105,6 +105,10 @@ class Service(Generic[S, E]):
     async def preview(self, opening: Any, given: Sequence[Any] = ()) -> tuple[S, Asking] | None:  # noqa: ARG002
         """How a session would stand that was begun so, of which nothing is kept. None where that cannot be
         known before it is begun."""
+        return None
+
+    async def foresee(self, opening: Any) -> Estimate | None:  # noqa: ARG002
+        """What a session would cost that was begun so, where its flow alone does not say whom it asks."""
         return None
 
     def speak(self, model: str, session: Session | None = None) -> tuple[Speak, bool]:

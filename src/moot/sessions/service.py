@@ -207,6 +207,8 @@ class Sessions(SeenSessions):
     ) -> Estimate:
         """What a session would cost that was begun so. Nothing is kept, and no model is asked."""
         service, said = self._opening(format_, opening, given)
+        if (foreseen := await service.foresee(said)) is not None:
+            return foreseen
         previewed = await service.preview(said, events_of(given))
         if previewed is None:
             return UNKNOWN
