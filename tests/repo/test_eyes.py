@@ -210,6 +210,22 @@ def test_what_is_not_committed_is_shown_and_new_files_are_named(repository: Path
     assert "read with read_file: new.py]" in shown
 
 
+def test_a_file_that_was_renamed_is_shown_as_that_unless_one_of_its_names_is_private(
+    repository: Path,
+) -> None:
+    git(repository, "mv", "src/app.py", "src/till.py")
+    git(repository, "mv", "deploy/server.pem", "deploy/server.txt")
+    shown = look(Eyes(repository, 5, ALL), "git_diff")
+    assert "rename from src/app.py" in shown
+    assert "rename to src/till.py" in shown
+    assert "def dry_run" not in shown, "nothing in it is another"
+    assert "server.pem" not in shown
+    assert "new file mode" in shown, "what it was called before is not said"
+    git(repository, "commit", "--quiet", "-m", "Rename")
+    head = (repository / ".git" / "refs" / "heads" / "main").read_text().strip()
+    assert "rename to src/till.py" in look(Eyes(repository, 5, ALL), "git_diff", commit=head)
+
+
 def test_where_there_is_no_git_that_is_said(shop: Path) -> None:
     eyes = Eyes(shop, 5, ALL)
     assert refused(eyes, "git_log") == "Git has no history of this."

@@ -81,15 +81,20 @@ def history(root: Path, below: str, count: int) -> list[Commit] | None:
 
 
 def changed_names(root: Path, commit: str, below: str) -> list[str] | None:
-    """The files that a commit has changed, or, without one, that differ from the last. None where git does
-    not have it."""
-    listed = output(root, *_differing(commit), "--name-only", "-z", "--", below, more=_LITERAL)
+    """The files that a commit has changed, or, without one, that differ from the last; of a file that was
+    renamed, both names. None where git does not have it."""
+    listed = output(
+        root, *_differing(commit), "--no-renames", "--name-only", "-z", "--", below, more=_LITERAL
+    )
     return None if listed is None else [os.fsdecode(name) for name in listed.split(b"\0") if name.strip()]
 
 
 def patch(root: Path, commit: str, names: Sequence[str]) -> str | None:
-    """What `changed_names` are about, for some of them. Nothing that converts or compares files is run."""
-    shown = output(root, *_differing(commit), "--patch", "--unified=3", "--", *names, more=_LITERAL)
+    """What `changed_names` are about, for some of them; what was renamed as that, where both of its names are
+    among them. Nothing that converts or compares files is run."""
+    shown = output(
+        root, *_differing(commit), "--find-renames", "--patch", "--unified=3", "--", *names, more=_LITERAL
+    )
     return None if shown is None else shown.decode("utf-8", "replace").strip("\n")
 
 
@@ -100,7 +105,7 @@ def untracked(root: Path, below: str) -> list[str]:
 
 def _differing(commit: str) -> tuple[str, ...]:
     """Never by a program, and never inside of a submodule, which has settings of its own."""
-    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--submodule=short")
+    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--relative", "--submodule=short")
     if commit:
         own = ("--no-show-signature", "--format=", "--no-notes", "-m", "--first-parent")
         return ("show", *own, *how, f"{commit}^{{commit}}")
