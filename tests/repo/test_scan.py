@@ -263,6 +263,22 @@ def test_delicate_long_and_often_imported_files_are_risks(tmp_path: Path) -> Non
     )
 
 
+def test_a_test_of_another_package_is_not_near(tmp_path: Path) -> None:
+    for package in ("till", "stock", "mail"):
+        put_file(tmp_path, f"src/{package}/prompts.py", "basket = discount()\n" * (package == "till") + "x\n")
+        put_file(tmp_path, f"tests/{package}/test_prompts.py", "basket.discount()\n")
+    for flat in ("tests/test_prompts.py", "tests/surfaces/test_prompts.py"):
+        put_file(tmp_path, flat, "from till import prompts\n")
+    found = impact(tmp_path, quick_scan(tmp_path, "Basket discount", ""), [])
+    [till] = [each for each in found.touched if each.file == "src/till/prompts.py"]
+    near = ("tests/surfaces/test_prompts.py", "tests/test_prompts.py", "tests/till/test_prompts.py")
+    assert tuple(sorted(till.tests)) == near
+    assert found.tests == near, "those of other packages mention the words, and are left out"
+    (tmp_path / "src" / "till" / "prompts.py").unlink()
+    without = impact(tmp_path, quick_scan(tmp_path, "Basket discount", ""), [])
+    assert len(without.tests) == 3, "where only tests mention it, they are all that is near"
+
+
 def test_an_impact_that_is_too_large_to_list_says_so(tmp_path: Path) -> None:
     for number in range(30):
         put_file(tmp_path, f"src/module{number:02}.py", "basket.discount()\n")

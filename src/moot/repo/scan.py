@@ -148,7 +148,7 @@ def impact(root: Path, scan: Scan, words: Iterable[str]) -> Impact:
     found = search.search(root, seen.files, wording.as_keywords(wanted))
     likely = _likely(found, [_hit(word, found, len(seen.files)) for word in wanted])
     imports = _imports(root, seen.files, likely[:MOST_FILES])
-    tests = [file for file in seen.files if is_test(file)]
+    tests = _packages(seen.files)
     touched = tuple(
         Touched(
             file=file,
@@ -157,12 +157,19 @@ def impact(root: Path, scan: Scan, words: Iterable[str]) -> Impact:
             first=tuple(sorted(found[file].first.values(), key=lambda mention: mention.line)),
             imported_by=imports.get(file),
             tests=tuple(
-                test for test in tests if name_under_test(test) == PurePosixPath(file).stem.casefold()
+                test
+                for test, packages in tests.items()
+                if name_under_test(test) == PurePosixPath(file).stem.casefold() and packages <= _folders(file)
             ),
         )
         for file in likely[:MOST_FILES]
     )
-    mentioning = {each.file for each in touched if is_test(each.file)}
+    code = [_folders(each.file) for each in touched if not is_test(each.file)]
+    mentioning = {
+        each.file
+        for each in touched
+        if is_test(each.file) and (not code or any(tests[each.file] <= folders for folders in code))
+    }
     return Impact(
         words=wanted,
         touched=touched,
@@ -223,6 +230,17 @@ def _likely(found: Mapping[str, Found], hits: Sequence[Hit]) -> tuple[str, ...]:
         return is_test(file), -ranks[file], -found[file].lines.total(), file
 
     return tuple(sorted(chosen, key=order))
+
+
+def _packages(files: Sequence[str]) -> dict[str, frozenset[str]]:
+    """For each test the folders that it has in common with code: `tests/board/test_prompts.py` is of
+    `src/board/prompts.py`, where there is such a folder, and not of `src/ask/prompts.py`."""
+    of_code = {folder for file in files if not (is_test(file) or is_prose(file)) for folder in _folders(file)}
+    return {file: _folders(file) & of_code for file in files if is_test(file)}
+
+
+def _folders(file: str) -> frozenset[str]:
+    return frozenset(PurePosixPath(file).parts[:-1])
 
 
 def _imports(root: Path, files: Sequence[str], touched: Iterable[str]) -> dict[str, int]:
