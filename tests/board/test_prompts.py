@@ -189,10 +189,44 @@ def test_the_ledger_of_a_board() -> None:
     )
     assert so_far.lines(ledger(state)) == [
         "D1. Open: Should we move the office? (the person, at the decision)",
-        "D2. Decided: This condition is met: The lease ends. (the person, at the brief)",
-        "D3. Said: Since when? Since May. (the person, at the questions)",
-        "D4. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
+        "D2. Said: Since when? Since May. (the person, at the questions)",
+        "D3. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
+        "D4. Decided: This condition is met: The lease ends. (the person, at the brief)",
     ]
+
+
+def test_no_number_of_the_ledger_moves() -> None:
+    happened: list[BoardEvent] = [CONVENED, *SPOKE, BriefDrafted(BRIEF, BILL)]
+    seen: dict[str, int] = {}
+    for event in (
+        LedgerCorrected(Correction("own:1", "No cloud.", "x")),
+        ConditionTicked("The lease ends."),
+        ChallengeMade(STRATEGIST.id, "Two tenants have left."),
+        LedgerCorrected(Correction("own:1")),
+        ChallengeMade(DEVIL.id, "So?"),
+        ConditionTicked("The lease ends.", ticked=False),
+        LedgerCorrected(Correction("own:2", "Only Berlin.", "x")),
+        LedgerCorrected(Correction("own:1", undo=True)),
+        ConditionTicked("The lease ends."),
+    ):
+        happened.append(event)
+        for entry in ledger(board(*happened)):
+            assert seen.setdefault(entry.key, entry.number) == entry.number
+    assert [f"D{one.number}" for one in ledger(board(*happened))] == ["D1", "D2", "D3", "D4", "D6", "D7"]
+
+
+def test_what_was_told_in_a_view_stays_as_it_was_told() -> None:
+    """So that the provider's cache has it, and nobody is told that they have said what they have not."""
+    silent = AdvisorFailed(DEVIL.id, "ProviderDown", "529")
+    before: list[BoardEvent] = [CONVENED, silent, *SPOKE[1:], BriefDrafted(BRIEF, BILL)]
+    before += [ConditionTicked("The lease ends."), LedgerCorrected(Correction("own:1", "No cloud.", "x"))]
+    before.append(AdvisorRetried(DEVIL.id))
+    told = fit(view(board(*before)), 1_000_000, "m").request.messages[0]
+    drop = LedgerCorrected(Correction("own:1"))
+    after = board(*before, SPOKE[0], drop, ChallengeMade(DEVIL.id, "So?"))
+    request = fit(reply(after), 1_000_000, "m").request
+    assert request.messages[0] == told
+    assert "No longer holds: Decided: No cloud. (the person, at x)" in last(reply(after))
 
 
 def test_the_clerk_keeps_the_words_of_a_condition_that_is_ticked() -> None:

@@ -179,8 +179,27 @@ def test_what_is_decided_is_listed_corrected_and_dropped(stub: StubServer, tmp_p
     assert "Nothing is decided so far." in ended.err
     assert "D2. Decided: Only Berlin." in ended.err
     said = stub.requests[1].said
-    assert "D1. Decided: Berlin or Hamburg. (the person, at follow-up)" in said
+    assert "D2. Decided: Berlin or Hamburg. (the person, at follow-up)" in said, "a number stays"
     assert "No cloud" not in said
+    assert "D1. Struck: Decided: No cloud." in ended.err
+
+
+def test_what_was_struck_or_corrected_is_taken_back(stub: StubServer, tmp_path: Path) -> None:
+    answers = [
+        "/decided No cloud.",
+        "/decided D1: No cloud before May.",
+        "/decided Only Berlin.",
+        "/decided drop D1",
+        "/decided undo D1",
+        "/decided drop D2",
+        "/decided undo",
+        "Why?",
+    ]
+    ended = ask(stub, tmp_path, "the-strategist", QUESTION, answers=answers)
+    assert ended.code == 0, ended.err
+    said = stub.requests[1].said
+    assert "D1. Decided: No cloud before May. (the person, at follow-up)" in said
+    assert "D2. Decided: Only Berlin. (the person, at follow-up)" in said
 
 
 def test_no_way_of_the_terminal_lets_a_secret_out(stub: StubServer, tmp_path: Path) -> None:
@@ -220,6 +239,8 @@ def test_no_way_of_the_terminal_lets_a_secret_out(stub: StubServer, tmp_path: Pa
         ("/decide D1: x", "there is no such command; did you mean /decided?"),
         ("/with 'open", "a quotation mark is not closed"),
         ("/decided D7: x", "there is no D7: there is nothing yet"),
+        ("/decided undo", "there is nothing to undo: nothing was corrected"),
+        ("/decided undo D2", "D2 was not corrected: there is nothing to undo"),
     ],
 )
 def test_a_line_that_cannot_be_carried_out_is_refused_with_the_reason(

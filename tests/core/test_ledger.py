@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from moot.core import ledger
 from moot.core.conversation import PERSON
-from moot.core.ledger import Decided, Kind, correct, read_correction
+from moot.core.ledger import (
+    Correction,
+    Decided,
+    Kind,
+    correct,
+    correction_of,
+    read_correction,
+    without_strikes,
+)
 from moot.errors import InvalidInput
 
 ENTRIES = (
@@ -70,6 +78,50 @@ def test_one_of_their_own_can_be_mended_and_dropped() -> None:
     assert correct((), (first, second, third)) == ()
     again = read_correction((), (first, second, third), "SQLite it is", "design")
     assert [each.text for each in correct((), (first, second, third, again))] == ["SQLite it is"]
+
+
+def test_what_was_said_last_is_taken_back_again_and_again() -> None:
+    said = [
+        read_correction(ENTRIES, (), "D1: It is easy", "design"),
+        Correction("approach:a2"),
+        Correction("level", "It is middling", "design"),
+    ]
+    for left in (["It is easy"], ["It is easy", "A database"], ["It is complex", "A database"]):
+        said.append(read_correction(correct(ENTRIES, said), said, "undo", "design"))
+        assert [each.text for each in correct(ENTRIES, said)] == left
+    with pytest.raises(InvalidInput, match="nothing to undo"):
+        read_correction(ENTRIES, said, "undo", "design")
+
+
+def test_what_was_struck_is_what_it_was_before_that() -> None:
+    said = [Correction("level", "It is easy"), Correction("level"), Correction("own:1", "No cloud")]
+    said += [Correction("own:1"), Correction("own:2", "Berlin")]
+    assert [each.text for each in correct(ENTRIES, said)] == ["A database", "Berlin"]
+    before = correct(ENTRIES, without_strikes(said))
+    assert [each.text for each in before] == ["It is easy", "A database", "No cloud", "Berlin"]
+
+
+@pytest.mark.parametrize(("key", "words"), [("level", ""), (None, ""), ("gone", ""), ("own:1", "x")])
+def test_by_its_key_only_what_was_corrected_is_undone(key: str | None, words: str) -> None:
+    said = [Correction("own:1", "No cloud")]
+    with pytest.raises(InvalidInput):
+        correction_of(correct(ENTRIES, said), said, key, words, "design", undo=True)
+    undone = correction_of(correct(ENTRIES, said), said, "own:1", "", "design", undo=True)
+    assert correct(ENTRIES, [*said, undone]) == ENTRIES
+
+
+_KEYS = ["level", "approach:a2", "own:1"]
+_SAID = st.builds(
+    Correction, st.sampled_from(_KEYS), st.sampled_from(["", "a", "b"]), st.just(""), st.booleans()
+)
+
+
+@given(st.lists(_SAID, max_size=12))
+def test_no_order_of_corrections_loses_what_was_struck(said: list[Correction]) -> None:
+    there = {each.key for each in correct(ENTRIES, said)}
+    before = {each.key for each in correct(ENTRIES, without_strikes(said))}
+    assert there <= before
+    assert {"level", "approach:a2"} <= before
 
 
 @pytest.mark.parametrize("words", ["D3: x", "drop D3", "D0: x", "D1:", "drop D1: x", "  ", "drop D1 now"])

@@ -30,7 +30,7 @@ class AnyClient(Protocol):
     def session(self) -> dict[str, Any]: ...
     def give(self, *items: Item) -> dict[str, Any]: ...
     def read(self, number: str) -> dict[str, Any]: ...
-    def correct(self, text: str, key: str | None = None) -> list[dict[str, Any]]: ...
+    def correct(self, text: str, key: str | None = None, *, undo: bool = False) -> list[dict[str, Any]]: ...
     def play(self, choose: Choose) -> None:
         """Answers whatever is asked, until nothing is asked or there is no answer."""
 
@@ -114,8 +114,8 @@ class AnyFormatClient:
         item: dict[str, Any] = response.json()
         return item
 
-    def correct(self, text: str, key: str | None = None) -> list[dict[str, Any]]:
-        response = self.server.post(f"{self.path}/decided", {"text": text, "key": key})
+    def correct(self, text: str, key: str | None = None, *, undo: bool = False) -> list[dict[str, Any]]:
+        response = self.server.post(f"{self.path}/decided", {"text": text, "key": key, "undo": undo})
         assert response.status_code == 200, response.text
         ledger: list[dict[str, Any]] = response.json()["ledger"]
         return ledger
@@ -147,8 +147,8 @@ class AnyFormatAgent:
         item: dict[str, Any] = self._call("read_evidence", session_id=self._id, item=number)
         return item
 
-    def correct(self, text: str, key: str | None = None) -> list[dict[str, Any]]:
-        told = self._call("correct_decided", session_id=self._id, text=text, key=key)
+    def correct(self, text: str, key: str | None = None, *, undo: bool = False) -> list[dict[str, Any]]:
+        told = self._call("correct_decided", session_id=self._id, text=text, key=key, undo=undo)
         ledger: list[dict[str, Any]] = told["ledger"]
         return ledger
 

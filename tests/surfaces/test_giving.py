@@ -121,6 +121,9 @@ def test_evidence_and_corrections_are_in_what_is_asked_next(
 
     [entry] = [one for one in session["ledger"] if one["text"] == HOLDS]
     assert HOLDS not in [one["text"] for one in client.correct("", entry["key"])]
+    assert [one["text"] for one in client.session["struck"]] == [HOLDS]
+    assert client.correct("", entry["key"], undo=True) == session["ledger"]
+    assert client.session["struck"] == []
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,26 @@ function withoutText({ text: _, image: _i, ...item }) {
 }
 
 const numbered = (entries) => entries.map((entry, at) => ({ ...entry, number: `D${at + 1}` }));
+const byNumber = (entries) => entries.sort((one, other) => Number(one.number.slice(1)) - Number(other.number.slice(1)));
 
-function correct(session, { key, text }) {
-  const own = { key: `own:${session.updatedAt}${session.ledger.length}`, kind: "decided", text, by: "person", at: "" };
-  const kept = text
-    ? session.ledger.map((entry) => (entry.key === key ? { ...entry, text } : entry))
-    : session.ledger.filter((entry) => entry.key !== key);
-  session.ledger = numbered(key ? kept : [...session.ledger, own]);
-  return session.ledger;
+function correct(session, { key, text, undo }) {
+  const { ledger, struck } = session;
+  const isIt = (entry) => entry.key === key;
+  const isNot = (entry) => entry.key !== key;
+  if (undo) {
+    session.ledger = byNumber([...ledger, ...struck.filter(isIt)]);
+    session.struck = struck.filter(isNot);
+  } else if (!key) {
+    const number = `D${ledger.length + struck.length + 1}`;
+    const at = session.updatedAt;
+    session.ledger = [...ledger, { number, key: `own:${at}${number}`, kind: "decided", text, by: "person", at: "" }];
+  } else if (text) {
+    session.ledger = ledger.map((entry) => (isIt(entry) ? { ...entry, text } : entry));
+  } else {
+    session.struck = byNumber([...struck, ...ledger.filter(isIt)]);
+    session.ledger = ledger.filter(isNot);
+  }
+  return { ledger: session.ledger, struck: session.struck };
 }
 
 function create(decision, answers, made = new Date()) {
@@ -136,6 +148,7 @@ function create(decision, answers, made = new Date()) {
     briefUsage: null,
     usage: { inputTokens: 0, outputTokens: 0, costUsd: TINY ? null : 0, cachedTokens: 0 },
     items: [],
+    struck: [],
     ledger: numbered([{ key: "decision", kind: "open", text: decision, by: "person", at: "the decision" }]),
     createdAt: made.toISOString(),
     updatedAt: made.toISOString(),
@@ -389,7 +402,7 @@ async function handle(request, response) {
     const session = sessions.get(any[1]);
     if (!session) return json(response, 404, { error: "There is no session with this id." });
     if (any[2] === "cost") return json(response, 200, { estimate: null, bill: bill(session) });
-    if (any[2] === "decided") return json(response, 200, { ledger: correct(session, await bodyOf(request)) });
+    if (any[2] === "decided") return json(response, 200, correct(session, await bodyOf(request)));
     if (any[3]) {
       const item = session.items.find((one) => one.id === any[3]);
       return item ? json(response, 200, item) : json(response, 404, { error: `There is no ${any[3]}.` });

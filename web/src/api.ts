@@ -10,7 +10,6 @@ import type {
   ConditionRequest,
   CorrectionRequest,
   Cost,
-  Decided,
   Estimate,
   EvidenceIn,
   Given,
@@ -219,9 +218,9 @@ export const api = {
   item: (id: string, item: string, signal?: AbortSignal) =>
     getJson<WholeItem>(`${ofAny(id)}/evidence/${encodeURIComponent(item)}`, signal),
 
-  correct: async (id: string, correction: CorrectionRequest): Promise<readonly Decided[]> => {
+  correct: async (id: string, correction: CorrectionRequest): Promise<LedgerOut> => {
     const response = await post<CorrectionRequest>(`${ofAny(id)}/decided`, correction);
-    return ((await response.json()) as LedgerOut).ledger;
+    return (await response.json()) as LedgerOut;
   },
 
   /** Pinned ones first, then the newest, at least as many as `wanted` if there are that many. */

@@ -183,10 +183,11 @@ export interface Consensus {
 
 export type Contribution = "integrator" | "challenger" | "sense-checker";
 
-/** With the `key` of an entry, what holds instead of it, or, without words, that it does not hold; without a key, something that is to hold from now on. */
+/** With the `key` of an entry, what holds instead of it, or, without words, that it does not hold; without a key, something that is to hold from now on. With `undo`, what was said last of the entry is taken back. */
 export interface CorrectionRequest {
   readonly text?: string;
   readonly key?: string | null;
+  readonly undo?: boolean;
 }
 
 /** `estimate` is of what comes next, from where the session stands; null where no model is to be had. */
@@ -315,6 +316,7 @@ export type Kind = "decided" | "rejected" | "open" | "said";
 /** All that was decided so far. */
 export interface LedgerOut {
   readonly ledger: readonly DecidedOut[];
+  readonly struck: readonly DecidedOut[];
 }
 
 export interface LeftOutOut {
@@ -479,6 +481,7 @@ export interface SessionBody {
   readonly usage: TotalOut;
   readonly evidence: readonly EvidenceOut[];
   readonly ledger: readonly DecidedOut[];
+  readonly struck: readonly DecidedOut[];
   readonly live: boolean;
   readonly paused: boolean;
   readonly lastEventId: number;
@@ -603,6 +606,7 @@ export interface StandingBody {
   readonly asks: readonly AskOut[];
   readonly evidence: readonly EvidenceOut[];
   readonly ledger: readonly DecidedOut[];
+  readonly struck: readonly DecidedOut[];
   readonly state: Readonly<Record<string, unknown>>;
   readonly lastEventId: number;
 }

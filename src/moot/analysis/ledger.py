@@ -48,7 +48,7 @@ def keep_order(state: AnalysisState) -> AnalysisState:
 def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
     """For a request that carries all that was said: without what the person said in so many words."""
     entries = _entries(state)
-    mended = {each.key for each in state.background.corrections}
+    mended = common.in_force(state.background.corrections)
     known = [each for each in entries if each.key.startswith(SAID) or each.key in mended]
     return common.source(ledger(state), known)
 

@@ -25,7 +25,7 @@ from moot.core.flow import (
     next_step,
 )
 from moot.core.input import check_fits
-from moot.core.ledger import Decided, correct
+from moot.core.ledger import Decided, correct, number
 from moot.errors import InvalidInput
 from moot.evidence.items import Evidence
 
@@ -186,7 +186,8 @@ def record(_state: AskState, effect: Effect, outcome: Outcome) -> AskEvent:
 
 def ledger(state: AskState) -> tuple[Decided, ...]:
     """What the person has said to hold. All else is in the conversation, which is always carried whole."""
-    return correct((), state.background.corrections)
+    corrections = state.background.corrections
+    return number(correct((), corrections), dict.fromkeys(one.key for one in corrections))
 
 
 ASK: Flow[AskState, AskEvent] = Flow(

@@ -47,10 +47,10 @@ from moot.board.events import (
     QuestionsFailed,
     RecordRequested,
 )
-from moot.board.ledger import ledger
+from moot.board.ledger import keep_order, ledger
 from moot.board.menu import menu_at
 from moot.board.state import Advisor, BoardState, Exchange, Step
-from moot.core.background import keep_background
+from moot.core.background import BackgroundEvent, LedgerCorrected, keep_background
 from moot.core.flow import (
     AskPerson,
     AskPersona,
@@ -113,7 +113,18 @@ def advance_own(state: BoardState, event: OwnEvent) -> BoardState:
     return after
 
 
-advance = keep_background(advance_own)
+_advance = keep_background(advance_own)
+
+
+def advance(state: BoardState, event: OwnEvent | BackgroundEvent) -> BoardState:
+    after = _advance(state, event)
+    return keep_order(after) if isinstance(event, _ENTERED) else after
+
+
+_ENTERED = (
+    DecisionPresented | QuestionAnswered | BoardConvened | ChallengeMade | ConditionTicked | LedgerCorrected
+)
+"""After what there can be more that was decided or said."""
 
 
 def _refusing(state: BoardState, event: OwnEvent) -> str:
@@ -214,7 +225,7 @@ def _fold_advisor(
                 text=text,
                 usage=usage,
                 knew=state.background,
-                challenges_known=state.challenges_made,
+                knew_decided=ledger(state),
             )
             return state.with_advisor(said).billed(usage)
         case AdvisorFailed(persona):

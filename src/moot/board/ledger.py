@@ -6,16 +6,24 @@ Pure. What advisors say is no entry: they advise, and the person decides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from moot.board.state import BoardState
+from moot.core import ledger as common
 from moot.core.conversation import PERSON
 from moot.core.ledger import Decided, Kind, correct
 
 
 def ledger(state: BoardState) -> tuple[Decided, ...]:
-    """As the person has corrected it."""
+    """As the person has corrected it, under the numbers by which it is spoken of."""
     said = (*known_at_first(state), *challenges(state), *_ticked(state))
-    return correct(said, state.background.corrections)
+    return common.number(correct(said, state.background.corrections), state.order)
+
+
+def keep_order(state: BoardState) -> BoardState:
+    """What has come about since is numbered after everything that was there."""
+    new = (entry.key for entry in ledger(state) if entry.number > len(state.order))
+    return replace(state, order=(*state.order, *new))
 
 
 def known_at_first(state: BoardState) -> tuple[Decided, ...]:
@@ -28,14 +36,7 @@ def known_to(state: BoardState, persona: str) -> tuple[Decided, ...]:
     they have been challenged with."""
     advisor = state.advisor(persona)
     own = (_challenged(one.number, one.challenge, advisor.member.name) for one in advisor.exchanges)
-    return (*known_at_first(state), *known_in_view(state, persona), *own)
-
-
-def known_in_view(state: BoardState, persona: str) -> tuple[Decided, ...]:
-    """What held when an advisor gave their view."""
-    advisor = state.advisor(persona)
-    made = [one for one in challenges(state) if int(one.key[len(_CHALLENGE) :]) <= advisor.challenges_known]
-    return correct((*known_at_first(state), *made), advisor.knew.corrections)
+    return (*known_at_first(state), *advisor.knew_decided, *own)
 
 
 def challenges(state: BoardState) -> tuple[Decided, ...]:
@@ -43,9 +44,6 @@ def challenges(state: BoardState) -> tuple[Decided, ...]:
     made = [(one, advisor.member.name) for advisor in state.advisors for one in advisor.exchanges]
     made.sort(key=lambda each: each[0].number)
     return tuple(_challenged(one.number, one.challenge, name) for one, name in made)
-
-
-_CHALLENGE = "challenge:"
 
 
 def _decision(state: BoardState) -> Iterator[Decided]:
@@ -60,7 +58,7 @@ def _answers(state: BoardState) -> Iterator[Decided]:
 
 
 def _challenged(number: int, words: str, name: str) -> Decided:
-    return Decided(f"{_CHALLENGE}{number}", Kind.SAID, words, PERSON, f"challenge {number}, to {name}")
+    return Decided(f"challenge:{number}", Kind.SAID, words, PERSON, f"challenge {number}, to {name}")
 
 
 def _ticked(state: BoardState) -> Sequence[Decided]:

@@ -21,7 +21,7 @@ from moot.board.events import (
     Recommendation,
     Tension,
 )
-from moot.board.ledger import challenges, known_at_first, known_in_view, known_to, ledger
+from moot.board.ledger import challenges, known_at_first, known_to, ledger
 from moot.board.state import Advisor, BoardState
 from moot.core.background import Background
 from moot.core.ledger import source
@@ -83,7 +83,7 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
     open_challenge = advisor.exchanges[-1].challenge
     if small:
         return _small(persona, f"{state.decision}\n\n{open_challenge}")
-    at_first = source(known_in_view(state, persona.id), known_at_first(state))
+    at_first = source(advisor.knew_decided, known_at_first(state))
     said: list[Message] = [_presented(state, persona, at_first), ModelSaid(advisor.text or "")]
     for exchange in advisor.replied:
         said += [UserSaid(exchange.challenge), ModelSaid(exchange.reply or "")]

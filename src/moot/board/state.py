@@ -21,6 +21,7 @@ from moot.board.events import (
 )
 from moot.core.background import Background
 from moot.core.flow import Usage
+from moot.core.ledger import Decided
 from moot.errors import InvalidInput
 from moot.evidence.items import Evidence
 
@@ -58,8 +59,8 @@ class Advisor:
     passed: bool = False
     knew: Background = field(default_factory=Background)
     """What the session had been given when they gave their view."""
-    challenges_known: int = 0
-    """How often anybody had been challenged by then."""
+    knew_decided: tuple[Decided, ...] = ()
+    """What was decided by then."""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -110,6 +111,8 @@ class BoardState:
     bills: tuple[Usage, ...] = ()
     looks: bool = False
     """Whether advisors may look things up in the repository."""
+    order: tuple[str, ...] = ()
+    """The keys of what was decided, as it came about: their places are its numbers, which nothing moves."""
     background: Background = field(default_factory=Background)
     evidence_first: int = 0
     """How many items there were when the board was convened. Later ones stand behind them, so that what all

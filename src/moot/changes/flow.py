@@ -29,7 +29,7 @@ from moot.core.flow import (
     Task,
     next_step,
 )
-from moot.core.ledger import Decided, correct, is_own
+from moot.core.ledger import Decided, correct, in_force, is_own
 from moot.errors import IllegalMove
 
 
@@ -473,7 +473,7 @@ def ledger(state: SessionState) -> tuple[Decided, ...]:
 
 def binding(state: SessionState) -> Binding:
     """What is to be kept with the files from what the person has said and given in the session."""
-    corrected = {one.key for one in state.background.corrections}
+    corrected = in_force(state.background.corrections)
     bound = tuple(entry for entry in ledger(state) if entry.key in corrected or is_of_design(entry))
     return Binding(
         decided=bound if corrected else (),

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from moot.cli import screen
 from moot.cli.screen import wrapped
-from moot.core.background import EvidenceGiven, LedgerCorrected, takes_background
+from moot.core.background import EvidenceGiven, LedgerCorrected, struck, takes_background
 from moot.core.flow import PersonGave
-from moot.core.ledger import HINT, lines, read_correction
+from moot.core.ledger import HINT, line, lines, read_correction
 from moot.errors import InvalidInput
 from moot.evidence.files import Reach
 from moot.evidence.gather import NOTHING, Gathered, Offer
@@ -142,15 +142,21 @@ class Desk:
     def _decided(self, ask: AskPerson, words: str) -> PersonGave | None:
         ledger = self.flow.ledger(self.state())
         if not words:
-            for line in lines(ledger):
-                screen.say(wrapped(line))
+            self._list_decided(self.state())
             if not ledger:
                 screen.say("Nothing is decided so far.")
             screen.say(f"{DECIDED} followed by: {HINT}", "dim")
             return None
-        correction = read_correction(ledger, self._background.corrections, words, ask.step)
+        gone = struck(self.flow, self.state())
+        correction = read_correction(ledger, self._background.corrections, words, ask.step, gone)
         changed = replace(self._background, corrections=(*self._background.corrections, correction))
         screen.say("Decided so far:")
-        for line in lines(self.flow.ledger(self.state().with_background(changed))):
-            screen.say(wrapped(line))
+        self._list_decided(self.state().with_background(changed))
         return PersonGave((LedgerCorrected(correction),))
+
+    def _list_decided(self, state: Any) -> None:
+        for one in lines(self.flow.ledger(state)):
+            screen.say(wrapped(one))
+        for entry in struck(self.flow, state):
+            number = f"D{entry.number}. " if entry.number else ""
+            screen.say(wrapped(f"{number}Struck: {line(entry)}"), "dim")

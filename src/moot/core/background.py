@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, get_args
 
 from moot.core.flow import Event, Flow
-from moot.core.ledger import Correction
+from moot.core.ledger import Correction, Decided, without_strikes
 from moot.errors import IllegalMove
 from moot.evidence.items import Evidence
 
@@ -49,6 +49,17 @@ class Background:
                 return replace(self, evidence=(*self.evidence, *new.values()))
             case LedgerCorrected(correction):
                 return replace(self, corrections=(*self.corrections, correction))
+
+
+def struck(flow: Flow[Any, Any], state: Any) -> tuple[Decided, ...]:
+    """What the person has struck of what was decided so far, as it was before."""
+    if not takes_background(flow):
+        return ()
+    background: Background = state.background
+    kept = without_strikes(background.corrections)
+    there = {entry.key for entry in flow.ledger(state)}
+    before = flow.ledger(state.with_background(replace(background, corrections=kept)))
+    return tuple(entry for entry in before if entry.key not in there)
 
 
 def takes_background(flow: Flow[Any, Any]) -> bool:

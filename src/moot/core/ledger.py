@@ -41,19 +41,24 @@ class Decided(msgspec.Struct, frozen=True):
     number: int = 0
 
 
-class Correction(msgspec.Struct, frozen=True):
+class Correction(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the person says of an entry instead; without a text, that it does not hold. With a key that no
-    entry has, it is one of their own."""
+    entry has, it is one of their own. `undo` takes back what they have said last of this entry."""
 
     key: str
     text: str = ""
     at: str = ""
+    undo: bool = False
+
+    @property
+    def strikes(self) -> bool:
+        return not self.text and not self.undo
 
 
 def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tuple[Decided, ...]:
     """The entries as the person wants them, in their order; those of their own at the end, before what the
     person has said: a comment changes no number of what it may speak of."""
-    latest = {each.key: each for each in corrections}
+    latest = in_force(corrections)
     known: dict[str, Decided] = {}
     for entry in entries:
         mended = latest.pop(entry.key, None)
@@ -68,6 +73,31 @@ def correct(entries: Iterable[Decided], corrections: Sequence[Correction]) -> tu
     )
     settled, said = _partition(known.values())
     return (*settled, *added, *said)
+
+
+def in_force(corrections: Iterable[Correction]) -> dict[str, Correction]:
+    """By the key of its entry, what the person has said last of it and not taken back."""
+    return {each.key: each for each in _not_undone(corrections)}
+
+
+def _not_undone(corrections: Iterable[Correction]) -> list[Correction]:
+    held: list[Correction] = []
+    for each in corrections:
+        if not each.undo:
+            held.append(each)
+            continue
+        last = max((place for place, one in enumerate(held) if one.key == each.key), default=None)
+        if last is not None:
+            del held[last]
+    return held
+
+
+def without_strikes(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
+    """As if the person had struck nothing that is struck now."""
+    held = _not_undone(corrections)
+    while strikes := [each for each in in_force(held).values() if each.strikes]:
+        held = [each for each in held if each not in strikes]
+    return tuple(held)
 
 
 def _held_instead(entry: Decided, correction: Correction) -> Decided:
@@ -107,20 +137,28 @@ def is_own(correction: Correction) -> bool:
 
 
 _OWN = "own:"
+_UNDO = re.compile(r"undo(?:\s+D(?P<number>\d{1,4}))?", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"(?P<strike>drop\s+|strike\s+)?D(?P<number>\d{1,4})\b\s*(?P<colon>:)?\s*(?P<text>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-HINT = "D2: what holds instead · drop D2 · or something that is to hold from now on"
+HINT = "D2: what holds instead · drop D2 · undo · or something that is to hold from now on"
 
 
 def read_correction(
-    ledger: Sequence[Decided], corrections: Sequence[Correction], words: str, at: str
+    ledger: Sequence[Decided],
+    corrections: Sequence[Correction],
+    words: str,
+    at: str,
+    struck: Sequence[Decided] = (),
 ) -> Correction:
-    """What the person has typed: `D2: …` says what holds instead, `drop D2` that it does not hold, and
-    anything else is an entry of its own. Raises InvalidInput for a number that is not there."""
+    """What the person has typed: `D2: …` says what holds instead, `drop D2` that it does not hold, `undo`
+    takes the latest of these back, `undo D2` the latest of D2, and anything else is an entry of its own.
+    Raises InvalidInput for a number that is not there."""
     words = words.strip()
     check_fits("decided so far", words, LONGEST_ENTRY)
+    if undo := _UNDO.fullmatch(words):
+        return _undoing(ledger, corrections, undo["number"], at, struck)
     found = _NUMBERED.fullmatch(words)
     strikes = found is not None and bool(found["strike"])
     if found is None or not (strikes or found["colon"]):
@@ -140,13 +178,45 @@ def read_correction(
     return Correction(known[number].key, text, at)
 
 
+def _undoing(
+    ledger: Sequence[Decided],
+    corrections: Sequence[Correction],
+    number: str | None,
+    at: str,
+    struck: Sequence[Decided],
+) -> Correction:
+    held = _not_undone(corrections)
+    if number is None:
+        if not held:
+            raise InvalidInput("decided so far", "there is nothing to undo: nothing was corrected")
+        return Correction(held[-1].key, at=at, undo=True)
+    known = numbered(ledger) | {entry.number: entry for entry in struck if entry.number}
+    entry = known.get(int(number))
+    if entry is None or entry.key not in in_force(held):
+        raise InvalidInput("decided so far", f"D{number} was not corrected: there is nothing to undo")
+    return Correction(entry.key, at=at, undo=True)
+
+
 def correction_of(
-    ledger: Sequence[Decided], corrections: Sequence[Correction], key: str | None, words: str, at: str
+    ledger: Sequence[Decided],
+    corrections: Sequence[Correction],
+    key: str | None,
+    words: str,
+    at: str,
+    *,
+    undo: bool = False,
 ) -> Correction:
     """What holds instead of the entry with this key, or, without words, that it does not hold; without a
-    key, an entry of the person's own. Raises InvalidInput for a key that no entry has."""
+    key, an entry of the person's own. With `undo`, what was said last of the entry is taken back, also where
+    it was struck. Raises InvalidInput for a key that no entry has."""
     words = words.strip()
     check_fits("text", words, LONGEST_ENTRY)
+    if undo:
+        if words:
+            raise InvalidInput("undo", "takes no text")
+        if key is None or key not in in_force(corrections):
+            raise InvalidInput("key", "is that of no entry that was corrected: there is nothing to undo")
+        return Correction(key, at=at, undo=True)
     if key is not None:
         if key not in {entry.key for entry in ledger}:
             raise InvalidInput("key", "is that of no entry: read what was decided so far again")

@@ -22,6 +22,7 @@ from moot.sessions.giving import (
     ledger_out,
     offers_of,
     read_item,
+    struck_out,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ EntryKey = Annotated[
     Field(max_length=500, description="Of an entry of `ledger`; left out to add something that holds."),
 ]
 
+Undo = Annotated[bool, Field(description="Takes back what was last said of the entry with this `key`.")]
+
 
 def add(server: MCPServer[Any], calls: Calls) -> None:
     async def weigh_evidence(items: Given, session_id: SessionOrNone = "") -> GivenOut:
@@ -59,9 +62,11 @@ def add(server: MCPServer[Any], calls: Calls) -> None:
     async def read_evidence(session_id: SessionId, item: ItemId) -> ItemOut:
         return read_item(await calls.use(lambda sessions: sessions.evidence(session_id)), item)
 
-    async def correct_decided(session_id: SessionId, text: Words = "", key: EntryKey = None) -> LedgerOut:
-        ledger = await calls.use(lambda sessions: sessions.correct(session_id, text, key))
-        return LedgerOut(ledger=ledger_out(ledger))
+    async def correct_decided(
+        session_id: SessionId, text: Words = "", key: EntryKey = None, undo: Undo = False
+    ) -> LedgerOut:
+        ledger, struck = await calls.use(lambda each: each.correct(session_id, text, key, undo=undo))
+        return LedgerOut(ledger=ledger_out(ledger), struck=struck_out(struck))
 
     server.add_tool(
         weigh_evidence,
@@ -91,7 +96,8 @@ def add(server: MCPServer[Any], calls: Calls) -> None:
         correct_decided,
         title="Correct what was decided so far",
         description="Say what holds instead of an entry of a session's `ledger` (by its `key`), without "
-        "`text` that it does not hold, without `key` what holds besides. Whatever is said next knows of it. "
+        "`text` that it does not hold, without `key` what holds besides, with `undo` that the last of these "
+        "is taken back, also of what is `struck`. Whatever is said next knows of it. "
         "You get all of the ledger. Only where the person says so.",
         annotations=ACTS,
     )

@@ -128,10 +128,13 @@ class GivenOut(_Part):
     summary: str = Field(description="The same in a sentence.")
 
 
+STRUCK = "What the person has struck of it: a correction with `undo` and its key brings it back."
+
+
 class DecidedOut(_Part):
     """An entry of what was decided so far."""
 
-    number: str = Field(description="D1, D2 and so on. It changes as entries come and go.")
+    number: str = Field(description="D1, D2 and so on; empty where an entry that is struck has none.")
     key: str = Field(description="What it came from, which stays: a correction names it.")
     kind: Kind
     text: str
@@ -143,6 +146,7 @@ class LedgerOut(_Part):
     """All that was decided so far."""
 
     ledger: tuple[DecidedOut, ...]
+    struck: tuple[DecidedOut, ...] = Field(description=STRUCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,13 @@ def item_out(place: int, item: Evidence) -> EvidenceOut:
 
 
 def ledger_out(ledger: Sequence[Decided]) -> tuple[DecidedOut, ...]:
-    return tuple(
-        DecidedOut(number=f"D{number}", key=one.key, kind=one.kind, text=one.text, by=one.by, at=one.at)
-        for number, one in numbered(ledger).items()
-    )
+    return tuple(_decided_out(number, one) for number, one in numbered(ledger).items())
+
+
+def struck_out(struck: Sequence[Decided]) -> tuple[DecidedOut, ...]:
+    return tuple(_decided_out(one.number, one) for one in struck)
+
+
+def _decided_out(number: int, one: Decided) -> DecidedOut:
+    shown = f"D{number}" if number else ""
+    return DecidedOut(number=shown, key=one.key, kind=one.kind, text=one.text, by=one.by, at=one.at)

@@ -15,7 +15,7 @@ from moot.analysis.sessions import AnalysisService
 from moot.ask.service import AskService
 from moot.board.service import Boards, BoardService
 from moot.changes.sessions import ChangeService
-from moot.core.background import Background, EvidenceGiven, LedgerCorrected, takes_background
+from moot.core.background import Background, EvidenceGiven, LedgerCorrected, struck, takes_background
 from moot.core.estimate import UNKNOWN, Asking, Estimate, estimate_next
 from moot.core.flow import AskPerson, Flow, PersonAnswered
 from moot.core.ledger import correction_of
@@ -69,6 +69,7 @@ class Standing:
     last_frame: int
     evidence: tuple[Evidence, ...]
     ledger: tuple[Decided, ...]
+    struck: tuple[Decided, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Sessions(SeenSessions):
         asked = asks(flow, live.state)
         paused = not driven and bool(live.runner.pending())
         given, decided = _background(live).evidence, flow.ledger(live.state)
-        return Standing(session, view(live.state), asked, driven, paused, live.seq, given, decided)
+        gone = struck(flow, live.state)
+        return Standing(session, view(live.state), asked, driven, paused, live.seq, given, decided, gone)
 
     async def evidence(self, session_id: str) -> tuple[Evidence, ...]:
         """What the session was given, with what it says."""
@@ -268,18 +270,19 @@ class Sessions(SeenSessions):
         return Given(weighed, len(there))
 
     async def correct(
-        self, session_id: str, text: str, key: str | None = None, client: str = ""
-    ) -> tuple[Decided, ...]:
+        self, session_id: str, text: str, key: str | None = None, client: str = "", *, undo: bool = False
+    ) -> tuple[tuple[Decided, ...], tuple[Decided, ...]]:
         """What holds instead of an entry, or, without words, that it does not hold; without a key, something
-        that is to hold besides. All that is decided by then."""
+        that is to hold besides; with `undo`, what was said last of an entry is taken back. All that is
+        decided by then, and what is struck of it."""
         live = await self._to_change(session_id, client)
         flow = live.format.flow
         _check_takes_background(flow)
         at = next((ask.step for ask in asks(flow, live.state)), "")
         corrections = _background(live).corrections
-        correction = correction_of(flow.ledger(live.state), corrections, key, text, at)
+        correction = correction_of(flow.ledger(live.state), corrections, key, text, at, undo=undo)
         await live.runner.put(LedgerCorrected(correction))
-        return flow.ledger(live.state)
+        return flow.ledger(live.state), struck(flow, live.state)
 
     @property
     def _intake(self) -> Intake:

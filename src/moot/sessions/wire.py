@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from moot.server.event_frames import AskOut
-from moot.sessions.giving import DecidedOut, EvidenceOut, items_out, ledger_out
+from moot.sessions.giving import STRUCK, DecidedOut, EvidenceOut, items_out, ledger_out, struck_out
 
 if TYPE_CHECKING:
     from moot.core.bill import SessionBill
@@ -76,6 +76,7 @@ class StandingHead(SessionHead):
     asks: tuple[AskOut, ...]
     evidence: tuple[EvidenceOut, ...] = Field(description="What it was given to read, in order.")
     ledger: tuple[DecidedOut, ...] = Field(description="What was decided so far, with all corrections.")
+    struck: tuple[DecidedOut, ...] = Field(description=STRUCK)
 
 
 class EstimateOut(_Part):
@@ -160,4 +161,5 @@ def standing_of(standing: Standing) -> dict[str, Any]:
         "asks": standing.asks,
         "evidence": items_out(standing.evidence),
         "ledger": ledger_out(standing.ledger),
+        "struck": struck_out(standing.struck),
     }

@@ -18,6 +18,7 @@ from moot.sessions.giving import (
     ledger_out,
     offers_of,
     read_item,
+    struck_out,
 )
 from moot.web import session_wire, wire
 from moot.web.callers import client_of, note, sessions_of
@@ -67,11 +68,13 @@ def add_giving(app: FastAPI) -> None:
     async def correct(
         request: Request, session_id: wire.SessionId, asked: session_wire.CorrectionRequest
     ) -> LedgerOut:
-        """Corrects what was decided so far, strikes an entry, or adds one: whatever is said next knows of it.
-        You get all of it."""
-        ledger = await sessions_of(request).correct(session_id, asked.text, asked.key, client_of(request))
+        """Corrects what was decided so far, strikes an entry, adds one, or undoes that: whatever is said next
+        knows of it. You get all of it."""
+        ledger, struck = await sessions_of(request).correct(
+            session_id, asked.text, asked.key, client_of(request), undo=asked.undo
+        )
         await note(request, "corrected what was decided", session_id)
-        return LedgerOut(ledger=ledger_out(ledger))
+        return LedgerOut(ledger=ledger_out(ledger), struck=struck_out(struck))
 
 
 async def gathered(request: Request, items: Sequence[EvidenceIn]) -> Given | None:

@@ -13,9 +13,10 @@ from moot.board.events import Answer
 from moot.board.flow import BOARD
 from moot.board.state import Advisor, BoardState
 from moot.board.wire import MemberOut, TotalOut, UsageOut, texts_of
+from moot.core.background import struck
 from moot.core.citing import CitedText, cited, cited_texts
 from moot.personas.library import Persona
-from moot.sessions.giving import items_out, ledger_out
+from moot.sessions.giving import items_out, ledger_out, struck_out
 from moot.sessions.wire import Kept, head_of
 from moot.web import wire
 
@@ -131,6 +132,7 @@ def session(kept: Kept, state: BoardState, *, live: bool, tiny: bool, last_event
         usage=TotalOut.of(state.bills),
         evidence=items_out(state.background.evidence),
         ledger=ledger_out(BOARD.ledger(state)),
+        struck=struck_out(struck(BOARD, state)),
         # What has not been told to its end is worth listening to, whoever is at work on it.
         live=live or (state.at_work and not state.stopped),
         paused=state.at_work and (state.stopped or not live),

@@ -35,10 +35,12 @@ class GiveRequest(Payload):
 
 class CorrectionRequest(Received):
     """With the `key` of an entry, what holds instead of it, or, without words, that it does not hold; without
-    a key, something that is to hold from now on."""
+    a key, something that is to hold from now on. With `undo`, what was said last of the entry is taken
+    back."""
 
     text: Words = ""
     key: Annotated[str, StringConstraints(max_length=500)] | None = None
+    undo: bool = False
 
 
 class AnswerRequest(Received):

@@ -268,6 +268,7 @@ class SessionBody(Payload):
     usage: TotalOut
     evidence: tuple[EvidenceOut, ...]
     ledger: tuple[DecidedOut, ...]
+    struck: tuple[DecidedOut, ...]
     live: bool
     paused: bool
     """Something is still to be said, and nobody is at work on it: nothing is spent until somebody goes on."""

@@ -87,7 +87,7 @@ def _read_back(state: WorkflowState, written: str) -> tuple[str, tuple[Decided, 
     lines = [line.strip() for line in _NEXT_LINE.split(section.strip())]
     there = {match["text"] for line in lines if (match := _SHOWN.fullmatch(line))}
     known_lines = _as_shown([*ledger.entries(state), *ledger.uncorrected(state)])
-    corrected = {each.key for each in state.corrections}
+    corrected = core_ledger.in_force(state.corrections)
     kept = tuple(
         each
         for each in decided

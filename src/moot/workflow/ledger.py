@@ -106,5 +106,5 @@ def source_beside_conversation(state: WorkflowState) -> tuple[Source, ...]:
 
 def _corrected(state: WorkflowState) -> list[Decided]:
     """As it still stands elsewhere, in the conversation or in the design."""
-    keys = {each.key for each in state.corrections}
+    keys = ledger.in_force(state.corrections)
     return [each for each in uncorrected(state) if each.key in keys]

@@ -16,6 +16,10 @@ export function Decided({ store }: { store: SessionStore }): ReactNode {
     store,
     useCallback((s: SessionState) => s.ledger, []),
   );
+  const struck = useSession(
+    store,
+    useCallback((s: SessionState) => s.struck, []),
+  );
   const [adding, setAdding] = useState(false);
   const add = useRef<HTMLButtonElement>(null);
   return (
@@ -33,6 +37,13 @@ export function Decided({ store }: { store: SessionStore }): ReactNode {
       ) : (
         <p className="empty">Nothing yet.</p>
       )}
+      {struck.length > 0 ? (
+        <ul aria-label="Struck">
+          {struck.map((entry) => (
+            <StruckItem key={entry.key} store={store} entry={entry} />
+          ))}
+        </ul>
+      ) : null}
       {adding ? (
         <Words
           label="What is to hold from now on"
@@ -144,6 +155,38 @@ const EntryItem = memo(function EntryItem({ store, entry }: { store: SessionStor
     </li>
   );
 });
+
+function StruckItem({ store, entry }: { store: SessionStore; entry: Entry }): ReactNode {
+  const [problem, setProblem] = useState<string | null>(null);
+  const name = entry.number || "it";
+  const bringBack = async (): Promise<void> => {
+    document.getElementById("decided")?.focus({ preventScroll: true });
+    const failed = await store.correct({ key: entry.key, undo: true });
+    if (failed === null) announce(`${entry.number} holds again`.trim());
+    setProblem(failed);
+  };
+  return (
+    <li className="struck">
+      <p className="entry-head">
+        <span className="entry-number">{entry.number}</span>
+        <span className="entry-kind">Struck</span>
+      </p>
+      <p className="entry-text" dir="auto">
+        <del>{entry.text}</del>
+      </p>
+      {problem !== null ? (
+        <p className="field-problem" role="alert">
+          {problem}
+        </p>
+      ) : null}
+      <p className="entry-actions">
+        <button type="button" className="quiet" aria-label={`Bring ${name} back`} onClick={() => void bringBack()}>
+          Bring back
+        </button>
+      </p>
+    </li>
+  );
+}
 
 interface WordsProps {
   label: string;

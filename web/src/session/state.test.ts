@@ -41,6 +41,7 @@ function stored(part: Partial<Session> = {}): Session {
     briefUsage: null,
     evidence: [],
     ledger: [],
+    struck: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: 0, cachedTokens: 0 },
     live: true,
     paused: false,
@@ -320,7 +321,8 @@ describe("what the board knows besides", () => {
 
   it("is corrected as a whole", () => {
     const entry = { number: "D1", key: "decision", kind: "open" as const, text: "Go?", by: "person", at: "" };
-    expect(run([{ type: "corrected", ledger: [entry] }]).ledger).toEqual([entry]);
+    expect(run([{ type: "corrected", ledger: [entry], struck: [] }]).ledger).toEqual([entry]);
+    expect(run([{ type: "corrected", ledger: [], struck: [entry] }]).struck).toEqual([entry]);
   });
 
   it("has what somebody looks at while they speak, and forgets it when they begin again or are done", () => {

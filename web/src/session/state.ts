@@ -66,6 +66,7 @@ export interface SessionState {
   readonly evidence: readonly EvidenceItem[];
   /** What was decided so far. */
   readonly ledger: readonly Decided[];
+  readonly struck: readonly Decided[];
   readonly live: boolean;
   /** Something is still to be said, and nobody is at work on it until the person goes on. */
   readonly paused: boolean;
@@ -89,7 +90,7 @@ export type Action =
   | { type: "brief_received"; brief: Brief; cited?: readonly CitedText[] }
   | { type: "brief_failed"; message: string }
   | { type: "given"; items: readonly EvidenceItem[] }
-  | { type: "corrected"; ledger: readonly Decided[] }
+  | { type: "corrected"; ledger: readonly Decided[]; struck: readonly Decided[] }
   | { type: "ticked"; condition: string; ticked: boolean }
   | { type: "resumed" };
 
@@ -161,6 +162,7 @@ export function fromSession(session: Session): SessionState {
     usage: session.usage,
     evidence: session.evidence,
     ledger: session.ledger,
+    struck: session.struck,
     live: session.live && !session.paused,
     paused: session.paused,
     streamError: null,
@@ -395,7 +397,7 @@ export function reduce(state: SessionState, action: Action): SessionState {
     }
 
     case "corrected":
-      return { ...state, ledger: action.ledger };
+      return { ...state, ledger: action.ledger, struck: action.struck };
 
     case "ticked": {
       const others = state.ticked.filter((one) => one !== action.condition);

@@ -42,6 +42,7 @@ function session(part: Partial<Session> = {}): Session {
     briefUsage: null,
     evidence: [],
     ledger: [],
+    struck: [],
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null, cachedTokens: 0 },
     live: true,
     paused: false,

@@ -330,7 +330,7 @@ export class SessionStore {
   /** Corrects what was decided so far: an entry, or without a key, adds one. Says why that was not kept. */
   async correct(correction: CorrectionRequest): Promise<string | null> {
     try {
-      this.#dispatch({ type: "corrected", ledger: await api.correct(this.id, correction) });
+      this.#dispatch({ type: "corrected", ...(await api.correct(this.id, correction)) });
       return null;
     } catch (error) {
       return sentence(error);
