@@ -35,7 +35,7 @@ class Body:
     def __init__(self, comes: bytes) -> None:
         self._comes = comes
 
-    def read_nowait(self, n: int = -1) -> bytes:  # noqa: ARG002
+    def read_nowait(self) -> bytes:
         return self._comes
 
     def at_eof(self) -> bool:

@@ -34,13 +34,13 @@ class EventReader:
             if held:
                 buffered = buffered[:-1]
             buffered = buffered.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
-        lines = buffered.split(b"\n")
-        if len(lines) % 2 and not any(lines[1::2]):
-            # Each event is one line, as most are: to look for the end of a line is faster than for two ends.
-            self._rest = lines.pop()
-            events = lines[::2]
-        else:
-            *events, self._rest = buffered.split(b"\n\n")
+        if buffered.startswith(b"data: ") and buffered.endswith(b"\n\n"):
+            data = buffered[6:-2].split(b"\n\ndata: ")
+            if buffered.count(b"\n") == 2 * len(data):
+                # Whole events of one line each, as most are: cut in one go.
+                self._rest, self.held = b"", 0
+                return data
+        *events, self._rest = buffered.split(b"\n\n")
         self.held = len(self._rest)
         found: list[bytes] = []
         for event in events:

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cached_property
 from typing import cast
@@ -182,8 +182,38 @@ def _unpacking(reply: aiohttp.ClientResponse) -> Unpacking | None:
     return None if encoding in ("", "identity") else Unpacking(encoding)
 
 
-def content(response: httpx2.Response) -> aiohttp.StreamReader:
-    return _reply(response).content
+def content(response: httpx2.Response) -> Content:
+    return Content(_reply(response).content)
+
+
+class Content:
+    """What has come of a body.
+
+    aiohttp keeps each piece that a server sent by itself, and for each piece that is read it looks whether
+    the connection is to be read again, which costs as much as decoding it. So all is made one piece first.
+    """
+
+    __slots__ = ("_reader",)
+
+    def __init__(self, reader: aiohttp.StreamReader) -> None:
+        self._reader = reader
+
+    async def readany(self) -> bytes:
+        return await self._reader.readany()
+
+    def read_nowait(self) -> bytes:
+        pieces = self._reader._buffer
+        if len(pieces) > 1:
+            whole = b"".join(pieces)
+            pieces.clear()
+            pieces.append(whole)
+        return self._reader.read_nowait()
+
+    def at_eof(self) -> bool:
+        return self._reader.at_eof()
+
+    def on_eof(self, callback: Callable[[], None]) -> None:
+        self._reader.on_eof(callback)
 
 
 def connection(response: httpx2.Response) -> asyncio.Transport | None:
