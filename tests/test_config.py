@@ -48,6 +48,12 @@ def test_all_settings_are_read() -> None:
         ("[gateway]\nretries = -1", "gateway.retries: "),
         ("[providers.lab]\nbase_url = 'ftp://x'", "providers.lab.base_url: "),
         ("[providers.lab]\nurl = 'http://x'", "providers.lab."),
+        (
+            "[implement]\ncommand = \"agent -p 'do it'\"",
+            'implement.command: has to be a list, and is text; write command = ["agent", "-p", "do it"]',
+        ),
+        ('[implement]\ncommand = "it\'s"', 'write command = ["it\'s"]'),
+        ("[implement]\ncommand = 3", "implement.command: has to be a list, and is a number"),
         ("[models", "is no valid TOML: "),
         ("a = 1\na = 2", "Cannot overwrite a value"),
         (f"a = {'[' * 5000}{']' * 5000}", "is no valid TOML: it is nested too deeply"),

@@ -6,8 +6,11 @@ else may have written, so it may choose among models but name no servers and no 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import ipaddress
+import json
+import shlex
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -15,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from moot.errors import ConfigInvalid
 from moot.text import toml
 from moot.text.faults import fault_of, field_of
+from moot.text.masking import mask
 
 _ADDRESS = r"^https?://[^@/]+(/|$)"
 _ADDRESS_OR_NONE = r"^(https?://[^@/]+(/.*)?)?$"
@@ -304,7 +308,17 @@ def parse(text: str, where: str) -> Settings:
         raise ConfigInvalid(where, f"{field_of(problem['loc'])}: {_said(problem, path)}") from invalid
 
 
+def _as_list(given: str) -> str:
+    """What was meant, as it has to be written: a program and its arguments, each by itself."""
+    words = given.split()
+    with contextlib.suppress(ValueError):
+        words = shlex.split(given)
+    return mask(json.dumps(words, ensure_ascii=False))
+
+
 def _said(problem: Any, path: list[str]) -> str:
+    if problem["type"] == "list_type" and isinstance(given := problem["input"], str):
+        return f"{fault_of(problem)}; write {path[-1]} = {_as_list(given)}"
     if problem["type"] != "extra_forbidden":
         return fault_of(problem, _FORMS)
     known = _known_settings(path[:-1])

@@ -104,6 +104,35 @@ def test_the_brainstormer_may_look_into_the_repository(prompt: str) -> None:
     assert PROMPTS.drafts[prompt](DUE[prompt], small=True)[0].looks == 0
 
 
+def largest(schema: Any, whole: Any) -> int:
+    """Characters of the longest value that a JSON schema takes, its longest alternative being the first."""
+    if "$ref" in schema:
+        return largest(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
+    if "enum" in schema or "const" in schema:
+        return max(len(json.dumps(value)) for value in schema.get("enum", [schema.get("const")]))
+    match schema["type"]:
+        case "object":
+            return sum(len(name) + 6 + largest(each, whole) for name, each in schema["properties"].items())
+        case "array":
+            return int(schema["maxItems"] * (largest(schema["items"], whole) + 2)) if "items" in schema else 2
+        case "string":
+            return int(schema["maxLength"]) + 2
+        case _:
+            return 2
+
+
+_FOUR = 4
+"""Characters of English in a token, as most models count them."""
+
+
+@pytest.mark.parametrize("prompt", [name for name in OWN if not name.endswith(("design", "revise"))])
+def test_there_is_room_for_the_longest_reply_that_is_taken(prompt: str) -> None:
+    request, shape = PROMPTS.drafts[prompt](DUE[prompt], small=False)
+    schema = shape.model_json_schema()
+    assert largest(schema, schema) / _FOUR <= request.max_tokens
+    assert 0 < request.usual_tokens <= request.max_tokens / 2
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_discussion_is_conversational_and_a_first_draft_is_not(step: Step) -> None:
     discussed = due(at(step).put(RequestMade("discuss", "why?")).state)

@@ -13,7 +13,17 @@ from moot.changes import binding, history, prompts
 from moot.changes.binding import Binding
 from moot.changes.decisions import Deciding
 from moot.changes.folder import ChangeFolder
-from moot.changes.points import Covered, Point, State, as_state, faults, in_words, of_design, points
+from moot.changes.points import (
+    Covered,
+    Point,
+    State,
+    as_state,
+    faults,
+    in_words,
+    of_design,
+    points,
+    spell_out,
+)
 from moot.changes.prompts import Known
 from moot.changes.review_block import Issue, Severity
 from moot.changes.review_shapes import IssueGiven, PointGiven
@@ -210,6 +220,14 @@ def test_a_point_whose_issue_the_person_has_dismissed_needs_none() -> None:
     assert faults(TWO, (Covered("P2", State.MISSING),), (), ("P2 is missing: no exit code.",)) == []
 
 
+def test_a_point_is_spelled_out_where_it_is_named() -> None:
+    found = (*TWO, Point("D2", "x" * 200))
+    said = "P2 and P21 are contradicted; P2 is not said. See D2."
+    spelled = f"P2 (Exit code 2) and P21 are contradicted; P2 is not said. See D2 ({'x' * 159}…)."
+    assert spell_out(said, found) == spelled
+    assert spell_out(spelled, found) == spelled, "once is enough"
+
+
 # -- a reviewer ----------------------------------------------------------------------------------
 
 COVERED = [PointGiven(point="P1", state="covered", where="specs/sign-in.md")]
@@ -280,6 +298,11 @@ def test_a_missing_point_is_a_high_issue(folder: ChangeFolder) -> None:
     with pytest.raises(ToolFault, match="P2 is missing: raise a High issue whose description names P2"):
         tools.append_review("APPROVED", [], "Fine.", [*COVERED, missing])
     tools.append_review("NEEDS_REVISION", [MISSING], "Not yet.", [*COVERED, missing])
+    [made] = folder.reviews()
+    assert made.block is not None
+    assert "P2 (A bad date ends with exit code 2.) is missing." in made.block.raw, (
+        "as whoever reads it needs it"
+    )
 
 
 def test_once_dismissed_by_the_person_it_does_not_stand_in_the_way(folder: ChangeFolder) -> None:
@@ -296,7 +319,10 @@ def test_once_dismissed_by_the_person_it_does_not_stand_in_the_way(folder: Chang
 
     asyncio.run(dismiss())
     at_review(folder).append_review("APPROVED", [], "Fine.", [*COVERED, missing])
-    dismissed = "the issue “P2 is missing.” is dismissed, because: The next change does it."
+    dismissed = (
+        "the issue “P2 (A bad date ends with exit code 2.) is missing.” is dismissed, because: The next "
+        "change does it."
+    )
     assert dismissed in [entry.text for entry in history.decided(folder)]
 
 

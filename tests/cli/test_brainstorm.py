@@ -14,6 +14,7 @@ from moot.brainstorm.menu import RequestMade
 from moot.brainstorm.state import Step
 from moot.cli.brainstorm import _converse
 from moot.cli.brainstorm_screen import BrainstormNarrator
+from moot.cli.costs import Costs
 from moot.core.estimate import Asking
 from moot.core.flow import AskPerson, PersonAnswered
 from moot.core.runner import Participants, Runner, UserQuit
@@ -485,7 +486,15 @@ class _Wavers:
         raise UserQuit
 
 
-def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path) -> None:
+def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    billed: list[int] = []
+
+    async def sum_up(_: Costs) -> None:
+        billed.append(len(person.asked))
+
+    monkeypatch.setattr(Costs, "sum_up", sum_up)
     play = at(Step.QUESTIONS)
     said = play.talk.conversation_log
     play.put(RequestMade("discuss", "sent by mistake"))
@@ -521,6 +530,7 @@ def test_ctrl_c_while_a_comment_is_answered_offers_to_withdraw_it(tmp_path: Path
 
     state = asyncio.run(whole())
     assert person.asked == ["failed", "questions"]
+    assert billed == [2], "the bill comes once, when all is over"
     assert state.brainstorm.request is None
     assert state.brainstorm.conversation_log == said
 

@@ -11,6 +11,7 @@ from tests.stub.script import Behaviour, Recorded
 from tests.stub.server import StubServer
 from tests.support.command import environment, moot
 from tests.support.server import BRIEF, DECISION
+from tests.support.shop import IDEA, STRAIGHT, Brain, Shop
 from tests.support.speaker import speaker
 
 RIGHT = 'Rents fall: "it falls by a tenth" [E1:2].'
@@ -60,6 +61,32 @@ def test_a_board(stub: StubServer, folder: Path) -> None:
     assert [line for line in ended.err.splitlines() if line.startswith("Unverified")] == SAID
     assert WRONG in ended.out, "their words are as they were"
     assert MARKED in " ".join(ended.out.split())
+
+
+def test_a_brainstorm(stub: StubServer, tmp_path: Path) -> None:
+    brain = Brain(triage={**STRAIGHT, "reasoning": WRONG})
+    stub.default = brain
+    shop = Shop(tmp_path, stub)
+    shop.write("rents.md", "# The rent\nit falls by a tenth\n")
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "Rents")
+    ended = shop.run("brainstorm", IDEA, "--with", "rents.md", answers=["X"])
+    assert ended.code == 0, ended.err
+    assert [line for line in ended.err.splitlines() if line.startswith("Unverified")] == SAID
+
+
+def test_a_roundtable(stub: StubServer, tmp_path: Path) -> None:
+    brain = Brain()
+    stub.default = lambda request: Behaviour(text=WRONG) if request.schema is None else brain(request)
+    shop = Shop(tmp_path, stub)
+    shop.write("rents.md", "# The rent\nit falls by a tenth\n")
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "Rents")
+    answers = ["T Is the rent right?", "done", "X"]
+    ended = shop.run("brainstorm", IDEA, "--with", "rents.md", answers=answers)
+    assert ended.code == 0, ended.err
+    told = [line for line in ended.err.splitlines() if line.startswith("Unverified")]
+    assert told[: len(SAID)] == SAID
 
 
 def test_what_a_model_was_not_told_is_said_with_its_bill(stub: StubServer, folder: Path) -> None:

@@ -71,6 +71,13 @@ def refused(ask: AskPerson, line: str) -> str:
     return str(raised.value)
 
 
+def test_what_may_be_taken_over_is_shown_with_what_to_type() -> None:
+    which = Choice("question-2", "Which?", Takes.OPTIONAL_TEXT, ("Daily", "Never"))
+    ask = AskPerson("questions", "a question to answer", "1", (which,))
+    assert list(shown(ask)) == [("2", "Which? (2 1 = Daily; 2 2 = Never)")]
+    assert read_line(ask, "2 2") == chosen("question-2", "Never")
+
+
 YES_OR_NO = AskPerson("approve", "really? (y or n)", "1", (Choice("yes", "yes"), Choice("no", "no")))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.repo.keywords import MOST_KEYWORDS, importing, keyword, keywords_of, risky_words
+from moot.repo.keywords import MOST_KEYWORDS, commanded_in, importing, keyword, keywords_of, risky_words
 
 
 def test_quoted_names_come_first_then_the_title_then_what_the_description_repeats() -> None:
@@ -19,6 +19,23 @@ def test_quoted_names_come_first_then_the_title_then_what_the_description_repeat
         "replayed",
         "conflicts",
     )
+
+
+def test_a_word_that_says_nothing_tells_something_as_a_name_of_code() -> None:
+    assert keywords_of("When `fettle done 3` is called, text them") == (
+        "fettle done 3",
+        "fettle",
+        "done",
+        "called",
+        "text",
+    )
+    assert keywords_of("When it is done, text them", "", ["done"]) == ("done", "text")
+
+
+def test_what_a_command_is_told_to_do_is_a_name() -> None:
+    entry_points = ("fettle = fettle.cli:main", "src/main.rs")
+    said = "After fettle done and fettle mark-late, and not before it was done"
+    assert tuple(commanded_in(said, entry_points)) == ("done", "mark-late")
 
 
 def test_words_that_say_nothing_are_left_out() -> None:

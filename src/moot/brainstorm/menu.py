@@ -106,6 +106,12 @@ _AHEAD: dict[Level, str] = {
     "exploration": "questions, approaches, design",
     "complex": "more questions, approaches, a deeper design",
 }
+_INSTEAD: dict[Level, str] = {
+    "straightforward": "Quick – it is simpler than that",
+    "exploration": "Explore – there are choices to make",
+    "complex": "Complex – it needs more than that",
+}
+"""Another level than the one that is proposed."""
 _EXPECTS: dict[Wish, str] = {
     "discuss": "what you think of it",
     "revise": "what should be different",
@@ -162,7 +168,7 @@ def _at_triage(state: BrainstormState) -> Offered:
     assert state.triage is not None
     proposed = state.level_at_hand
     overrides: Offered = {
-        Choice(level, f"Override – {words.LEVEL_NAMES[level].lower()}"): LevelConfirmed(level)
+        Choice(level, f"{_INSTEAD[level]}: {_AHEAD[level]}"): LevelConfirmed(level)
         for level in _AHEAD
         if level != proposed
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -20,7 +21,6 @@ from moot.core.conversation import PERSON, Entry
 from moot.llm.messages import Request, Source, UserSaid, Weight
 from moot.prompts.template import fill
 
-TRIAGE_TOKENS, QUESTIONS_TOKENS, APPROACHES_TOKENS, DESIGN_TOKENS = 1536, 2048, 3072, 8192
 SMALL_TOKENS = 500
 TEMPERATURE = 0.5
 LOOKS, LOOK_TOKENS = 12, 24_000
@@ -45,6 +45,18 @@ _DEPTH: dict[Level, str] = {
     ),
 }
 
+
+class Room(NamedTuple):
+    """For a reply, in tokens: the longest that its shape takes, and what it usually has."""
+
+    most: int
+    usual: int
+
+
+TRIAGE_ROOM, QUESTIONS_ROOM, APPROACHES_ROOM = Room(8_192, 768), Room(6_144, 1_024), Room(6_144, 1_536)
+DESIGN_ROOM = Room(8_192, 4_096)
+"""A design at the lengths that are asked for: its shape would take more."""
+
 Draft = tuple[Request, type[BaseModel]]
 
 
@@ -60,19 +72,19 @@ class Known:
 
 
 def triage(state: BrainstormState, known: Known, *, small: bool) -> Draft:
-    request = _request(state, known, "triage", {}, TRIAGE_TOKENS, small=small)
+    request = _request(state, known, "triage", {}, TRIAGE_ROOM, small=small)
     return request, shapes.triage(state, small=small)
 
 
 def questions(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     more = " more" if any(each.answered for each in state.questions) else ""
     asked = {"count": f"{_count(state.question_limits)}{more} questions", "level": state.level}
-    request = _request(state, known, "questions", asked, QUESTIONS_TOKENS, small=small)
+    request = _request(state, known, "questions", asked, QUESTIONS_ROOM, small=small)
     return request, shapes.questions(state, small=small)
 
 
 def approaches(state: BrainstormState, known: Known, *, small: bool) -> Draft:
-    request = _request(state, known, "approaches", {}, APPROACHES_TOKENS, small=small)
+    request = _request(state, known, "approaches", {}, APPROACHES_ROOM, small=small)
     return request, shapes.approaches(state, small=small)
 
 
@@ -88,7 +100,7 @@ def design(state: BrainstormState, known: Known, *, small: bool) -> Draft:
         "depth": _DEPTH[state.level],
         "batches": batches,
     }
-    request = _request(state, known, "design", asked, DESIGN_TOKENS, small=small)
+    request = _request(state, known, "design", asked, DESIGN_ROOM, small=small)
     return request, shapes.design(state, small=small)
 
 
@@ -104,7 +116,7 @@ def conversational(state: BrainstormState, known: Known, *, small: bool) -> Requ
     if small:
         return _small(state, "conversational")
     doing = fill(DISCUSS[state.step], _doing(state))
-    return _request(state, known, "conversational", {"doing": doing}, _TOKENS[state.step], small=False)
+    return _request(state, known, "conversational", {"doing": doing}, _ROOMS[state.step], small=False)
 
 
 def _doing(talk: BrainstormState) -> dict[str, str]:
@@ -119,11 +131,11 @@ def _doing(talk: BrainstormState) -> dict[str, str]:
             return {}
 
 
-_TOKENS = {
-    Step.TRIAGE: TRIAGE_TOKENS,
-    Step.QUESTIONS: QUESTIONS_TOKENS,
-    Step.APPROACHES: APPROACHES_TOKENS,
-    Step.DESIGN: DESIGN_TOKENS,
+_ROOMS = {
+    Step.TRIAGE: TRIAGE_ROOM,
+    Step.QUESTIONS: QUESTIONS_ROOM,
+    Step.APPROACHES: APPROACHES_ROOM,
+    Step.DESIGN: DESIGN_ROOM,
 }
 
 
@@ -136,7 +148,7 @@ def _discuss(shape: Callable[..., type[BaseModel]]) -> Callable[..., Draft]:
 
 def revise(state: BrainstormState, known: Known, *, small: bool) -> Draft:
     shown = {"shown": _shown(state)}
-    request = _request(state, known, "revise", shown, DESIGN_TOKENS, small=small, small_as="conversational")
+    request = _request(state, known, "revise", shown, DESIGN_ROOM, small=small, small_as="conversational")
     return request, shapes.revised(state, small=small)
 
 
@@ -152,7 +164,7 @@ def _request(
     known: Known,
     prompt: str,
     inputs: Mapping[str, str],
-    tokens: int,
+    room: Room,
     *,
     small: bool,
     small_as: str = "",
@@ -160,7 +172,7 @@ def _request(
     if small:
         return _small(state, small_as or prompt)
     comment = state.request.text if state.request else ""
-    return request(f"brainstorm/{prompt}", inputs, state, known, so_far(state), comment, tokens)
+    return request(f"brainstorm/{prompt}", inputs, state, known, so_far(state), comment, room)
 
 
 def request(
@@ -170,7 +182,7 @@ def request(
     known: Known,
     so_far: Iterator[Source],
     comment: str,
-    tokens: int,
+    room: Room,
 ) -> Request:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
     sources = (
@@ -184,11 +196,12 @@ def request(
     return Request(
         system=fill(prompt, inputs),
         messages=(UserSaid(asked, sources),),
-        max_tokens=tokens,
+        max_tokens=room.most,
         temperature=TEMPERATURE,
         shared=(*shared(talk, known), _rules()),
         looks=LOOKS,
         tools_tokens=LOOK_TOKENS,
+        usual_tokens=room.usual,
     )
 
 

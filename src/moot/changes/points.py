@@ -78,6 +78,9 @@ _OTHERS = re.compile(r"idea|assessment|questions|batches|not part of this", re.I
 """Sections that say what the design is about, or what others do: what is settled in them is in the ledger."""
 _SENTENCE = re.compile(rf"(?<=[.!?…])[\"')\]*_]*\s+(?=[\"'(\[*_`A-Z0-9-]|{_PATH})")
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_ID = re.compile(r"\b[PD]\d+\b")
+_MOST_SAID = 160
+"""Characters of a point, where its id is spelled out."""
 _COSTS = "Tradeoffs:"
 """What an approach costs is no demand."""
 
@@ -182,6 +185,22 @@ def in_words(found: Iterable[Point]) -> str:
             lines.append(f"{place}:")
         lines.append(f"- {point.id}: {point.text}")
     return "\n".join(lines)
+
+
+def spell_out(text: str, found: Iterable[Point]) -> str:
+    """With the words of each point that is named by its id, once: who reads it later has no list of them, and
+    ids follow the design."""
+    unsaid = {point.id: words for point in found if (words := _beginning(point.text)) not in text}
+
+    def named(name: re.Match[str]) -> str:
+        words = unsaid.pop(name[0], "")
+        return f"{name[0]} ({words})" if words else name[0]
+
+    return _ID.sub(named, text)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _MOST_SAID else f"{text[: _MOST_SAID - 1].rstrip()}…"
 
 
 # -- what a review says of them ------------------------------------------------------------------

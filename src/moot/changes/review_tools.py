@@ -194,11 +194,17 @@ class ReviewTools(Lookups):
                 if spot is not None
             ]
             seen = tuple(self._looked_at)
+            numbered = self._spell_out(numbered)
             self._folder.append_review(numbered, self._run, self._check_read, covered, seen, said, placed)
         counts = review_block.count(review)
         high, medium, low = (counts[severity] for severity in Severity)
         self._log(f"appended {review.verdict}: {high} High, {medium} Medium, {low} Low")
         return Appended(verdict=review.verdict.value, high=high, medium=medium, low=low)
+
+    def _spell_out(self, review: Review) -> Review:
+        due = history.points_of(self._folder)
+        issues = (replace(one, description=points.spell_out(one.description, due)) for one in review.issues)
+        return replace(review, issues=tuple(issues))
 
     def _faults_of_coverage(self, review: Review, covered: tuple[Covered, ...]) -> list[str]:
         due = history.points_of(self._folder)

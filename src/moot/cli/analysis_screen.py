@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
@@ -24,12 +24,13 @@ from moot.analysis.events import (
 )
 from moot.analysis.state import AnalysisState, StepRecord
 from moot.cli import screen
-from moot.cli.narrator import bill
+from moot.cli.narrator import bill, tell_unverified
 from moot.cli.roundtable_screen import RoundtableNarrator
 from moot.core.flow import AskPersona
 
 if TYPE_CHECKING:
     from moot.core.flow import Event, ModelEffect
+    from moot.evidence.items import Evidence
     from moot.personas.library import Library
     from moot.roundtable.state import RoundtableState
     from moot.text.depth import Depth
@@ -47,6 +48,10 @@ class AnalysisNarrator(RoundtableNarrator):
     def _table(self) -> RoundtableState | None:
         table = self._state().roundtable
         return table if table is not None and table.table is not None else None
+
+    @property
+    def _evidence(self) -> Sequence[Evidence]:
+        return self._state().background.evidence
 
     def follow(self, state: Callable[[], AnalysisState]) -> None:
         self._state = state
@@ -122,6 +127,7 @@ class AnalysisNarrator(RoundtableNarrator):
                 self._tell_written(state.record, event)
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._tell_reply(state, reply)
+                tell_unverified(reply, self._evidence)
                 _tell_each("Decided", getattr(event, "decided", ()))
                 _tell_each("Ruled out", getattr(event, "rejected", ()))
             case MenuChosen():

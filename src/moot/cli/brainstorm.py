@@ -91,11 +91,11 @@ async def _converse(
 ) -> int:
     from moot.cli.conversation import converse
     from moot.workflow.service import as_json as document
-    from moot.workflow.state import Stage
 
-    ended = await converse(moot, workflow.runner, narrator, workflow.asking, given)
-    if ended.interrupted and not ended.must_end and workflow.state.stage is Stage.BRAINSTORMING:
-        ended = await _not_answered(moot, workflow, narrator, ended)
+    async def goes_on(ended: Ended) -> bool:
+        return await _goes_on_unanswered(workflow, narrator, ended)
+
+    ended = await converse(moot, workflow.runner, narrator, workflow.asking, given, goes_on)
     state, resume = workflow.state, f"{called_as()} workflow resume"
     hint = ""
     if not state.finished:
@@ -105,24 +105,26 @@ async def _converse(
     return ended.report(lambda: document(state), hint, as_json=as_json, failed=state.failure is not None)
 
 
-async def _not_answered(moot: Moot, workflow: Workflow, narrator: BrainstormNarrator, ended: Ended) -> Ended:
+async def _goes_on_unanswered(workflow: Workflow, narrator: BrainstormNarrator, ended: Ended) -> bool:
     """Ctrl-C while a comment was being answered: the flow offers to send it again or to withdraw it, now, and
     after leaving here."""
     import asyncio
 
-    from moot.cli.conversation import converse
     from moot.workflow.events import AttemptFailed
     from moot.workflow.menu import INTERRUPTED
+    from moot.workflow.state import Stage
 
     request = workflow.state.brainstorm.request
+    if ended.must_end or not ended.interrupted or workflow.state.stage is not Stage.BRAINSTORMING:
+        return False
     if request is None:
-        return ended
+        return False
     line = " ".join(request.text.split())
     shown = line if len(line) <= _LONGEST_COMMENT else f"{line[: _LONGEST_COMMENT - 1]}…"
     await workflow.runner.put(AttemptFailed(INTERRUPTED, f"Interrupted before “{shown}” was answered"))
     task = asyncio.current_task()
     if not narrator.asks or task is None:
-        return ended
+        return False
     # It was this Ctrl-C that was meant, and not the command.
     task.uncancel()
-    return await converse(moot, workflow.runner, narrator, workflow.asking)
+    return True

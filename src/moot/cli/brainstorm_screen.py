@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from moot.brainstorm import text as words
 from moot.brainstorm.events import (
     ApproachesDiscussed,
+    BrainstormReply,
     CodeFound,
     Consulted,
     DesignDiscussed,
@@ -24,7 +25,7 @@ from moot.brainstorm.events import (
 from moot.brainstorm.menu import GoneBack
 from moot.brainstorm.state import Situation
 from moot.cli import screen
-from moot.cli.narrator import bill
+from moot.cli.narrator import bill, tell_unverified
 from moot.cli.progress import minutes
 from moot.cli.roundtable_screen import RoundtableNarrator
 from moot.cli.screen import wrapped
@@ -52,6 +53,7 @@ from moot.workflow.state import Phase, Stage, WorkflowState
 
 if TYPE_CHECKING:
     from moot.core.flow import Event, ModelEffect
+    from moot.evidence.items import Evidence
     from moot.personas.library import Library
     from moot.roundtable.state import RoundtableState
 
@@ -119,6 +121,7 @@ class BrainstormNarrator(RoundtableNarrator):
         else:
             self._tell_outcome(event)
             self._tell_cost(event)
+            self._tell_citations(event)
         if isinstance(event, GoneBack | Consulted | ElaborationRecorded):
             self._shown = ""
         self._present()
@@ -129,6 +132,15 @@ class BrainstormNarrator(RoundtableNarrator):
             screen.say(f"{bill(spoken)}{self._so_far()}", "dim")
         elif cost:
             screen.say(f"${cost:.4f}{self._so_far()}", "dim")
+
+    def _tell_citations(self, event: Event) -> None:
+        """Of what the brainstormer has said and laid out."""
+        if isinstance(event, BrainstormReply | ScopeReassessed):
+            tell_unverified(self._state().brainstorm.conversation_log[-1].content, self._evidence)
+
+    @property
+    def _evidence(self) -> Sequence[Evidence]:
+        return self._state().evidence
 
     def _tell_outcome(self, event: Event) -> None:
         match event:

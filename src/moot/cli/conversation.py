@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -77,13 +77,21 @@ class Ended:
 
 
 async def converse(
-    moot: Moot, runner: Runner[Any, Any], narrator: Narrator, asking: Asking, given: Gathered = NOTHING
+    moot: Moot,
+    runner: Runner[Any, Any],
+    narrator: Narrator,
+    asking: Asking,
+    given: Gathered = NOTHING,
+    goes_on: Callable[[Ended], Awaitable[bool]] | None = None,
 ) -> Ended:
     """Runs a session until it rests, and says what it is going to cost and has cost. `given` is evidence that
-    it is to have from the beginning."""
+    it is to have from the beginning. Where it `goes_on` after it has ended, it is run once more, and the bill
+    comes after that."""
     costs = Costs(moot, runner.flow, asking, narrator.note)
     runner.speak = costs.foretelling(runner.speak)
     ended = await _converse(moot, runner, narrator, given)
+    if goes_on is not None and await goes_on(ended):
+        ended = await _converse(moot, runner, narrator, NOTHING)
     if not ended.must_end:
         await costs.sum_up()
     return replace(ended, costs=costs)

@@ -7,7 +7,7 @@ choices. Refuses to know what a choice leads to: that is for the flow.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
@@ -145,7 +145,14 @@ def shown(ask: AskPerson) -> Iterator[tuple[str, str]]:
         if line.together:
             told.add(word)
             key, label = line.key.replace("#", "NUMBER"), _together(ask, word)
+        if choice.suggestions:
+            label = f"{label} ({_suggestions(key, choice.suggestions)})"
         yield f"{key} {line.words}".rstrip(), label
+
+
+def _suggestions(key: str, offered: Sequence[str]) -> str:
+    """As they are taken over: by their numbers, behind the key."""
+    return "; ".join(f"{key} {number} = {text}" for number, text in enumerate(offered, start=1))
 
 
 def _together(ask: AskPerson, word: str) -> str:

@@ -34,10 +34,10 @@ _STEPS = {
     "uncommitted": "These files have changes that are not committed, and that are not of this workflow. To "
     "keep them apart from what is built, have them stashed, or stop and commit them. A new branch takes them "
     "along.",
-    "triage": "How much design does the idea need? Agree with the assessment or override it; with it, the "
-    "batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
-    "questions": "Answer any of them, in any order; answer again to change an answer. Done leaves what is "
-    "open to the brainstormer.",
+    "triage": "How much design does the idea need? Agree with the assessment, or choose another level; with "
+    "it, the batches and splits that are shown are confirmed. Discuss them first if they look wrong.",
+    "questions": "Answer any of them, in any order: `1 your words`, or `1 2` for the second option of the "
+    "first; answer again to change an answer. Done leaves what is open to the brainstormer.",
     "answer": "Your own words, or the number of an option.",
     "approaches": "Pick one by its number. Discuss to have them combined or changed.",
     "design": "Approve what is shown, or have it revised. Approving the last part ends the brainstorm: then "

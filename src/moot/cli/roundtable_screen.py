@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from moot.cli import screen
 from moot.cli.failures import sentence
-from moot.cli.narrator import Narrator
+from moot.cli.narrator import Narrator, tell_unverified
 from moot.core.flow import AskPersona
 from moot.roundtable.effects import CHECK, FRAMING, SYNTHESIS
 from moot.roundtable.events import (
@@ -21,7 +21,10 @@ from moot.roundtable.events import (
 from moot.roundtable.state import USER, RoundtableState, Said
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from moot.core.flow import Event, ModelEffect
+    from moot.evidence.items import Evidence
 
 _AT_WORK = {
     FRAMING: "frames the topic",
@@ -40,6 +43,11 @@ class RoundtableNarrator(Narrator):
 
     def _table(self) -> RoundtableState | None:
         """The roundtable that is held, if one is."""
+        raise NotImplementedError
+
+    @property
+    def _evidence(self) -> Sequence[Evidence]:
+        """What is there to be cited."""
         raise NotImplementedError
 
     def _follow_roundtable(self) -> None:
@@ -70,6 +78,7 @@ class RoundtableNarrator(Narrator):
                 # The person knows what they said, and a doubt is put to them as a question right below.
                 if said.speaker != USER and not (said.kind == "doubt" and screen.interactive()):
                     self._tell_said(table, said)
+                    tell_unverified(said.text, self._evidence)
         self._follow_roundtable()
         match event:
             case SynthesisDrafted(corrections=corrections) if table is not None:

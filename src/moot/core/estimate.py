@@ -97,7 +97,7 @@ def _rounded(tokens: int, *, down: bool) -> int:
 
 def usual_reply(request: Request) -> int:
     """Tokens."""
-    return int(request.max_tokens * USUAL_SHARE)
+    return request.usual_tokens or int(request.max_tokens * USUAL_SHARE)
 
 
 async def estimate(

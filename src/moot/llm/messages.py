@@ -137,7 +137,8 @@ class Request:
     it stands before `system`. Of the messages, the first `history` may be left out, the oldest first, where
     not all fit; the answers of tools take up to `tools_tokens` besides. `looks` is how often the speaker may
     look something up in the repository, with tools that are added where there is one (repo/eyes.py).
-    `may_use_tools` is asked before each turn: where it says no, the model has to answer without any more."""
+    `may_use_tools` is asked before each turn: where it says no, the model has to answer without any more.
+    `usual_tokens` is how long a reply is expected to be, where that is not half of `max_tokens`."""
 
     system: str
     messages: tuple[Message, ...]
@@ -152,6 +153,7 @@ class Request:
     tools_tokens: int = 0
     looks: int = 0
     may_use_tools: Callable[[], bool] | None = None
+    usual_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def first_look(root: Path, about: str, tokens: int = TOKENS) -> tuple[Source, ..
     about = about[:MOST_TEXT]
     seen = search.look(root)
     files = [file for file in seen.files if search.may_be_read(file) and not is_prose(file)]
-    exact = tuple(dict.fromkeys((*named_in(about), *_commanded(about, seen.entry_points))))
+    commanded = (word.replace("-", "_") for word in wording.commanded_in(about, seen.entry_points))
+    exact = tuple(dict.fromkeys((*named_in(about), *commanded)))
     named = [file for file in listing.named_files(seen, about) if file in set(files)]
     first, _, rest = about.strip().partition("\n")
     words = wording.keywords_of(first, rest)
@@ -97,13 +98,6 @@ def named_in(about: str) -> tuple[str, ...]:
             if wording.is_telling(name):
                 found.update(dict.fromkeys(_last(name)))
     return tuple(found)
-
-
-def _commanded(about: str, entry_points: Iterable[str]) -> Iterable[str]:
-    """Of `moot changes --all`, where `moot` is a command of the project: what it is told to do is code."""
-    for command in dict.fromkeys(entry.partition(" = ")[0] for entry in entry_points if " = " in entry):
-        for word in re.findall(rf"(?<![\w-]){re.escape(command)}\s+([a-z][\w-]+)", about):
-            yield word.replace("-", "_")
 
 
 def _last(name: str) -> list[str]:

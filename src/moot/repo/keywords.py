@@ -119,9 +119,11 @@ class Keyword:
     pattern: re.Pattern[str]
 
 
-def keywords_of(title: str, description: str = "") -> tuple[str, ...]:
-    """What stands in backticks, then the title's words, then the description's most frequent ones."""
+def keywords_of(title: str, description: str = "", names: Iterable[str] = ()) -> tuple[str, ...]:
+    """What stands in backticks and other `names` of code, then the title's words, then the description's most
+    frequent ones. As a name of code, a word tells something whatever it means."""
     quoted = [name.strip().lower() for name in _QUOTED.findall(f"{title} {description}")]
+    in_code = [word for name in quoted if " " in name for word in _words(name) if len(word) >= _SHORTEST]
     counted = Counter(_words(description)[:_MOST_WORDS])
     # Stable: equally frequent words stay in the order of the text.
     from_description = sorted(counted, key=lambda word: -counted[word])
@@ -130,7 +132,13 @@ def keywords_of(title: str, description: str = "") -> tuple[str, ...]:
         for word in (*_words(title)[:_MOST_WORDS], *from_description)
         if _SHORTEST <= len(word) <= _LONGEST and word not in _UNTELLING
     ]
-    return distinct(filter(None, (*quoted, *telling)))[:MOST_KEYWORDS]
+    return distinct(filter(None, (*quoted, *names, *in_code, *telling)))[:MOST_KEYWORDS]
+
+
+def commanded_in(text: str, entry_points: Iterable[str]) -> Iterable[str]:
+    """Of `moot changes --all`, where `moot` is a command of the project: what it is told to do is code."""
+    for command in dict.fromkeys(entry.partition(" = ")[0] for entry in entry_points if " = " in entry):
+        yield from re.findall(rf"(?<![\w-]){re.escape(command)}\s+([a-z][\w-]+)", text)
 
 
 def distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -110,7 +110,8 @@ class Impact:
 
 def quick_scan(root: Path, title: str, description: str) -> Scan:
     seen = search.look(root)
-    words = wording.keywords_of(title, description)
+    commanded = wording.commanded_in(f"{title} {description}", seen.entry_points)
+    words = wording.keywords_of(title, description, commanded)
     found = search.search(root, seen.files, wording.as_keywords(words))
     hits = tuple(_hit(word, found, len(seen.files)) for word in words)
     if others := _meaning_the_same(hits):

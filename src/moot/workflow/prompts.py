@@ -44,7 +44,7 @@ def _request(state: WorkflowState, *, small: bool) -> Request:
     number = {"next": str(state.current_batch + 2)}
     so_far = _so_far(state)
     return prompts.request(
-        REASSESS, number, talk, _known(state), so_far, state.adjustment, prompts.DESIGN_TOKENS
+        REASSESS, number, talk, _known(state), so_far, state.adjustment, prompts.DESIGN_ROOM
     )
 
 
