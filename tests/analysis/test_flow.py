@@ -488,6 +488,42 @@ def test_what_is_decided_at_the_menu_is_listed_as_decided() -> None:
     ]
 
 
+def test_of_a_short_answer_what_was_asked_is_a_part_and_what_was_proposed_is_not() -> None:
+    decided = ("At most sixteen people book a seat.", "The queue runs in Frankfurt.")
+
+    def by(answer: str) -> list[str]:
+        play = Play()
+        question = "The queue runs in Frankfurt, I propose. How many people book a seat, at most?"
+        play.settle(PersonaSpoke(question, BILL))
+        play.says(answer)
+        play.settle(Drafted(Notes("So.", {}, decided=decided), BILL))
+        return [one.by for one in ledger(play.state) if one.kind == "decided"]
+
+    assert by("Sixteen.") == [PERSON, "Maya Chen's notes"]
+    assert by("It is sixteen of them, as we said in spring.") == ["Maya Chen's notes"] * 2
+
+
+def test_what_the_person_leaves_open_is_theirs_until_it_is_settled() -> None:
+    play = Play().opens()
+    play.says("Not known yet; Jo knows.")
+    left = Notes("So.", {}, ("who pays",), left_open=("How many seats are there? Jo is to say.",))
+    play.settle(Drafted(left, BILL))
+    play.completes()
+    play.says("And by when, we do not know either.")
+    play.settle(Drafted(FeedbackReply("Noted.", {}, left_open=("By when?",)), BILL))
+    still = [(one.text, one.by) for one in ledger(play.state) if one.kind == "open"]
+    assert still == [
+        ("How many seats are there? Jo is to say.", PERSON),
+        ("who pays", "Maya Chen's notes"),
+        ("By when?", PERSON),
+    ]
+    number = next(one.number for one in ledger(play.state) if one.by == PERSON and one.kind == "open")
+    play.settle(TaskDone(FeedbackWritten(())))
+    play.says("Forty seats.")
+    play.settle(Drafted(FeedbackReply("Noted.", {}, settled=(f"D{number}",)), BILL))
+    assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["who pays", "By when?"]
+
+
 def test_who_only_asks_settles_nothing() -> None:
     play = Play().opens()
     play.says("Twenty.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,8 +22,10 @@ from moot.prompts.small_model import sentences
 from moot.roundtable import prompts
 from moot.roundtable.events import ContributionReturned
 from moot.roundtable.findings import Named
+from moot.roundtable.state import RoundtableState
 from moot.roundtable.synthesis import Minutes, synthesize
-from tests.analysis.test_flow import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, read, seated
+from moot.text.depth import Depth
+from tests.analysis.test_flow import ALEX, BILL, JORDAN, MAYA, STEPS, TALK, Play, assessed, read, seated
 
 LIBRARY = load_library()
 FILES: dict[str, str] = {}
@@ -114,6 +117,46 @@ def test_whoever_takes_the_notes_again_has_those_before_and_knows_that_they_are_
     request, _ = PROMPTS.assess(play.state, small=False)
     assert "nothing of them is written anywhere yet" in said(request)
     assert all(said(request).count(words) == 1 for words in ("### Who", "who pays", "Trains."))
+
+
+def test_whoever_takes_notes_is_told_of_a_next_question_only_where_one_may_be_asked() -> None:
+    def asked(depth: Depth) -> tuple[str, list[str]]:
+        play = Play(scan=depth).opens()
+        play.says("Twenty.")
+        request, shape = PROMPTS.assess(play.state, small=False)
+        return request.system, list(shape.model_json_schema()["properties"])
+
+    standard, fields = asked("standard")
+    assert "**follow_up**" in standard
+    assert "let the follow-up ask which holds." in standard
+    assert "follow_up" in fields
+    brief, fields = asked("brief")
+    assert "follow" not in brief.replace("What follows", "")
+    assert "put it under **missing**." in brief
+    assert "follow_up" not in fields
+    assert "left_open" in fields
+
+
+def test_a_step_that_is_over_is_no_longer_called_the_step_at_hand() -> None:
+    play = Play().opens()
+    play.says("Twenty.")
+    assert "this is the step at hand" in said(PROMPTS.assess(play.state, small=False)[0])
+    play.settle(assessed())
+    play.completes()
+    play.says("You forgot the tunnels.")
+    told = said(PROMPTS.feedback(play.state, small=False)[0])
+    assert "just finished" in told
+    assert "this is the step at hand" not in told
+
+
+def test_the_table_knows_that_the_person_listens_on() -> None:
+    def told(table: RoundtableState) -> str:
+        return said(prompts.contribution(table, PERSONAS[1], small=False))
+
+    table = at_table().state.table
+    assert "listens on" not in told(table)
+    assert "nothing to say for now, and listens on. It is your turn" in told(replace(table, silences=1))
+    assert "nothing to say for now, again, and listens on." in told(replace(table, silences=2))
 
 
 # -- a very small model --------------------------------------------------------------------------

@@ -30,6 +30,11 @@ def is_only_questions(text: str) -> bool:
     return bool(sentences) and all(sentence[-1] in _MARKS for sentence in sentences)
 
 
+def questions_in(text: str) -> tuple[str, ...]:
+    """Its sentences that end in a question mark."""
+    return tuple(sentence for sentence in _sentences(text) if sentence[-1] in _MARKS)
+
+
 def _sentences(text: str) -> list[str]:
     parts = re.split(rf"(?<=[.!…{_MARKS}])\s+|\n", text)
     return [part.strip() for part in parts if part.strip()]

@@ -141,11 +141,13 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
                 notes.decided,
                 notes.rejected,
                 *ledger.changed(state, notes.settled, notes.taken_back),
+                notes.left_open,
             )
         case DraftReply(), Drafted(FeedbackReply() as said, spoken):
             if not said.changes:
                 return FeedbackTaken(said.reply, {}, spoken)
             changed = ledger.changed(state, said.settled, said.taken_back)
-            return FeedbackTaken(said.reply, said.contents, spoken, *changed, said.decided, said.rejected)
+            ruled = (said.decided, said.rejected, said.left_open)
+            return FeedbackTaken(said.reply, said.contents, spoken, *changed, *ruled)
         case _:
             raise AssertionError(f"{effect} cannot lead to {outcome}")

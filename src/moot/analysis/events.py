@@ -149,6 +149,8 @@ class StepAssessed(StepEvent, frozen=True, omit_defaults=True):
     """Keys in the ledger of what was open until now."""
     taken_back: tuple[str, ...] = ()
     """Keys of what the person had decided or rejected, and no longer wants."""
+    left_open: tuple[str, ...] = ()
+    """What the person leaves open."""
 
 
 class StepCompleted(StepEvent, frozen=True, omit_defaults=True):
@@ -178,7 +180,7 @@ class FeedbackGiven(Event, frozen=True):
 
 
 class FeedbackTaken(Event, frozen=True, omit_defaults=True):
-    """What was `decided`, `rejected`, `settled` and `taken_back` as in `StepAssessed`."""
+    """What was `decided`, `rejected`, `settled`, `taken_back` and `left_open` as in `StepAssessed`."""
 
     reply: str
     contents: dict[str, Any]
@@ -187,6 +189,7 @@ class FeedbackTaken(Event, frozen=True, omit_defaults=True):
     taken_back: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
 
 
 class FeedbackWritten(Event, frozen=True, omit_defaults=True):

@@ -248,6 +248,7 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
                 missing=event.missing,
                 decided=event.decided,
                 rejected=event.rejected,
+                left_open=event.left_open,
                 settled=(*record.settled, *event.settled),
                 taken_back=(*record.taken_back, *event.taken_back),
             )
@@ -307,13 +308,14 @@ def _take_feedback(
     match event:
         case FeedbackGiven(text, wish):
             return _listen(replace(state, pending_feedback=text), text, wish)
-        case FeedbackTaken(reply, contents, spoken, settled, taken_back, decided, rejected):
+        case FeedbackTaken(reply, contents, spoken, settled, taken_back, decided, rejected, left_open):
             record = state.record.read(spoken)
             record = replace(
                 record,
                 feedback=(*record.feedback, (state.pending_feedback, reply, contents)),
                 decided_there=(*record.decided_there, *decided),
                 rejected_there=(*record.rejected_there, *rejected),
+                left_open_there=(*record.left_open_there, *left_open),
                 settled=(*record.settled, *settled),
                 taken_back=(*record.taken_back, *taken_back),
             )

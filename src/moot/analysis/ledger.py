@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import msgspec
 
+from moot.analysis.asking import questions_in
 from moot.analysis.state import AnalysisState, Elaboration, StepRecord
 from moot.core import ledger as common
 from moot.core.conversation import PERSON
@@ -31,6 +32,8 @@ FEW = 10
 _THEIRS = 0.6
 """How much of a decision's words the person has to have used for it to be theirs."""
 _STEM = 5
+_SHORT = 6
+"""Words of an answer that cannot be understood without its question."""
 
 
 def ledger(state: AnalysisState) -> tuple[Decided, ...]:
@@ -135,7 +138,7 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
     def notes() -> str:
         return f"{state.voice(record.ref.persona).name}'s notes"
 
-    said = (state.title, state.description, *(answer for _, answer in record.exchanges))
+    said = (state.title, state.description, *_said_in_answer(record))
     theirs = _words(" ".join(said))
     for kind, texts in ((Kind.DECIDED, record.decided), (Kind.REJECTED, record.rejected)):
         for number, text in enumerate(texts, start=1):
@@ -143,6 +146,8 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
             yield Decided(f"{kind}:{step}:{number}", kind, text, by, at)
     if record.summary and not (record.decided or record.rejected):
         yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, notes(), at)
+    for number, text in enumerate(record.left_open, start=1):
+        yield Decided(f"open:person:{step}:{number}", Kind.OPEN, text, PERSON, at)
     for number, text in enumerate(record.missing, start=1):
         yield Decided(f"open:{step}:{number}", Kind.OPEN, text, notes(), at)
     for number, text in enumerate(record.unknown, start=1):
@@ -152,10 +157,21 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
         for number, text in enumerate(texts, start=1):
             by = PERSON if _is_theirs(text, theirs) else notes()
             yield Decided(f"{kind}:menu:{step}:{number}", kind, text, by, f"{at}, afterwards")
+    for number, text in enumerate(record.left_open_there, start=1):
+        yield Decided(f"open:menu:{step}:{number}", Kind.OPEN, text, PERSON, f"{at}, afterwards")
     for number, (words, _, _) in enumerate(record.feedback, start=1):
         yield Decided(f"{SAID}feedback:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
     for number, words in enumerate(record.unheard, start=1):
         yield Decided(f"{SAID}unheard:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
+
+
+def _said_in_answer(record: StepRecord) -> Iterator[str]:
+    """The answers; of a short one, such as "Sixteen.", what was asked is a part. What was proposed beside it
+    is not."""
+    for question, answer in record.exchanges:
+        yield answer
+        if len(answer.split()) <= _SHORT:
+            yield from questions_in(question)
 
 
 def _is_theirs(text: str, theirs: set[str]) -> bool:

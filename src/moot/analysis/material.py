@@ -97,7 +97,7 @@ def _plan(state: AnalysisState) -> str:
     lines = []
     for ref in state.steps:
         if ref.id == at:
-            how = "this is the step at hand"
+            how = "just finished" if ref.id in state.completed else "this is the step at hand"
         elif ref.id in state.completed:
             how = "completed"
         else:

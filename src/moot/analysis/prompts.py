@@ -35,6 +35,7 @@ LOOKS, LOOK_TOKENS = 6, 24_000
 """How often whoever leads a step may look into the workspace for one reply, and how much that may take."""
 ROUNDTABLE_LOOKS = 3
 _LENGTHS = {"brief": "180", "standard": "420", "deep": "700"}
+FOLLOW_UP = "analysis/follow-up"
 _CANNOT_EXPLAIN = "I am too small a model to explain that. Say what you know, or: not known yet."
 
 T = TypeVar("T")
@@ -120,13 +121,15 @@ class AnalysisPrompts:
             shape = shapes.shape("StepNotes", record.ref.outputs, words=answer, summary=summary)
             return _small_request(state, answer), shape
         left = FOLLOW_UPS[record.depth] - (len(record.exchanges) - 1)
-        facts = _facts(state) | {
+        facts = _facts(state)
+        facts |= {
             "step": step.title,
             "validation": step.validation,
             "artifacts": step.artifacts,
-            "rounds": "" if left > 0 else "Nothing more will be asked: leave it empty.",
+            "which_holds": "let the follow-up ask which holds" if left > 0 else "put it under **missing**",
+            "follow_up": f"\n{fill(FOLLOW_UP, {'name': facts['name']})}" if left > 0 else "",
         }
-        shape = shapes.shape("StepNotes", record.ref.outputs, **shapes.notes())
+        shape = shapes.shape("StepNotes", record.ref.outputs, **shapes.notes(asks=left > 0))
         said = UserSaid(f"Take the notes.{_notes_so_far(record)}", at_hand(state.before_notes))
         return self._request(state, fill(ASSESS, facts), said, NOTES_TOKENS), shape
 
@@ -184,6 +187,7 @@ def _notes_so_far(record: StepRecord) -> str:
         "contents": record.contents,
         "decided": record.decided,
         "rejected": record.rejected,
+        "left_open": record.left_open,
         "missing": record.missing,
     }
     return (

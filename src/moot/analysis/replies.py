@@ -27,6 +27,8 @@ class Notes(msgspec.Struct, frozen=True):
     """Numbers of what was open until now, such as D4."""
     taken_back: tuple[str, ...] = ()
     """Numbers of what the person had decided or rejected, and no longer wants."""
+    left_open: tuple[str, ...] = ()
+    """Questions that the person leaves open."""
 
 
 class FeedbackReply(msgspec.Struct, frozen=True):
@@ -39,3 +41,4 @@ class FeedbackReply(msgspec.Struct, frozen=True):
     taken_back: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()

@@ -53,21 +53,24 @@ def changed_entries() -> dict[str, Any]:
 
 
 def rulings() -> dict[str, Any]:
-    """What the person has decided and rejected, and what that changes."""
+    """What the person has decided, rejected and left open, and what that changes."""
     listed = Annotated[list[_Line], Field(max_length=12)]
-    added: dict[str, Any] = {name: (listed, Field(default_factory=list)) for name in ("decided", "rejected")}
+    names = ("decided", "rejected", "left_open")
+    added: dict[str, Any] = {name: (listed, Field(default_factory=list)) for name in names}
     return added | changed_entries()
 
 
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=400)]
 
 
-def notes() -> dict[str, Any]:
+def notes(*, asks: bool) -> dict[str, Any]:
+    """`asks`: whether anything more can be asked."""
+    follow_up = {"follow_up": (Annotated[str, StringConstraints(max_length=800)], ...)}
     return {
         "summary": (text(800), ...),
-        "missing": (Annotated[list[_Line], Field(max_length=8)], ...),
-        "follow_up": (Annotated[str, StringConstraints(max_length=800)], ...),
         **rulings(),
+        "missing": (Annotated[list[_Line], Field(max_length=8)], ...),
+        **(follow_up if asks else {}),
     }
 
 

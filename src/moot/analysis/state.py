@@ -79,6 +79,8 @@ class StepRecord:
     missing: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
+    """By the person."""
     settled: tuple[str, ...] = ()
     """Keys in the ledger of what was open before."""
     taken_back: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ class StepRecord:
     """What the person said at the menu, what was replied, and what the artifacts got."""
     decided_there: tuple[str, ...] = ()
     rejected_there: tuple[str, ...] = ()
+    left_open_there: tuple[str, ...] = ()
     unheard: tuple[str, ...] = ()
     """What they said at the menu and no model replied to."""
     briefs: tuple[BoardAnswered, ...] = ()
@@ -255,7 +258,9 @@ class AnalysisState:
         """Without what the notes of the step at hand have said so far, while they are taken again."""
         if self.step is not Step.ASSESSING or self.current is None:
             return self
-        blank = replace(self.current, summary="", contents={}, missing=(), decided=(), rejected=())
+        blank = replace(
+            self.current, summary="", contents={}, missing=(), decided=(), rejected=(), left_open=()
+        )
         return replace(self, current=blank)
 
     def with_record(self, record: StepRecord) -> AnalysisState:

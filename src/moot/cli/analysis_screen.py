@@ -130,6 +130,7 @@ class AnalysisNarrator(RoundtableNarrator):
                 tell_unverified(reply, self._evidence)
                 _tell_each("Decided", getattr(event, "decided", ()))
                 _tell_each("Ruled out", getattr(event, "rejected", ()))
+                _tell_each("You leave open", getattr(event, "left_open", ()))
             case MenuChosen():
                 self._tell_left_out(state)
             case BoardAnswered(question, session, file, recommendation):
@@ -149,7 +150,8 @@ class AnalysisNarrator(RoundtableNarrator):
             screen.say(f"Noted: {record.summary}")
         _tell_each("Decided", record.decided)
         _tell_each("Ruled out", record.rejected)
-        _tell_each("Still open", record.missing)
+        _tell_each("You leave open", record.left_open)
+        _tell_each("Still missing", record.missing)
 
     def _tell_written(self, record: StepRecord, event: StepCompleted | FeedbackWritten) -> None:
         if isinstance(event, StepCompleted):

@@ -102,6 +102,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
                 "summary": record.summary,
                 "decided": [*record.decided, *record.decided_there],
                 "ruled_out": [*record.rejected, *record.rejected_there],
+                "left_open": [*record.left_open, *record.left_open_there],
                 "still_open": list(record.missing),
                 "read": list(record.looked_at),
                 "cited_but_not_there": list(record.unknown),

@@ -111,6 +111,9 @@ def _facts(table: RoundtableState, persona: Persona) -> dict[str, str]:
 def _speak(state: Seated, persona: Persona, instructions: str) -> Request:
     table = _table(state)
     asked = f"It is your turn: number {table.turns + 1} of {table.opened.max_turns} of this discussion."
+    if table.silences:
+        again = ", again" if table.silences > 1 else ""
+        asked = f"The person has nothing to say for now{again}, and listens on. {asked}"
     system = f"{system_prompt(persona)}\n\n{instructions}"
     said = UserSaid(asked, (*_matter(state), *_said(table)))
     return _within(state, Request(system, (said,), CONTRIBUTION_TOKENS, temperature=0.7))
