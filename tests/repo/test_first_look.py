@@ -117,6 +117,22 @@ def test_what_the_wish_begins_with_weighs_more_than_its_reasons(tmp_path: Path) 
         assert wished in names(first_look(tmp_path, said))[0]
 
 
+def test_where_several_words_of_the_wish_are_together_comes_before_a_name_with_one(tmp_path: Path) -> None:
+    put(tmp_path, "loans/members.py", "def read_members(path):\n    return path\n")
+    put(
+        tmp_path,
+        "loans/register.py",
+        "def lend(register, member, tool):\n    loan = [member, tool]\n    return loan\n",
+    )
+    put(tmp_path, "tests/test_members.py", "def test_members():\n    loan, tool, member = 1, 2, 3\n")
+    found = first_look(tmp_path, "Extend a loan once\nMembers ask to keep a tool longer.")
+    assert [one.name.split(" in ")[0] for one in found] == [
+        "body of lend()",
+        "body of read_members()",
+        "body of test_members()",
+    ]
+
+
 def test_synonyms_are_others_than_the_word() -> None:
     assert synonyms("deleting") == ("remove", "drop", "erase")
     assert synonyms("basket") == ()

@@ -141,13 +141,15 @@ def _candidates(
         if body.lines > (_LARGEST_CLASS if body.is_class else MOST_LINES):
             continue
         own = "\n".join(lines[body.first - 1 : body.last])
-        inside = sum(_found_in(own, rarity).values())
+        within = _found_in(own, rarity)
+        inside = sum(within.values())
         in_name = _found_in(body.name, rarity)
         titles = in_path | _found_in(body.path, rarity)
         share = len(in_name) / max(1, len(wording.words_of(body.name)))
         score = _IN_TITLE * (sum(titles.values()) + share * sum(in_name.values())) + inside
-        if is_test(file):
-            score /= 3
+        # One word of the wish is in many places; where several are together is what it is about. Tests
+        # and what they prepare have them all.
+        score *= 1 / 3 if is_test(file) else max(1, len(within))
         if file in named:
             score += _ASKED_FOR
         if body.name in exact:
