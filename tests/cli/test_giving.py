@@ -178,6 +178,7 @@ def test_what_is_decided_is_listed_corrected_and_dropped(stub: StubServer, tmp_p
     assert ended.code == 0, ended.err
     assert "Nothing is decided so far." in ended.err
     assert "D2. Decided: Only Berlin." in ended.err
+    assert ended.err.count("D1. Decided: No cloud.") == 1, "what did not change is not said again"
     said = stub.requests[1].said
     assert "D2. Decided: Berlin or Hamburg. (the person, at follow-up)" in said, "a number stays"
     assert "No cloud" not in said

@@ -158,6 +158,35 @@ def test_numbers_stay_whatever_comes_and_goes() -> None:
         read_correction(listed, (), "drop D5", "")
 
 
+def test_an_outline_is_by_kind_and_short_and_a_number_alone_shows_all_of_it() -> None:
+    said = "Standard depth, please. The size fits, and there are no more than sixteen of us at any time."
+    entries = (
+        Decided("1", Kind.SAID, said, PERSON, "01-01"),
+        Decided("2", Kind.DECIDED, "It is\ncomplex " + "and more " * 40, PERSON, "triage"),
+        Decided("3", Kind.OPEN, "Who pays?", "the notes", ""),
+        Decided("4", Kind.SAID, "Yes.", PERSON, "01-01"),
+        Decided("6", Kind.SAID, "Take A.", "the Board", "01-02"),
+    )
+    listed = ledger.number(entries, "123456")
+    told = ledger.outline(listed)
+    assert told == [
+        "Open:",
+        "  D3. Who pays? (the notes)",
+        "Decided:",
+        f"  D2. It is complex {'and more ' * 20}an… (the person, at triage)",
+        "Said:",
+        "  D6. Take A. (the Board, at 01-02)",
+        "  01-01: D1 “Standard depth, please. The size fits, and ther…”, D4 “Yes.”",
+        "No longer listed, because it was settled, replaced or dropped: D5.",
+    ]
+    assert ledger.whole(listed, "d1") == f"D1. Said: {said} (the person, at 01-01)"
+    assert ledger.whole(listed, "D1: x") is ledger.whole(listed, "") is None
+    with pytest.raises(InvalidInput, match="there is no D5 any more"):
+        ledger.whole(listed, "D5")
+    assert "dropped: D5." in ledger.source(listed)[0].text
+    assert "No longer listed" not in ledger.source(ENTRIES)[0].text
+
+
 def test_what_is_known_is_not_told_again_under_its_number() -> None:
     listed = ledger.number(ENTRIES, ("other", "level"))
     (source,) = ledger.source(listed, ENTRIES[:1])

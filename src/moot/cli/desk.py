@@ -18,7 +18,7 @@ from moot.cli import screen
 from moot.cli.screen import wrapped
 from moot.core.background import EvidenceGiven, LedgerCorrected, struck, takes_background
 from moot.core.flow import PersonGave
-from moot.core.ledger import HINT, line, lines, read_correction
+from moot.core.ledger import HINT, line, lines, outline, read_correction, whole
 from moot.errors import InvalidInput
 from moot.evidence.files import Reach
 from moot.evidence.gather import NOTHING, Gathered, Offer
@@ -140,23 +140,27 @@ class Desk:
         await _say(self.moot, gathered, first, getattr(self.state(), "model", ""))
 
     def _decided(self, ask: AskPerson, words: str) -> PersonGave | None:
-        ledger = self.flow.ledger(self.state())
+        ledger, gone = self.flow.ledger(self.state()), struck(self.flow, self.state())
+        if (entry := whole(ledger, words)) is not None:
+            screen.say(wrapped(entry))
+            return None
         if not words:
-            self._list_decided(self.state())
+            for told in outline(ledger, gone):
+                screen.say(wrapped(told))
             if not ledger:
                 screen.say("Nothing is decided so far.")
             screen.say(f"{DECIDED} followed by: {HINT}", "dim")
             return None
-        gone = struck(self.flow, self.state())
         correction = read_correction(ledger, self._background.corrections, words, ask.step, gone)
         changed = replace(self._background, corrections=(*self._background.corrections, correction))
+        state = self.state().with_background(changed)
+        before, after = lines(ledger), lines(self.flow.ledger(state))
         screen.say("Decided so far:")
-        self._list_decided(self.state().with_background(changed))
-        return PersonGave((LedgerCorrected(correction),))
-
-    def _list_decided(self, state: Any) -> None:
-        for one in lines(self.flow.ledger(state)):
-            screen.say(wrapped(one))
-        for entry in struck(self.flow, state):
+        for told in (told for told in after if told not in before):
+            screen.say(wrapped(told))
+        there = {entry.key for entry in gone}
+        for entry in (entry for entry in struck(self.flow, state) if entry.key not in there):
             number = f"D{entry.number}. " if entry.number else ""
             screen.say(wrapped(f"{number}Struck: {line(entry)}"), "dim")
+        screen.say(f"{DECIDED} shows all of it.", "dim")
+        return PersonGave((LedgerCorrected(correction),))

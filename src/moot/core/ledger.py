@@ -142,7 +142,7 @@ _NUMBERED = re.compile(
     r"(?P<strike>drop\s+|strike\s+)?D(?P<number>\d{1,4})\b\s*(?P<colon>:)?\s*(?P<text>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-HINT = "D2: what holds instead · drop D2 · undo · or something that is to hold from now on"
+HINT = "D2: what holds instead · D2 alone, to see all of it · drop D2 · undo · or what is to hold from now on"
 
 
 def read_correction(
@@ -165,17 +165,22 @@ def read_correction(
         if not words:
             raise InvalidInput("decided so far", f"is empty: write {HINT}")
         return Correction(_next_own(corrections), words, at)
-    number, known = int(found["number"]), numbered(ledger)
-    if number not in known:
-        there = f"D{min(known)} to D{max(known)}" if known else "nothing yet"
-        gone = " any more" if known and min(known) <= number <= max(known) else ""
-        raise InvalidInput("decided so far", f"there is no D{number}{gone}: there is {there}")
+    number, entry = int(found["number"]), _entry(ledger, found["number"])
     text = found["text"].strip()
     if strikes and text:
         raise InvalidInput("decided so far", f"write 'drop D{number}' alone, or 'D{number}:' and what holds")
     if not strikes and not text:
         raise InvalidInput("decided so far", f"write what holds instead of D{number}, or 'drop D{number}'")
-    return Correction(known[number].key, text, at)
+    return Correction(entry.key, text, at)
+
+
+def _entry(ledger: Sequence[Decided], number: str) -> Decided:
+    known = numbered(ledger)
+    if entry := known.get(int(number)):
+        return entry
+    there = f"D{min(known)} to D{max(known)}" if known else "nothing yet"
+    gone = " any more" if known and min(known) <= int(number) <= max(known) else ""
+    raise InvalidInput("decided so far", f"there is no D{int(number)}{gone}: there is {there}")
 
 
 def _undoing(
@@ -235,11 +240,61 @@ def lines(ledger: Sequence[Decided]) -> list[str]:
     return [f"D{number}. {line(entry)}" for number, entry in numbered(ledger).items()]
 
 
+def outline(ledger: Sequence[Decided], struck: Sequence[Decided] = ()) -> list[str]:
+    """For somebody who looks for something: by kind, what is long cut to a line, and what the person has said
+    by where they said it, each with its beginning. `whole` has the rest. What they have struck comes last."""
+    told: list[str] = []
+    by_place: dict[str, list[str]] = {}
+    for number, entry in numbered(ledger).items():
+        if entry.kind is Kind.SAID and entry.by == PERSON:
+            by_place.setdefault(entry.at, []).append(f"D{number} “{_beginning(entry.text, _GLIMPSE)}”")
+    for kind, heading in _HEADINGS.items():
+        group = [
+            f"D{number}. {_beginning(entry.text, _ONE_LINE)} ({_source_of(entry)})"
+            for number, entry in numbered(ledger).items()
+            if entry.kind is kind and not (kind is Kind.SAID and entry.by == PERSON)
+        ]
+        if kind is Kind.SAID:
+            group += [f"{at or 'Besides'}: {', '.join(said)}" for at, said in by_place.items()]
+        told += [f"{heading}:", *(f"  {each}" for each in group)] if group else []
+    gone = [f"D{one.number}. {_beginning(one.text, _ONE_LINE)}" for one in struck if one.number]
+    told += ["Struck:", *(f"  {each}" for each in gone)] if gone else []
+    return [*told, *gaps(ledger, struck)]
+
+
+def gaps(ledger: Sequence[Decided], struck: Sequence[Decided] = ()) -> list[str]:
+    """Why there are numbers that nothing has."""
+    known = numbered(ledger) | {entry.number: entry for entry in struck if entry.number}
+    gone = [f"D{number}" for number in range(1, max(known, default=0)) if number not in known]
+    return (
+        [f"No longer listed, because it was settled, replaced or dropped: {', '.join(gone)}."] if gone else []
+    )
+
+
+def whole(ledger: Sequence[Decided], words: str) -> str | None:
+    """The entry of which `words` are no more than the number. Raises InvalidInput where there is none."""
+    found = re.fullmatch(r"D(\d{1,4})\.?", words.strip(), re.IGNORECASE)
+    return f"D{int(found[1])}. {line(_entry(ledger, found[1]))}" if found else None
+
+
+_ONE_LINE, _GLIMPSE = 200, 48
+_HEADINGS = {Kind.OPEN: "Open", Kind.DECIDED: "Decided", Kind.REJECTED: "Ruled out", Kind.SAID: "Said"}
+
+
+def _beginning(text: str, most: int) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}…"
+
+
 def line(entry: Decided) -> str:
     """Without a number, for what is kept: numbers change as others come and go."""
-    by = "the person" if entry.by == PERSON else entry.by
     text = entry.text.strip().replace("\n", "\n   ")
-    return f"{_WORDS[entry.kind]}: {text} ({by}{', at ' if entry.at else ''}{entry.at})"
+    return f"{_WORDS[entry.kind]}: {text} ({_source_of(entry)})"
+
+
+def _source_of(entry: Decided) -> str:
+    by = "the person" if entry.by == PERSON else entry.by
+    return f"{by}{', at ' if entry.at else ''}{entry.at}"
 
 
 _WORDS = {
@@ -263,7 +318,7 @@ def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[
     said += [f"No longer holds: {line(entry)}" for entry in known if entry.key not in left]
     if not said:
         return ()
-    listed = "\n".join(dict.fromkeys(said))
+    listed = "\n".join(dict.fromkeys((*said, *gaps(ledger))))
     text = (
         "<decided-so-far>\nWhat was decided or rejected holds, and so does what the person said: do not "
         "ask it again, and do not quietly work around it; where you have a reason against it, say so openly. "
