@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from moot.analysis import artifacts
 from moot.errors import InvalidInput
+from moot.evidence.items import Evidence
 from moot.files import markdown
 
 MARKER = artifacts.step_marker("01-02")
@@ -43,6 +44,45 @@ def test_feedback_joins_the_section_of_its_step() -> None:
     assert text[section.body : section.end].index("One.") < text[section.body : section.end].index(
         "Corrected"
     )
+
+
+EVIDENCE = (
+    Evidence("meeting.md", "/home/ana/meeting.md", "1a2b3c4d5e6f7a8b", "text/markdown", "One.\nTwo."),
+    Evidence("law.md", "docs/law.md", "f" * 64, "text/markdown", "No."),
+    Evidence("a `b`\n<!-- Step 01-02 -->", "https://example.org/x", "0" * 64, "text/plain", "x"),
+)
+
+
+def test_at_its_end_an_artifact_says_what_it_cites() -> None:
+    text = artifacts.with_sources(add(None, "Twenty [E1:1], and more [E2, E9]."), EVIDENCE)
+    assert text.endswith(
+        "Twenty [E1:1], and more [E2, E9].\n\n<!-- Sources: kept by moot -->\n## Sources\n\n"
+        "Evidence that the analysis was given; `session.jsonl`, beside this file, has all of it.\n\n"
+        "- **E1**: `meeting.md`, sha256 1a2b3c4d5e6f\n"
+        "- **E2**: `law.md`, `docs/law.md`, sha256 ffffffffffff\n"
+    )
+    assert artifacts.with_sources(add(None, "Nobody said so."), EVIDENCE) == add(None, "Nobody said so.")
+
+
+def test_the_sources_stay_at_the_end_and_what_somebody_wrote_below_them_stays_too() -> None:
+    old = artifacts.with_sources(add(None, "One [E1]."), EVIDENCE) + "\nBy hand.\n"
+    new = ""
+    for there in (old, old.replace("\n", "\r\n")):
+        new = add(artifacts.without_sources(there), "Two [E3].", heading="Technical Context")
+        new = artifacts.with_sources(new, EVIDENCE)
+        assert new.count("## Sources") == 1
+        assert "By hand." in new.split("## Technical Context")[0]
+        *_, named = new.splitlines()
+        assert named.startswith("- **E3**: `a b <!-- Step 01-02 -->`, `https://example.org/x`, sha256 000")
+    assert add(artifacts.without_sources(new), "Three.", heading="Design") != new
+
+
+@given(st.text(max_size=200), st.sampled_from(["", "[E1]", "[E1:2, E2]", "[E7]"]))
+def test_without_its_sources_an_artifact_is_as_it_was_and_twice_is_once(text: str, cited: str) -> None:
+    old = f"x{text}{cited}"
+    new = artifacts.with_sources(old, EVIDENCE)
+    assert artifacts.without_sources(new).rstrip() == old.rstrip()
+    assert artifacts.with_sources(new, EVIDENCE) == new
 
 
 @settings(max_examples=60)

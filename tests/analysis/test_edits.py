@@ -17,6 +17,7 @@ from moot.analysis.ledger import ledger
 from moot.analysis.material import MOST_EDITED, shared
 from moot.analysis.replies import Notes
 from moot.core.flow import Drafted, TaskDone
+from moot.evidence.items import Evidence
 from tests.analysis.test_earlier_versions import ITEM, LOG
 from tests.analysis.test_flow import BILL, MAYA, Play
 
@@ -34,6 +35,13 @@ def played(**contents: Any) -> Play:
     play.settle(Drafted(Notes("Settled.", by_file), BILL))
     play.settle(TaskDone(StepCompleted("01-01", tuple(by_file))))
     return play
+
+
+def test_the_sources_that_the_program_keeps_are_nobodys_change() -> None:
+    play = played(spec_md="### G-1: Fewer calls [E1]")
+    files = on_disk(play)
+    evidence = (Evidence("a.md", "a.md", "0" * 64, "text/plain", "x"),)
+    assert edits(play.state, {"spec.md": artifacts.with_sources(files["spec.md"], evidence)}) == ()
 
 
 def on_disk(play: Play) -> dict[str, str]:

@@ -500,6 +500,7 @@ def test_of_a_short_answer_what_was_asked_is_a_part_and_what_was_proposed_is_not
         return [one.by for one in ledger(play.state) if one.kind == "decided"]
 
     assert by("Sixteen.") == [PERSON, "Maya Chen's notes"]
+    assert by("We counted them in spring, and yes, sixteen it is.") == [PERSON, "Maya Chen's notes"]
     assert by("It is sixteen of them, as we said in spring.") == ["Maya Chen's notes"] * 2
 
 

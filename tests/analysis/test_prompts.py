@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from moot.analysis.events import StepRef
+from moot.analysis.events import FeedbackWritten, StepRef
+from moot.analysis.ledger import ledger
+from moot.analysis.material import at_hand
 from moot.analysis.prompts import AnalysisPrompts
-from moot.analysis.replies import Notes
+from moot.analysis.replies import FeedbackReply, Notes
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
 from moot.core.flow import Drafted, PersonAnswered, PersonaSpoke, TaskDone
@@ -137,6 +139,33 @@ def test_whoever_takes_notes_is_told_of_a_next_question_only_where_one_may_be_as
     assert "left_open" in fields
 
 
+def test_what_the_person_said_has_its_number_where_it_was_said() -> None:
+    play = Play(STEPS[0]).step("Twenty.")
+    play.says("You forgot the tunnels.")
+    play.settle(Drafted(FeedbackReply("Right.", {}), BILL))
+    play.settle(TaskDone(FeedbackWritten(())))
+    play.roundtable("Alex, what of conflicts?")
+    play.says("Good.")
+    told = said(PROMPTS.feedback(play.state, small=False)[0])
+    numbers = {one.text: one.number for one in ledger(play.state)}
+    assert f"Answered (D{numbers['Twenty.']}): Twenty." in told
+    assert f"the person said (D{numbers['You forgot the tunnels.']}): You forgot" in told
+    assert f"The person (D{numbers['Alex, what of conflicts?']}): Alex, what" in told
+
+
+def test_minutes_that_an_artifact_has_are_not_told_a_second_time() -> None:
+    def told(*announcements: str) -> bool:
+        play = Play(STEPS[0]).step().roundtable()
+        (held,) = play.state.elaborations
+        assert held.table is not None
+        held = replace(held, table=replace(held.table, announcements=announcements))
+        state = replace(play.state, elaborations=(held,))
+        return any("<minutes" in source.text for source in at_hand(state))
+
+    assert told("Could not update spec.md (file not found).")
+    assert not told('Updated spec.md, section "Who": added 1 insight.')
+
+
 def test_a_step_that_is_over_is_no_longer_called_the_step_at_hand() -> None:
     play = Play().opens()
     play.says("Twenty.")
@@ -215,7 +244,7 @@ def test_what_was_asked_back_is_told_apart_from_the_answers() -> None:
     assert (
         "Asked: Who needs it?\n\n"
         "The person asked back: What is throughput?\nThey were told: How many an hour.\n\n"
-        "Answered: Thirty. Why do you ask?\n\n"
+        "Answered (D1): Thirty. Why do you ask?\n\n"
         "They were told: To size it.\n</conversation>"
     ) in said(request)
 

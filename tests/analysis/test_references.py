@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.analysis.citable import not_there, strays
 from moot.analysis.events import StepCompleted, StepOpened, StepRef
 from moot.analysis.ledger import ledger
 from moot.analysis.lines import Lines
+from moot.analysis.material import at_hand
 from moot.analysis.references import KINDS, There, as_text, defined, kinds_in, mentioned
 from moot.analysis.replies import Notes
 from moot.analysis.steps import load_steps
+from moot.core.background import EvidenceGiven
 from moot.core.flow import Drafted, PersonaSpoke, TaskDone
 from moot.evidence.items import Evidence
-from tests.analysis.test_flow import BILL, MAYA, Play
+from moot.roundtable.effects import InsertInsights
+from moot.roundtable.events import ArtifactsUpdated, ElaborationRecorded
+from moot.roundtable.findings import Named
+from moot.roundtable.replies import Framing
+from tests.analysis.test_flow import BILL, MAYA, STEPS, Play, seated
 
 THERE = There(
     ids={"F-1", "NFR-2", "SLA-3"},
@@ -58,6 +66,12 @@ def test_what_is_there_is_never_named_and_nothing_typed_breaks_the_check(text: s
     unknown = THERE.unknown(f"{text}\nF-1 and NFR-2 rest on D1, step 01-01, src/sync.py:12 and [E1:2].")
     assert not {"F-1", "NFR-2", "D1", "src/sync.py:12"} & {one.split(" ")[0] for one in unknown}
     assert THERE.unknown(text, KINDS) == tuple(dict.fromkeys(THERE.unknown(text, KINDS)))
+
+
+def test_an_id_that_nobody_has_is_named_whatever_its_kind() -> None:
+    here = replace(THERE, is_known=lambda one: one == "JIRA-77")
+    assert here.unknown("See Q-39, JIRA-77, UTF-8 and ISO-8601.") == ("Q-39 (no file defines it)",)
+    assert here.unknown("- Q-1: Who pays?\n\nQ-1 is open.") == ()
 
 
 def test_a_step_may_define_only_what_its_guide_numbers() -> None:
@@ -104,6 +118,7 @@ def test_lines_are_those_of_the_item_or_of_the_workspace(tmp_path: Path) -> None
     lines = Lines(tmp_path, {"spec.md": "One.\nTwo.\nThree."})
     assert [lines(name) for name in ("spec.md", "src/sync.py", "sync.py")] == [3, 2, 2]
     assert lines("src/merge.py") is None
+    assert (lines.have("a\nb"), lines.have("A=1"), lines.have("Q-39")) == (True, False, False)
     assert [lines(name) for name in ("example.com", ".env", "notes.rs")] == [0, 0, 0]
 
 
@@ -120,3 +135,48 @@ def test_what_an_opening_cites_is_looked_up_in_what_was_written_and_said() -> No
     assert isinstance(opened, StepOpened)
     assert opened.unknown == ("G-2 (no file defines it)", "step 09-01 (there is none)")
     assert "Cited, but not there: R-9 (no file defines it)" in [one.text for one in ledger(play.state)]
+
+
+def at_the_table(*said: str) -> Play:
+    """Colleagues have spoken there, one after the other."""
+    evidence = Evidence("meeting.md", "meeting.md", "x", "text/plain", "One.\nTwo.")
+    play = Play(scan="brief")
+    play.put(EvidenceGiven((evidence,)))
+    play.step().picks("elaborate")
+    play.settle(TaskDone(seated(STEPS[0])))
+    play.settle(Drafted(Framing("it is agreed", "Who?"), BILL))
+    for text in said:
+        play.settle(PersonaSpoke(text, BILL))
+    return play
+
+
+def test_whoever_speaks_at_the_table_is_told_what_was_cited_there_and_is_not_there() -> None:
+    play = at_the_table('They said "one of four came late" [E1:1].')
+    told = "\n".join(source.text for source in at_hand(play.state))
+    assert '- Alex in turn 2: [E1:1] (not in the lines: "one of four came late")\n</not-there>' in told
+    play.settle(PersonaSpoke("It stands in [E1:99-120], in step 09-01 and in [E1:2].", BILL))
+    told = "\n".join(source.text for source in at_hand(play.state))
+    assert "- Jordan in turn 3: step 09-01 (there is none)" in told
+    assert "- Jordan in turn 3: [E1:99-120] (not in the lines)\n</not-there>" in told
+    assert "not-there" not in "".join(source.text for source in at_hand(at_the_table("By [E1:2].").state))
+
+
+def test_what_is_proposed_is_not_cited() -> None:
+    play = Play()
+    play.settle(PersonaSpoke("- F-1: Book a seat\n- F-2: Print it\n\nF-9 is out.", BILL))
+    assert not_there(play.state, ["F-2 comes first.", "Then F-3."]) == ((), ("F-3 (no file defines it)",))
+    opened = play.events[-1]
+    assert isinstance(opened, StepOpened)
+    assert opened.unknown == ("F-9 (no file defines it)",)
+
+
+def test_what_the_minutes_cite_and_is_not_there_stays_open_until_it_is_settled() -> None:
+    play = at_the_table("Once.", "Never twice.")
+    play.settle(Drafted(Named(), BILL))
+    play.says("done")
+    while not isinstance(play.asked(), InsertInsights):
+        play.settle(play._at_table(play.asked(), ()))
+    play.settle(TaskDone(ArtifactsUpdated(("Updated spec.md.",), ("R-9 (no file defines it)",))))
+    play.settle(TaskDone(ElaborationRecorded(True)))
+    assert "Cited, but not there: R-9 (no file defines it)" in [one.text for one in ledger(play.state)]
+    assert "R-9" in strays(play.state)

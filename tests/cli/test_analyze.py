@@ -246,6 +246,11 @@ def test_the_board_is_convened_on_an_open_question(project: Project, stub: StubS
     [file] = [path.name for path in project.item.iterdir() if path.name.startswith("board-")]
     assert not file.startswith("board-board-")
     assert f"[{file}]({file})" in project.read("quick-scan.md")
+    before, _, after = ended.err.partition("The Board is asked: Who pays for the storage?")
+    assert "has spoken" not in before
+    assert "has spoken" in after
+    advised = next(one for one in stub.requests if asks_for_brief(one))
+    assert advised.said.count("#### Key Insights") == 1, "the Board reads the minutes in the artifact"
 
 
 def test_a_board_whose_brief_failed_is_taken_up_again_and_nobody_speaks_twice(
@@ -453,6 +458,17 @@ def test_a_log_that_was_cut_off_is_said_and_goes_on(project: Project) -> None:
     assert "session.jsonl ends in the middle of an event" in again.err
     assert project.meta["steps_completed"] == ["00-01"]
     assert project.read("quick-scan.md").count("<!-- Step 00-01 -->") == 1
+
+
+def test_numbers_that_an_earlier_version_gave_are_said_to_be_others_now(project: Project) -> None:
+    project.run("analyze", "Offline mode", answers=["Twenty."])
+    file = project.item / "quick-scan.md"
+    file.write_text(project.read("quick-scan.md") + "\nBy D4.\n", encoding="utf-8")
+    said = "quick-scan.md: what is cited there as D1, D2, … was numbered by an earlier version"
+    assert said not in project.run("analyze", "offline-mode", answers=[]).err
+    log = project.item / "session.jsonl"
+    log.write_text(log.read_text("utf-8").replace('"keeps_numbers":true', '"keeps_numbers":false'), "utf-8")
+    assert said in project.run("analyze", "offline-mode", answers=[]).err
 
 
 def test_words_of_the_person_change_the_depth_and_that_is_said(project: Project) -> None:

@@ -87,6 +87,20 @@ def test_a_workflow_is_estimated_by_what_it_asks_at_least(server: Server, stub: 
     assert server.get("/api/sessions").json()["sessions"] == [], "nothing is kept"
 
 
+def test_an_analysis_is_estimated_before_its_item_is_there(
+    server: Server, shop: Shop, stub: StubServer
+) -> None:
+    told = estimated(server, "analysis", {"item": "Offline mode", "about": "On trains."}, EVIDENCE)
+    assert (told["requests"], told["atLeast"]) == (1, True), "the opening of its first step"
+    assert told["inputTokens"] > 20_000
+    assert not (shop.root / "moot" / "items" / "offline-mode").exists(), "nothing is kept"
+    assert stub.requests == []
+    AnyFormatClient.begin(server, "analysis", item="Offline mode")
+    assert estimated(server, "analysis", {"item": "offline-mode"})["requests"] == 1
+    asked = {"format": "analysis", "opening": {"item": " "}}
+    assert server.post("/api/estimate", asked).status_code == 400
+
+
 @pytest.mark.parametrize("format_", CASES)
 def test_the_bill_has_every_request_that_was_made(server: Server, stub: StubServer, format_: str) -> None:
     script(stub, format_)

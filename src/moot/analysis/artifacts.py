@@ -11,9 +11,12 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from moot.errors import InvalidInput
+from moot.evidence import citations
+from moot.evidence.items import Evidence, numbered
 from moot.files import markdown
 
 _HIGH_HEADING = re.compile(r"^( {0,3})(#{1,2})(?=[ \t]|$)")
@@ -47,6 +50,36 @@ def nest(body: str) -> str:
         safe = line if number in code else _COMMENT.sub(r"<\\!--", _HIGH_HEADING.sub(r"\1###", line))
         lines.append(safe)
     return "\n".join(lines)
+
+
+def with_sources(text: str, evidence: Sequence[Evidence]) -> str:
+    """The text, and at its end what it cites as E1, E2, … Of an item from outside the workspace, where it was
+    is nobody else's business."""
+    bare = without_sources(text)
+    cited = {one.item for one in citations.check(bare, evidence)}
+    lines = [f"- **{number}**: {_named(item)}" for number, item in numbered(evidence) if number in cited]
+    if not lines:
+        return bare
+    return "\n".join((f"{bare.rstrip()}\n", _SOURCES, "## Sources", "", _WHERE, "", *lines, ""))
+
+
+def without_sources(text: str) -> str:
+    return _SOURCES_BLOCK.sub("", text)
+
+
+_SOURCES = "<!-- Sources: kept by moot -->"
+_WHERE = "Evidence that the analysis was given; `session.jsonl`, beside this file, has all of it."
+_SOURCES_BLOCK = re.compile(
+    rf"^{re.escape(_SOURCES)}\s*## Sources\s*{re.escape(_WHERE)}\s*(?:- \*\*E\d+\*\*: .*(?:\n|\Z))*",
+    re.MULTILINE,
+)
+
+
+def _named(item: Evidence) -> str:
+    """Its name and origin cannot be read as anything but words."""
+    names = (item.name,) if PurePath(item.origin).is_absolute() else dict.fromkeys((item.name, item.origin))
+    shown = ", ".join(f"`{' '.join(name.replace('`', '').split())}`" for name in names)
+    return f"{shown}, sha256 {item.sha256[:12]}"
 
 
 def with_stories(text: str | None, stories: Sequence[Mapping[str, Any]], step_id: str) -> str:

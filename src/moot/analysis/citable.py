@@ -5,7 +5,8 @@ Pure. Refuses to know what is on disk: whoever writes the artifacts adds that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from moot.analysis import edits, ledger, references
 from moot.analysis.state import AnalysisState
@@ -25,9 +26,21 @@ def there(state: AnalysisState) -> references.There:
     )
 
 
+def not_there(state: AnalysisState, texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """What is cited in each of these texts of the step at hand that is not there. None of them is a file yet:
+    what is numbered in them, in the step's opening or in its notes is a proposal."""
+    known = there(state)
+    if (record := state.current) is not None:
+        proposed = {"opening.md": record.opening, "notes.md": references.as_text(record.contents)}
+        known = replace(known, ids={*known.ids, *references.defined(proposed)})
+    return tuple(known.unknown(text, references.KINDS) for text in texts)
+
+
 def strays(state: AnalysisState) -> set[str]:
     """Ids that a step has cited and nothing defined: they stand in its text, and are no definitions there."""
-    flagged = references.mentioned(text for record in state.records for text in record.unknown)
+    written = [text for record in state.records for text in record.unknown]
+    written += [text for held in state.elaborations if held.table for text in held.table.unknown]
+    flagged = references.mentioned(written)
     amended = [
         references.as_text([*contents.values()])
         for record in state.records

@@ -60,7 +60,8 @@ def _headings(state: AnalysisState) -> frozenset[str]:
 
 
 def _compare(name: str, ours: str, there: str | None, headings: Collection[str]) -> Edit | None:
-    mine, theirs = _lines(name, ours, headings), _lines(name, there or "", headings)
+    mine = _lines(name, ours, headings)
+    theirs = _lines(name, artifacts.without_sources(there or ""), headings)
     added = tuple(line for key, line in theirs.items() if key not in mine)
     removed = tuple(line for key, line in mine.items() if key not in theirs)
     if not added and not removed:

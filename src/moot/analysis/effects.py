@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moot.analysis import ledger, menu
-from moot.analysis.citable import there
+from moot.analysis.citable import not_there
 from moot.analysis.events import (
     AnalysisEvent,
     AnswerRead,
@@ -127,7 +127,7 @@ def record(state: AnalysisState, effect: Effect, outcome: Outcome) -> AnalysisEv
         case _, DraftFailed(kind, message, raw):
             return ModelFailed(kind, message, raw)
         case AskPersona(), PersonaSpoke(text, spoken):
-            return StepOpened(state.record.ref.id, text, spoken, there(state).unknown(text))
+            return StepOpened(state.record.ref.id, text, spoken, *not_there(state, (text,)))
         case DraftReply(), Drafted(Reading(reply, answers), spoken):
             return AnswerRead(state.record.ref.id, reply, answers, spoken)
         case DraftReply(), Drafted(Notes() as notes, spoken):

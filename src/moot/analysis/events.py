@@ -44,7 +44,8 @@ class Voice(msgspec.Struct, frozen=True):
 
 
 class AnalysisOpened(Event, frozen=True):
-    """`completed` and `depth_overrides` are what meta.json says: somebody may have worked on it before."""
+    """`completed` and `depth_overrides` are what meta.json says: somebody may have worked on it before. Under
+    earlier versions, what was decided was numbered anew with each entry, so `keeps_numbers` is not set."""
 
     slug: str
     title: str
@@ -55,6 +56,7 @@ class AnalysisOpened(Event, frozen=True):
     completed: tuple[str, ...] = ()
     depth_overrides: dict[str, Depth] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    keeps_numbers: bool = False
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -174,6 +174,7 @@ def _open(event: AnalysisOpened) -> AnalysisState:
         completed=event.completed,
         depth_overrides=event.depth_overrides,
         warnings=event.warnings,
+        keeps_numbers=event.keeps_numbers,
     )
     return _go_on(state)
 

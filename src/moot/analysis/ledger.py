@@ -32,6 +32,9 @@ FEW = 10
 _THEIRS = 0.6
 """How much of a decision's words the person has to have used for it to be theirs."""
 _STEM = 5
+_YES_OR_NO = re.compile(
+    r"\b(?:yes|yeah|yep|no|nope|agreed?|right|correct|ok|okay|exactly|sure)\b", re.IGNORECASE
+)
 _SHORT = 6
 """Words of an answer that cannot be understood without its question."""
 
@@ -48,6 +51,23 @@ def keep_order(state: AnalysisState) -> AnalysisState:
     return replace(state, order=(*state.order, *new))
 
 
+def answer_key(record: StepRecord, number: int) -> str:
+    return f"{SAID}{record.ref.id}:{number}"
+
+
+def feedback_key(record: StepRecord, number: int) -> str:
+    return f"{SAID}feedback:{record.ref.id}:{number}"
+
+
+def table_key(record: StepRecord, number: int) -> str:
+    return f"{record.ref.id}:roundtable:{number}"
+
+
+def numbers(state: AnalysisState) -> dict[str, str]:
+    """How the conversation names what the person said there, because the list leaves it out: by key."""
+    return {one.key: f" (D{one.number})" for one in ledger(state) if one.kind is Kind.SAID}
+
+
 def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
     """For a request that carries all that was said: without what the person said in so many words."""
     entries = _entries(state)
@@ -60,8 +80,7 @@ def _entries(state: AnalysisState) -> tuple[Decided, ...]:
     found: list[Decided] = []
     for record in state.records:
         found += _step(state, record)
-        tables = [held for held in state.elaborations if held.step == record.ref.id]
-        for number, held in enumerate(tables, start=1):
+        for number, held in enumerate(state.at_tables(record), start=1):
             found += _roundtable(state, record, held, number)
         for brief in record.briefs:
             text = f"{brief.question} The Board recommends: {brief.recommendation}"
@@ -133,7 +152,7 @@ def _at(record: StepRecord) -> str:
 def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
     step, at = record.ref.id, _at(record)
     for number, (_, answer) in enumerate(record.exchanges, start=1):
-        yield Decided(f"{SAID}{step}:{number}", Kind.SAID, answer, PERSON, at)
+        yield Decided(answer_key(record, number), Kind.SAID, answer, PERSON, at)
 
     def notes() -> str:
         return f"{state.voice(record.ref.persona).name}'s notes"
@@ -160,17 +179,17 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
     for number, text in enumerate(record.left_open_there, start=1):
         yield Decided(f"open:menu:{step}:{number}", Kind.OPEN, text, PERSON, f"{at}, afterwards")
     for number, (words, _, _) in enumerate(record.feedback, start=1):
-        yield Decided(f"{SAID}feedback:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
+        yield Decided(feedback_key(record, number), Kind.SAID, words, PERSON, f"{at}, afterwards")
     for number, words in enumerate(record.unheard, start=1):
         yield Decided(f"{SAID}unheard:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
 
 
 def _said_in_answer(record: StepRecord) -> Iterator[str]:
-    """The answers; of a short one, such as "Sixteen.", what was asked is a part. What was proposed beside it
-    is not."""
+    """The answers; of a short one, such as "Sixteen.", and of one that says yes or no, what was asked is a
+    part. What was proposed beside it is not."""
     for question, answer in record.exchanges:
         yield answer
-        if len(answer.split()) <= _SHORT:
+        if len(answer.split()) <= _SHORT or _YES_OR_NO.search(answer):
             yield from questions_in(question)
 
 
@@ -187,7 +206,7 @@ def _words(text: str) -> set[str]:
 def _roundtable(
     state: AnalysisState, record: StepRecord, held: Elaboration, number: int
 ) -> Iterator[Decided]:
-    key, at = f"{record.ref.id}:roundtable:{number}", f"{_at(record)}, roundtable"
+    key, at = table_key(record, number), f"{_at(record)}, roundtable"
     table = held.table
     if table is None:
         return
@@ -203,6 +222,8 @@ def _roundtable(
         if asked.question not in state.answered_questions:
             about = f" ({asked.context.rstrip('.')})" if asked.context else ""
             yield Decided(f"open:{key}:{place}", Kind.OPEN, f"{asked.question}{about}", ROUNDTABLE, at)
+    for place, text in enumerate(table.unknown, start=1):
+        yield Decided(f"unknown:{key}:{place}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
     for place, position in enumerate(synthesis.positions, start=1):
         yield Decided(f"open:{key}:position:{place}", Kind.OPEN, str(position), ROUNDTABLE, at)
 

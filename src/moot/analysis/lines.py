@@ -32,6 +32,13 @@ class Lines:
         is_file = PurePosixPath(name).suffix.lower() in suffixes and search.may_be_read(name)
         return None if is_file and not self._seen.capped else 0
 
+    def have(self, words: str) -> bool:
+        """Whether a file of the workspace says that; where not all of them are known, one may."""
+        if self._seen.capped:
+            return True
+        readable = filter(search.may_be_read, self._seen.files)
+        return any(words in (search.text(self._root, file) or "") for file in readable)
+
     @cached_property
     def _seen(self) -> listing.Survey:
         return listing.look(self._root)

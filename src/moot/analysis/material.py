@@ -8,10 +8,10 @@ llm/context.py leaves out, and says so: here nothing is cut. Refuses to know wha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from moot.analysis import ledger, references
-from moot.analysis.citable import strays
+from moot.analysis.citable import not_there, strays
 from moot.analysis.edits import Files, edits
 from moot.analysis.events import Edit
 from moot.analysis.state import AnalysisState, Elaboration, StepRecord
@@ -20,7 +20,7 @@ from moot.evidence import items as evidence
 from moot.evidence.items import Evidence
 from moot.llm.messages import Source, Weight
 from moot.prompts.template import fill
-from moot.roundtable.state import TURNS, USER, RoundtableState
+from moot.roundtable.state import THE_PERSON, TURNS, USER, RoundtableState
 
 MOST_EDITED = 40
 """Lines changed by hand: of more, only how many is said, for what stands is in the files."""
@@ -42,6 +42,7 @@ def at_hand(state: AnalysisState, *, with_last: bool = True) -> tuple[Source, ..
         Source("the steps of the analysis", _plan(state), Weight.NEEDED),
         *ledger.source_beside_conversation(state),
         *_own(state, with_last=with_last),
+        *_not_there(state),
     )
 
 
@@ -121,19 +122,42 @@ def _own(state: AnalysisState, *, with_last: bool) -> Iterator[Source]:
         yield from _step(state, state.current, Weight.NEEDED, with_last=with_last)
 
 
+def _not_there(state: AnalysisState) -> Iterator[Source]:
+    """What colleagues have cited in the step at hand, and at the table that is held."""
+    record = state.current
+    if record is None:
+        return
+    leads = state.voice(record.ref.persona).name
+    said = [
+        (leads, question) for question in dict.fromkeys((record.opening, *(q for q, _ in record.exchanges)))
+    ]
+    said += [(leads, one.reply) for one in record.asked_back]
+    said += [(leads, reply) for _, reply, _ in record.feedback]
+    if state.roundtable is not None and state.roundtable.table is not None:
+        spoken = (one for one in state.roundtable.statements if one.by != THE_PERSON)
+        said += [(f"{one.by} in turn {one.number}", one.text) for one in spoken]
+    looked_up = zip(said, not_there(state, (text for _, text in said)), strict=True)
+    found = [f"- {by}: {one}" for (by, _), missing in looked_up for one in missing]
+    if found:
+        told = fill("cited/not-there", {"citations": "\n".join(dict.fromkeys(found))})
+        yield Source("what was cited and is not there", told, Weight.DEPENDED_ON)
+
+
 def _step(
     state: AnalysisState, record: StepRecord, weight: Weight, *, with_last: bool = True
 ) -> Iterator[Source]:
     """What was said at a step, in its order. Not `with_last`: the person's last words are left out, because
     nobody knows yet what they are."""
     name = f"{record.ref.id} ({record.ref.title})"
-    parts = list(_exchanges(record, with_last=with_last))
+    numbers = ledger.numbers(state)
+    parts = list(_exchanges(record, numbers, with_last=with_last))
     if record.opening and all(question != record.opening for question, _ in record.exchanges):
         parts.insert(0, f"Asked: {record.opening}")
     if record.summary:
         parts.append(f"What it came to: {record.summary}")
-    for words, reply, _ in record.feedback:
-        parts.append(f"Afterwards the person said: {words}\nThey were told: {reply}")
+    for place, (words, reply, _) in enumerate(record.feedback, start=1):
+        said = numbers.get(ledger.feedback_key(record, place), "")
+        parts.append(f"Afterwards the person said{said}: {words}\nThey were told: {reply}")
     parts += [f"Afterwards the person said: {words}\n(Nobody has replied.)" for words in record.unheard]
     for brief in record.briefs:
         answer = f"It recommends: {brief.recommendation} (whole in {brief.file})"
@@ -144,13 +168,13 @@ def _step(
         about = f'step="{name}" led-by="{state.voice(record.ref.persona).name}"'
         text = f"<conversation {about}>\n" + "\n\n".join(parts) + "\n</conversation>"
         yield Source(f"what was said at step {name}", text, weight)
-    for held in state.elaborations:
-        if held.step == record.ref.id:
-            yield from _roundtable(held, name, max(weight, Weight.DEPENDED_ON))
+    for place, held in enumerate(state.at_tables(record), start=1):
+        said_there = ledger.table_key(record, place)
+        yield from _roundtable(held, name, max(weight, Weight.DEPENDED_ON), numbers, said_there)
 
 
-def _exchanges(record: StepRecord, *, with_last: bool) -> Iterator[str]:
-    """What was asked and answered, and what the person asked back."""
+def _exchanges(record: StepRecord, numbers: Mapping[str, str], *, with_last: bool) -> Iterator[str]:
+    """What was asked and answered, each under its number in the ledger, and what the person asked back."""
     for number, (question, answer) in enumerate(record.exchanges):
         back = [one for one in record.asked_back if one.question == number]
         yield f"Asked: {question}"
@@ -158,30 +182,34 @@ def _exchanges(record: StepRecord, *, with_last: bool) -> Iterator[str]:
             if one.text != answer:
                 yield f"The person asked back: {one.text}\nThey were told: {one.reply}"
         if with_last or number < len(record.exchanges) - 1:
-            yield f"Answered: {answer}"
+            yield f"Answered{numbers.get(ledger.answer_key(record, number + 1), '')}: {answer}"
         yield from (f"They were told: {one.reply}" for one in back if one.text == answer)
     open_question = [one for one in record.asked_back if one.question == len(record.exchanges)]
     yield from (f"The person asked back: {one.text}\nThey were told: {one.reply}" for one in open_question)
 
 
-def _roundtable(held: Elaboration, step: str, weight: Weight) -> Iterator[Source]:
+def _roundtable(
+    held: Elaboration, step: str, weight: Weight, numbers: Mapping[str, str], key: str
+) -> Iterator[Source]:
     table = held.table
     if table is None or len(table.discussion) < 2:
         text = f'<roundtable step="{step}">\n{held.summary}\n</roundtable>'
         yield Source(f"what a roundtable at step {step} came to", text, weight)
         return
-    said = f'<roundtable step="{step}">\n{discussion(table)}\n</roundtable>'
+    said = f'<roundtable step="{step}">\n{discussion(table, numbers, key)}\n</roundtable>'
     yield Source(f"what was said at a roundtable at step {step}", said, weight)
-    if table.exit_type is not None:
+    if table.exit_type is not None and not table.is_in_artifacts:
         minutes = f'<minutes step="{step}">\n{table.minutes()}\n</minutes>'
         yield Source(f"the minutes of a roundtable at step {step}", minutes, Weight.DEPENDED_ON)
 
 
-def discussion(table: RoundtableState) -> str:
+def discussion(table: RoundtableState, numbers: Mapping[str, str], key: str) -> str:
     """Who said what, without the lines that keep order."""
     names = {one.id: f"{one.name} ({one.role})" for one in table.opened.speakers} | {USER: "The person"}
+    theirs = enumerate(ledger.said_by_person(table), start=1)
+    places = {(USER, words): numbers.get(f"{ledger.SAID}{key}:{place}", "") for place, words in theirs}
     said = dict.fromkeys(
-        f"{names[one.speaker]}: {one.text}"
+        f"{names[one.speaker]}{places.get((one.speaker, one.text), '')}: {one.text}"
         for one in table.transcript
         if one.speaker in names and (one.kind in TURNS or one.speaker == USER)
     )

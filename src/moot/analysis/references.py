@@ -29,31 +29,62 @@ _PLACE = re.compile(
     r"(?<![\w./:@-])(?P<file>(?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}):(?P<first>\d{1,6})(?:[-–](?P<last>\d{1,6}))?"
 )
 KINDS = ("G", "N", "J", "C", "R", "NFR", "F", "US", "E", "Z", "ADR", "I", "DF")
-"""What the shipped steps number. Of anything else, such as UTF-8, it is not known whether it is an id."""
+"""What the shipped steps number."""
+STANDARDS = (
+    "AES",
+    "CP",
+    "DIN",
+    "EN",
+    "ES",
+    "IEC",
+    "IEEE",
+    "ISO",
+    "MD",
+    "PEP",
+    "RFC",
+    "RSA",
+    "SHA",
+    "UCS",
+    "UTF",
+)
+"""What looks like an id, such as UTF-8, and is a name that everybody knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class There:
     """What may be cited. `lines` says how many lines a file has: None where there is no such file, and 0
-    where that cannot be known."""
+    where that cannot be known. `is_known` says whether an id of a kind that no step numbers is anybody's."""
 
     ids: Collection[str]
     steps: Collection[str]
     decisions: int = 0
     evidence: Sequence[Evidence] = ()
     lines: Callable[[str], int | None] = lambda _: 0
+    is_known: Callable[[str], bool] = lambda _: True
 
     def unknown(self, text: str, defines: Collection[str] = ()) -> tuple[str, ...]:
         """What the text cites and is not there, each with what is wrong. Of the kinds in `defines`, it may
         define its own."""
-        own = {found["id"] for found in _DEFINED.finditer(text) if found["kind"] in defines}
+        kinds = self._kinds()
+        own = {
+            found["id"]
+            for found in _DEFINED.finditer(text)
+            if found["kind"] in defines or found["kind"] not in kinds
+        }
         return tuple(dict.fromkeys([*self._ids(text, own), *self._steps(text), *self._others(text)]))
 
     def _ids(self, text: str, own: Collection[str]) -> Iterator[str]:
-        kinds = {*KINDS, *(one.rpartition("-")[0] for one in self.ids)}
+        kinds = self._kinds()
         for found in _CITED.finditer(text):
-            if found["kind"] in kinds and found[0] not in self.ids and found[0] not in own:
-                yield f"{found[0]} (no file defines it)"
+            one, kind = found[0], found["kind"]
+            if one in self.ids or one in own:
+                continue
+            if kind in kinds or not (kind in STANDARDS or self.is_known(one)):
+                yield f"{one} (no file defines it)"
+
+    def _kinds(self) -> Collection[str]:
+        """What is numbered here."""
+        return {*KINDS, *(one.rpartition("-")[0] for one in self.ids)}
 
     def _steps(self, text: str) -> Iterator[str]:
         for found in _STEPS.finditer(text):
@@ -66,7 +97,8 @@ class There:
             if not 1 <= int(found[1]) <= self.decisions:
                 yield f"{found[0]} (there is {f'D1 to D{self.decisions}' if self.decisions else 'none yet'})"
         for one in citations.unverified(text, self.evidence):
-            yield f"[{one.shown}] ({one.check})"
+            quoted = ", ".join(f'"{words}"' for words in one.quotes)
+            yield f"[{one.shown}] ({one.check}{': ' if quoted else ''}{quoted})"
         for found in _PLACE.finditer(text):
             count, last = self.lines(found["file"]), int(found["last"] or found["first"])
             if count is None:
@@ -93,6 +125,10 @@ def defined(files: Mapping[str, str], kinds: Collection[str] | None = None) -> d
 def _order(one: str) -> tuple[str, int]:
     kind, _, number = one.rpartition("-")
     return kind, int(number)
+
+
+def cites_decisions(text: str) -> bool:
+    return _DECISION.search(text) is not None
 
 
 def mentioned(texts: Iterable[str]) -> set[str]:

@@ -7,11 +7,12 @@ that the flow asks for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from moot.analysis import item_meta, references
 from moot.analysis.current_steps import current_steps
 from moot.analysis.events import AnalysisEvent, AnalysisOpened, StepRef
 from moot.analysis.flow import ANALYSIS
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 _ABOUT_UNUSED = (
     "--about is not used, because this item has a description or has been begun already; "
     "say it in your next answer"
+)
+_OTHER_NUMBERS = (
+    "what is cited there as D1, D2, … was numbered by an earlier version of moot, and may have another "
+    "number now; /decided lists what was decided under the numbers that it keeps"
 )
 _CUT_OFF = "session.jsonl ends in the middle of an event, which is left out; it goes on from the one before"
 
@@ -97,6 +102,13 @@ class Analyses:
 
     def item(self, named: str, description: str) -> ItemFolder:
         """By its slug or its title, or a new one."""
+        found = self._find(named)
+        if isinstance(found, ItemFolder):
+            return found
+        return self.items.create(found, "manual", named.strip(), description=description)
+
+    def _find(self, named: str) -> ItemFolder | str:
+        """By its slug or its title; else the slug that a new one would have."""
         named = named.strip()
         with suppress(NotFound, InvalidInput):
             return self.items.open(valid_id(named, "item"))
@@ -106,10 +118,27 @@ class Analyses:
             try:
                 item = self.items.open(slug)
             except NotFound:
-                return self.items.create(slug, "manual", named, description=description)
+                return slug
             if is_same_title(item.meta().title, named):
                 return item
         raise AlreadyThere("item", named)
+
+    async def preview(
+        self, named: str, description: str, given: Sequence[AnalysisEvent]
+    ) -> tuple[AnalysisState, Asking]:
+        """How an analysis would stand that was begun so, of which nothing is kept."""
+        found = self._find(named)
+        events: Sequence[AnalysisEvent] = ()
+        if isinstance(found, ItemFolder):
+            slug, meta, prompts = found.slug, found.meta(), analysis_prompts(self._moot)
+            events = await found.log(ANALYSIS).read()
+        else:
+            slug, prompts = found, new_item_prompts(self._moot)
+            meta = replace(item_meta.read({}, slug), title=named.strip())
+        if not events:
+            events = [await self._opening(slug, replace(meta, description=meta.description or description))]
+        state = ANALYSIS.fold((*events, *given))
+        return state, Asking(str(parse(self._moot.model_wished or state.model)), prompts, "")
 
     def claimed(self, item: ItemFolder) -> AbstractContextManager[None]:
         """Holds the item, or raises Busy before anybody has typed an answer that would then be lost."""
@@ -146,7 +175,8 @@ class Analyses:
         participants = Participants(speak, listener, person, carry_out)
         runner = await open_session(ANALYSIS, log, participants, account)
         tiny = self._moot.gateway.named(name).small
-        notes = (*current_steps(self._moot).warnings, *filter(None, (_CUT_OFF if cut_off else "", unused)))
+        told = (_CUT_OFF if cut_off else "", unused, _about_numbers(state, item))
+        notes = (*current_steps(self._moot).warnings, *filter(None, told))
         asking = Asking(str(name), prompts, account)
         return Analysis(item, runner, str(name), tiny, asking, logged, notes)
 
@@ -159,16 +189,15 @@ class Analyses:
             else:
                 item.update_meta(lambda data: data.update(description=description))
         if not logged:
-            await log.append(await self._opening(item))
+            await log.append(await self._opening(item.slug, item.meta()))
         return unused
 
-    async def _opening(self, item: ItemFolder) -> AnalysisOpened:
-        meta = item.meta()
+    async def _opening(self, slug: str, meta: ItemMeta) -> AnalysisOpened:
         choice = await self._moot.gateway.choice(Speaker("analysis"))
         steps = current_steps(self._moot)
         refs = await asyncio.to_thread(step_refs, self._moot, steps)
         return AnalysisOpened(
-            slug=item.slug,
+            slug=slug,
             title=meta.title,
             model=str(choice.name),
             steps=refs,
@@ -177,12 +206,25 @@ class Analyses:
             completed=meta.steps_completed,
             depth_overrides=dict(meta.depth_overrides),
             warnings=steps.warnings,
+            keeps_numbers=True,
         )
 
 
 def analysis_prompts(moot: Moot) -> Prompts:
     items = ItemFolders(moot.workspace)
     return AnalysisPrompts(lambda: current_steps(moot), lambda slug: items.open(slug).artifacts()).prompts()
+
+
+def _about_numbers(state: AnalysisState, item: ItemFolder) -> str:
+    if state.keeps_numbers:
+        return ""
+    files = [name for name, text in item.artifacts().items() if references.cites_decisions(text)]
+    return f"{', '.join(files)}: {_OTHER_NUMBERS}" if files else ""
+
+
+def new_item_prompts(moot: Moot) -> Prompts:
+    """Of an item that has no files yet."""
+    return AnalysisPrompts(lambda: current_steps(moot), lambda _: {}).prompts()
 
 
 def greeting(state: AnalysisState, meta: ItemMeta) -> str:

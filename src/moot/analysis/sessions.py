@@ -23,6 +23,7 @@ from moot.analysis.flow import ANALYSIS
 from moot.analysis.service import Analyses, analysis_prompts
 from moot.analysis.state import AnalysisState
 from moot.analysis.tasks import Work
+from moot.core.estimate import Asking
 from moot.core.logs import WorkspaceLog
 from moot.errors import MootError, NotFound
 from moot.roundtable import events as roundtable
@@ -76,6 +77,11 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
         live = await hub.live(await self._session(hub.store, item), by.address)
         await live.put_all(given)
         return live
+
+    async def preview(
+        self, opening: AnalysisOpening, given: Sequence[AnalysisEvent] = ()
+    ) -> tuple[AnalysisState, Asking]:
+        return await self._analyses.preview(opening.item, opening.about, given)
 
     async def find(self, store: Store) -> None:
         for item in self._analyses.items.all():

@@ -142,6 +142,8 @@ class AnalysisState:
     happened: int = 0
     """How many events there were that moved it on: a key for what is asked next."""
     background: Background = field(default_factory=Background)
+    keeps_numbers: bool = False
+    """Whether its decisions have had the same numbers from the beginning."""
     order: tuple[str, ...] = ()
     """The keys of what was decided, rejected, said and left open, as it came about."""
 
@@ -262,6 +264,10 @@ class AnalysisState:
             self.current, summary="", contents={}, missing=(), decided=(), rejected=(), left_open=()
         )
         return replace(self, current=blank)
+
+    def at_tables(self, record: StepRecord) -> tuple[Elaboration, ...]:
+        """The roundtables of a step."""
+        return tuple(held for held in self.elaborations if held.step == record.ref.id)
 
     def with_record(self, record: StepRecord) -> AnalysisState:
         """The step at hand, which is completed, as it is now."""

@@ -175,10 +175,12 @@ class Work:
         """What is cited in what is about to be written, and is not there."""
         files = self._item.artifacts()
         in_session = there(state)
+        lines = Lines(self._moot.workspace.root, files)
         known = replace(
             in_session,
             ids={*(references.defined(files).keys() - strays(state)), *in_session.ids},
-            lines=Lines(self._moot.workspace.root, files),
+            lines=lines,
+            is_known=lines.have,
         )
         return known.unknown(references.as_text([*contents.values()]), defines)
 
@@ -186,8 +188,17 @@ class Work:
         """The files that have got something."""
         files = tuple(name for name in state.record.ref.outputs if contents.get(name))
         for name in files:
-            self._item.write_artifact(name, _addition(name, state, contents[name], marker))
+            self._put(state, name, _addition(name, state, contents[name], marker))
         return files
+
+    def _put(self, state: AnalysisState, name: str, add: Callable[[str | None], str]) -> None:
+        """Adds to an artifact, at whose end stands what is cited in it."""
+
+        def put(old: str | None) -> str:
+            text = add(None if old is None else artifacts.without_sources(old))
+            return artifacts.with_sources(text, state.background.evidence)
+
+        self._item.write_artifact(name, put if name.endswith(".md") else add)
 
     # -- roundtables -------------------------------------------------------------------------
 
@@ -228,10 +239,11 @@ class Work:
                 heading = inserted.heading
                 return inserted.text
 
-            self._item.write_artifact(name, insert)
+            self._put(state, name, insert)
             added = insights.description(table.synthesis)
             announcements.append(insights.announcement(name, heading, added))
-        return ArtifactsUpdated(tuple(announcements))
+        unknown = self._unknown(state, {"": table.minutes()}, ())
+        return ArtifactsUpdated(tuple(announcements), unknown)
 
     def _record_elaboration(self, state: AnalysisState) -> ElaborationRecorded:
         table = state.table
@@ -253,6 +265,7 @@ class Work:
         try:
             if isinstance(task, CallBoard):
                 return TaskDone(await self._call_board(state))
+            self._tell(f"The Board is asked: {state.board_question} Each advisor speaks when they are ready.")
             board = await run_board(self._moot, state.board_session, self._tell)
         except MootError as error:
             return TaskFailed(type(error).__name__, str(error))
@@ -282,7 +295,7 @@ class Work:
         body = artifacts.board_line(question, name)
         target = next((file for file in state.record.ref.outputs if file.endswith(".md")), None)
         if target is not None:
-            self._item.write_artifact(target, _addition(target, state, body, f"<!-- Board: {session} -->"))
+            self._put(state, target, _addition(target, state, body, f"<!-- Board: {session} -->"))
         return BoardAnswered(question, session, name, board.brief.recommendation.summary)
 
 

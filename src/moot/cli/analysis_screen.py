@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from moot.analysis.citable import not_there
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
 from moot.analysis.events import (
     AnswerGiven,
@@ -120,7 +121,7 @@ class AnalysisNarrator(RoundtableNarrator):
                     screen.say(f"Changed by hand: {edit}. That is what holds from here on.", "dim")
             case StepOpened(spoken=spoken, unknown=unknown):
                 screen.say(bill(spoken), "dim")
-                self._tell_unknown(unknown)
+                self._tell_not_there(unknown)
             case StepAssessed(follow_up=follow_up) if state.question:
                 self._tell_reply(state, follow_up)
             case StepCompleted() | FeedbackWritten():
@@ -158,11 +159,10 @@ class AnalysisNarrator(RoundtableNarrator):
             self._tell_notes(record)
         if event.files:
             screen.say(f"Written: {', '.join(event.files)}", "dim")
-        self._tell_unknown(event.unknown)
+        self._tell_not_there(event.unknown)
 
-    def _tell_unknown(self, unknown: tuple[str, ...]) -> None:
-        if unknown:
-            screen.say(f"Cited, but not there: {'; '.join(unknown)}.")
+    def _not_there(self, text: str) -> tuple[str, ...]:
+        return not_there(self._state(), (text,))[0]
 
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:
@@ -175,6 +175,7 @@ class AnalysisNarrator(RoundtableNarrator):
         voice = state.voice(state.current.ref.persona)
         who = f"{voice.shown} ({voice.role})"
         self._line(f"\n{who}: {reply}", speaker=who)
+        self._tell_not_there(self._not_there(reply))
 
 
 def _tell_each(what: str, texts: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from moot.roundtable.events import (
     ElaborationRecorded,
     SynthesisDrafted,
 )
-from moot.roundtable.state import USER, RoundtableState, Said
+from moot.roundtable.state import TURNS, USER, RoundtableState, Said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,16 +85,27 @@ class RoundtableNarrator(Narrator):
                 self._line(f"\n{table.minutes()}")
                 for correction in corrections:
                     screen.say(f"Corrected in the synthesis: {correction}", "dim")
-            case ArtifactsUpdated(announcements):
+            case ArtifactsUpdated(announcements, unknown):
                 for line in announcements:
                     self._line(line)
+                self._tell_not_there(unknown)
             case ArtifactsNotUpdated(_, message):
                 screen.say(sentence(message))
             case ElaborationRecorded(_, message) if message:
                 screen.say(message)
 
+    def _not_there(self, text: str) -> tuple[str, ...]:  # noqa: ARG002
+        """What somebody at the table has cited that is not there, where the session looks that up."""
+        return ()
+
+    def _tell_not_there(self, cited: tuple[str, ...]) -> None:
+        if cited:
+            screen.say(f"Cited, but not there: {'; '.join(cited)}.")
+
     def _tell_said(self, table: RoundtableState, said: Said) -> None:
         if (speaker := table.speakers.get(said.speaker)) is not None:
             self._line(f"\n{table.line(said)}", speaker=f"{speaker.shown} ({speaker.role}):")
+            if said.kind in TURNS:
+                self._tell_not_there(self._not_there(said.text))
         else:
             self._line(f"\n{'You: ' if said.speaker == USER else ''}{said.text}")

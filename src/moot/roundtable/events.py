@@ -215,8 +215,11 @@ class SynthesisForgone(Event, frozen=True):
     """The person goes on without one."""
 
 
-class ArtifactsUpdated(Event, frozen=True):
+class ArtifactsUpdated(Event, frozen=True, omit_defaults=True):
+    """`unknown` is what the minutes cite and is not there."""
+
     announcements: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
 
 
 class ArtifactsNotUpdated(Event, frozen=True):

@@ -274,8 +274,8 @@ def _close(state: RoundtableState, event: ClosingEvent) -> RoundtableState:
         case SynthesisForgone():
             one_line = f"Discussed {state.opened.step_title} in {state.turns} turns, without a synthesis."
             return state.go_without_synthesis(one_line)
-        case ArtifactsUpdated(announcements):
-            return replace(state, announcements=announcements)
+        case ArtifactsUpdated(announcements, unknown):
+            return replace(state, announcements=announcements, unknown=unknown)
         case ArtifactsNotUpdated(_, message):
             return replace(state, announcements=(lines.not_updated(message),))
         case ElaborationRecorded(saved):

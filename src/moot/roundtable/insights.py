@@ -20,6 +20,8 @@ from moot.files import markdown
 from moot.files.markdown import Section
 from moot.roundtable.quotes import Cited
 
+UPDATED = "Updated "
+"""What an announcement of an artifact that has got something begins with."""
 ADDITIONAL = "Additional Insights from Elaboration"
 
 _TITLE = "Elaboration Insights (Step "
@@ -284,7 +286,7 @@ def _many(what: str) -> str:
 
 
 def announcement(filename: str, heading: str, description: str) -> str:
-    return f'Updated {filename}, section "{heading}": added {description}.'
+    return f'{UPDATED}{filename}, section "{heading}": added {description}.'
 
 
 def missing_artifact(filename: str) -> str:

@@ -113,6 +113,8 @@ class RoundtableState:
     synthesis: Synthesis | None = None
     announcements: tuple[str, ...] | None = None
     """None as long as the artifacts have had no chance."""
+    unknown: tuple[str, ...] = ()
+    """What the minutes cite and is not there."""
     recorded: ElaborationRecorded | None = None
     bills: tuple[Usage, ...] = ()
 
@@ -264,6 +266,11 @@ class RoundtableState:
         """Everything that somebody else brought up, the topic included."""
         others = (said.text for said in self.discussion if said.speaker != persona)
         return "\n".join((self.opened.step_title, self.opened.item, *others))
+
+    @property
+    def is_in_artifacts(self) -> bool:
+        """Whether its minutes are in one of them."""
+        return any(line.startswith(insights.UPDATED) for line in self.announcements or ())
 
     def minutes(self) -> str:
         """What it has come to, as Markdown."""
