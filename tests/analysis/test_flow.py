@@ -504,6 +504,19 @@ def test_of_a_short_answer_what_was_asked_is_a_part_and_what_was_proposed_is_not
     assert by("It is sixteen of them, as we said in spring.") == ["Maya Chen's notes"] * 2
 
 
+def test_whoever_says_yes_to_the_board_has_decided_what_it_recommends() -> None:
+    def by(words: str) -> list[str]:
+        play = Play().step()
+        brief = BoardAnswered("Who pays?", "board-1", "board-1.md", "Let the reader pay for storage.")
+        play.state = play.state.with_record(dataclasses.replace(play.state.record, briefs=(brief,)))
+        play.says(words)
+        play.settle(Drafted(FeedbackReply("Good.", {}, decided=("The reader pays for storage.",)), BILL))
+        return [one.by for one in ledger(play.state) if one.kind == "decided" and ":menu:" in one.key]
+
+    assert by("Yes, what the Board says, in every case that we know.") == [PERSON]
+    assert by("We shall see what becomes of that before the winter comes.") == ["Maya Chen's notes"]
+
+
 def test_what_the_person_leaves_open_is_theirs_until_it_is_settled() -> None:
     play = Play().opens()
     play.says("Not known yet; Jo knows.")

@@ -115,6 +115,8 @@ def test_lines_are_those_of_the_item_or_of_the_workspace(tmp_path: Path) -> None
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "sync.py").write_text("a\nb\n", encoding="utf-8")
     (tmp_path / ".env").write_text("A=1\n", encoding="utf-8")
+    (tmp_path / "moot" / "items" / "x").mkdir(parents=True)
+    (tmp_path / "moot" / "items" / "x" / "spec.md").write_text("See Q-39.", encoding="utf-8")
     lines = Lines(tmp_path, {"spec.md": "One.\nTwo.\nThree."})
     assert [lines(name) for name in ("spec.md", "src/sync.py", "sync.py")] == [3, 2, 2]
     assert lines("src/merge.py") is None

@@ -171,7 +171,7 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
         yield Decided(f"open:{step}:{number}", Kind.OPEN, text, notes(), at)
     for number, text in enumerate(record.unknown, start=1):
         yield Decided(f"unknown:{step}:{number}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
-    theirs |= _words(" ".join(words for words, _, _ in record.feedback))
+    theirs |= _words(" ".join(_said_afterwards(record)))
     for kind, texts in ((Kind.DECIDED, record.decided_there), (Kind.REJECTED, record.rejected_there)):
         for number, text in enumerate(texts, start=1):
             by = PERSON if _is_theirs(text, theirs) else notes()
@@ -189,8 +189,21 @@ def _said_in_answer(record: StepRecord) -> Iterator[str]:
     part. What was proposed beside it is not."""
     for question, answer in record.exchanges:
         yield answer
-        if len(answer.split()) <= _SHORT or _YES_OR_NO.search(answer):
+        if _rests_on_more(answer):
             yield from questions_in(question)
+
+
+def _said_afterwards(record: StepRecord) -> Iterator[str]:
+    """At the menu; whoever says yes there may say it to the Board."""
+    for words, _, _ in record.feedback:
+        yield words
+        if _rests_on_more(words):
+            yield from (brief.recommendation for brief in record.briefs)
+
+
+def _rests_on_more(words: str) -> bool:
+    """Whether they are too few to be understood alone, or say yes or no to something."""
+    return len(words.split()) <= _SHORT or _YES_OR_NO.search(words) is not None
 
 
 def _is_theirs(text: str, theirs: set[str]) -> bool:
@@ -217,7 +230,8 @@ def _roundtable(
     for place, each in enumerate(synthesis.decisions, start=1):
         why = f" ({each.rationale.rstrip('.')})" if each.rationale else ""
         by = PERSON if each.stated_by in (USER, "User") else each.stated_by or ROUNDTABLE
-        yield Decided(f"decided:{key}:{place}", Kind.DECIDED, f"{each.decision}{why}", by, at)
+        made = each.decision.rstrip(".") if why else each.decision
+        yield Decided(f"decided:{key}:{place}", Kind.DECIDED, f"{made}{why}", by, at)
     for place, asked in enumerate(synthesis.open_questions, start=1):
         if asked.question not in state.answered_questions:
             about = f" ({asked.context.rstrip('.')})" if asked.context else ""
@@ -229,8 +243,9 @@ def _roundtable(
 
 
 def said_by_person(table: RoundtableState) -> tuple[str, ...]:
-    """Whatever it was taken for: what was said while leaving was said as well."""
-    return tuple(dict.fromkeys(said.text for said in table.transcript if said.speaker == USER))
+    """Whatever it was taken for: what was said while leaving was said as well, if it was more than "done"."""
+    words = (said.text for said in table.transcript if said.speaker == USER and not table.only_ends(said))
+    return tuple(dict.fromkeys(words))
 
 
 def _by_hand(state: AnalysisState) -> Iterator[Decided]:

@@ -33,10 +33,12 @@ class Lines:
         return None if is_file and not self._seen.capped else 0
 
     def have(self, words: str) -> bool:
-        """Whether a file of the workspace says that; where not all of them are known, one may."""
-        if self._seen.capped:
+        """Whether a file of the workspace says that, none of moot's own; where not all of them are known, one
+        may."""
+        seen = search.look(self._root)
+        if seen.capped:
             return True
-        readable = filter(search.may_be_read, self._seen.files)
+        readable = filter(search.may_be_read, seen.files)
         return any(words in (search.text(self._root, file) or "") for file in readable)
 
     @cached_property

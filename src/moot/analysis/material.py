@@ -211,7 +211,7 @@ def discussion(table: RoundtableState, numbers: Mapping[str, str], key: str) -> 
     said = dict.fromkeys(
         f"{names[one.speaker]}{places.get((one.speaker, one.text), '')}: {one.text}"
         for one in table.transcript
-        if one.speaker in names and (one.kind in TURNS or one.speaker == USER)
+        if one.speaker in names and (one.kind in TURNS or (one.speaker == USER and not table.only_ends(one)))
     )
     return "\n\n".join(said)
 

@@ -277,11 +277,11 @@ class Work:
 
     async def _call_board(self, state: AnalysisState) -> BoardCalled:
         context = (
-            "This question came up in an analysis: the item, all that was said about it, what was decided "
+            f"This question came up in an analysis, at the step {state.record.ref.title}. The item, all that "
+            "was said about it and the files are among the evidence. What was decided is the last of it, and "
+            "holds where something else says otherwise."
         )
-        context += f"and the files are among the evidence. The step was {state.record.ref.title}.\n"
         known = EvidenceGiven(for_board(state, await asyncio.to_thread(self._item.artifacts)))
-        context += state.record.summary
         session = await create_board(self._moot, state.board_question, context, "board", (known,))
         return BoardCalled(session)
 

@@ -158,9 +158,10 @@ class Desk:
         screen.say("Decided so far:")
         for told in (told for told in after if told not in before):
             screen.say(wrapped(told))
-        there = {entry.key for entry in gone}
-        for entry in (entry for entry in struck(self.flow, state) if entry.key not in there):
-            number = f"D{entry.number}. " if entry.number else ""
-            screen.say(wrapped(f"{number}Struck: {line(entry)}"), "dim")
+        there = {one.key for one in gone}
+        for one in struck(self.flow, state):
+            if one.key not in there:
+                number = f"D{one.number}. " if one.number else ""
+                screen.say(wrapped(f"{number}Struck: {line(one)}"), "dim")
         screen.say(f"{DECIDED} shows all of it.", "dim")
         return PersonGave((LedgerCorrected(correction),))

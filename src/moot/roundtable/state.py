@@ -226,9 +226,13 @@ class RoundtableState:
 
     def _is_own(self, said: Said) -> bool:
         """A doubt that was dispelled is there as what they said."""
-        if said.kind not in ("exit", "doubted") or says_only_end(said.text, self.first_names):
+        if said.kind not in ("exit", "doubted") or self.only_ends(said):
             return False
         return all(said.text != other.text for other in self.transcript if other.kind == "contribution")
+
+    def only_ends(self, said: Said) -> bool:
+        """Whether somebody has left with words that say nothing besides."""
+        return said.kind in ("exit", "doubted") and says_only_end(said.text, self.first_names)
 
     @property
     def is_checked(self) -> bool:
