@@ -469,7 +469,9 @@ def test_notes_that_are_taken_again_replace_what_was_open_and_hide_nothing() -> 
     play.says("The county.")
     assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["who pays"]
     number = [one.text for one in ledger(play.state)].index("who pays") + 1
-    assert all("who pays" not in source.text for source in at_hand(play.state.before_notes))
+    told = "".join(source.text for source in at_hand(play.state.before_notes))
+    assert "who pays" not in told
+    assert "No longer listed" not in told, "it is in the notes"
     play.settle(Drafted(Notes("So.", {}, ("by when",), settled=(f"D{number}",)), BILL))
     assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["by when"]
 
@@ -489,19 +491,25 @@ def test_what_is_decided_at_the_menu_is_listed_as_decided() -> None:
 
 
 def test_of_a_short_answer_what_was_asked_is_a_part_and_what_was_proposed_is_not() -> None:
-    decided = ("At most sixteen people book a seat.", "The queue runs in Frankfurt.")
+    decided = (
+        "At most sixteen people book a seat.",
+        "There is one desk, as proposed.",
+        "It runs in Frankfurt.",
+    )
 
     def by(answer: str) -> list[str]:
         play = Play()
-        question = "The queue runs in Frankfurt, I propose. How many people book a seat, at most?"
+        question = "The queue runs in Frankfurt, I propose.\n\n1. How many people book a seat, at most? "
+        question += "I would take sixteen, and one desk."
         play.settle(PersonaSpoke(question, BILL))
         play.says(answer)
         play.settle(Drafted(Notes("So.", {}, decided=decided), BILL))
         return [one.by for one in ledger(play.state) if one.kind == "decided"]
 
-    assert by("Sixteen.") == [PERSON, "Maya Chen's notes"]
-    assert by("We counted them in spring, and yes, sixteen it is.") == [PERSON, "Maya Chen's notes"]
-    assert by("It is sixteen of them, as we said in spring.") == ["Maya Chen's notes"] * 2
+    notes = "Maya Chen's notes"
+    assert by("Sixteen.") == [PERSON, notes, notes]
+    assert by("We counted them in spring, and yes, one desk as proposed.") == [PERSON, PERSON, notes]
+    assert by("It is sixteen of them, as we said in spring.") == [notes] * 3
 
 
 def test_whoever_says_yes_to_the_board_has_decided_what_it_recommends() -> None:

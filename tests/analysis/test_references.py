@@ -165,11 +165,21 @@ def test_whoever_speaks_at_the_table_is_told_what_was_cited_there_and_is_not_the
 
 def test_what_is_proposed_is_not_cited() -> None:
     play = Play()
-    play.settle(PersonaSpoke("- F-1: Book a seat\n- F-2: Print it\n\nF-9 is out.", BILL))
+    play.settle(PersonaSpoke("- F-1: Book a seat\n- F-2: Print it\n\nWe leave F-9 out.", BILL))
     assert not_there(play.state, ["F-2 comes first.", "Then F-3."]) == ((), ("F-3 (no file defines it)",))
     opened = play.events[-1]
     assert isinstance(opened, StepOpened)
     assert opened.unknown == ("F-9 (no file defines it)",)
+
+
+def test_an_id_that_nobody_can_have_found_is_named_in_talk_too() -> None:
+    play = Play()
+    play.settle(PersonaSpoke("As Q-39 says. Who?", BILL))
+    assert not_there(play.state, ["By Q-39."]) == (("Q-39 (no file defines it)",),)
+    found = replace(play.state, scan="- `todo.md:1` `Q-39 Pay`")
+    assert not_there(found, ["By Q-39."]) == ((),)
+    read = replace(play.state.record, looked_at=("src/a.py",))
+    assert not_there(replace(play.state, current=read), ["By Q-39."]) == ((),)
 
 
 def test_what_the_minutes_cite_and_is_not_there_stays_open_until_it_is_settled() -> None:

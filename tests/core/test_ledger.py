@@ -173,7 +173,7 @@ def test_an_outline_is_by_kind_and_short_and_a_number_alone_shows_all_of_it() ->
         "Open:",
         "  D3. Who pays? (the notes)",
         "Decided:",
-        f"  D2. It is complex {'and more ' * 20}an… (the person, at triage)",
+        f"  D2. It is complex {'and more ' * 20}and m… (the person, at triage)",
         "Said:",
         "  D6. Take A. (the Board, at 01-02)",
         "  01-01: D1 “Standard depth, please. The size fits, and ther…”, D4 “Yes.”",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from moot.analysis import edits, ledger, references
 from moot.analysis.state import AnalysisState
@@ -32,8 +33,18 @@ def not_there(state: AnalysisState, texts: Iterable[str]) -> tuple[tuple[str, ..
     known = there(state)
     if (record := state.current) is not None:
         proposed = {"opening.md": record.opening, "notes.md": references.as_text(record.contents)}
-        known = replace(known, ids={*known.ids, *references.defined(proposed)})
+        is_known = partial(_is_known, state)
+        known = replace(known, ids={*known.ids, *references.defined(proposed)}, is_known=is_known)
     return tuple(known.unknown(text, references.KINDS) for text in texts)
+
+
+def _is_known(state: AnalysisState, one: str) -> bool:
+    """Whether colleagues may have found it: in what they were given of the workspace, or in a file that one
+    of them has read in this step."""
+    table = state.roundtable
+    if state.record.looked_at or any(bill.looked_at for bill in (table.bills if table else ())):
+        return True
+    return any(one in text for text in (state.scan, state.impact, *(body.text for body in state.bodies)))
 
 
 def strays(state: AnalysisState) -> set[str]:

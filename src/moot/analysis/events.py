@@ -43,19 +43,20 @@ class Voice(msgspec.Struct, frozen=True):
         return shown_as(self.name, self.origin)
 
 
-class AnalysisOpened(Event, frozen=True):
+class AnalysisOpened(Event, frozen=True, omit_defaults=True):
     """`completed` and `depth_overrides` are what meta.json says: somebody may have worked on it before. Under
-    earlier versions, what was decided was numbered anew with each entry, so `keeps_numbers` is not set."""
+    earlier versions, what was decided was numbered anew with each entry, so `keeps_numbers` is not set. What
+    a factory makes is always written, as their logs have it."""
 
     slug: str
     title: str
     model: str
     steps: tuple[StepRef, ...]
     voices: tuple[Voice, ...]
-    description: str = ""
-    completed: tuple[str, ...] = ()
-    depth_overrides: dict[str, Depth] = msgspec.field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    description: str = msgspec.field(default_factory=lambda: "")
+    completed: tuple[str, ...] = msgspec.field(default_factory=lambda: ())
+    depth_overrides: dict[str, Depth] = msgspec.field(default_factory=lambda: {})
+    warnings: tuple[str, ...] = msgspec.field(default_factory=lambda: ())
     keeps_numbers: bool = False
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from moot.analysis.asking import questions_in
-from moot.analysis.state import AnalysisState, Elaboration, StepRecord
+from moot.analysis.state import AnalysisState, Elaboration, Step, StepRecord
 from moot.core import ledger as common
 from moot.core.conversation import PERSON
 from moot.core.ledger import Decided, Kind
@@ -73,7 +73,17 @@ def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
     entries = _entries(state)
     mended = common.in_force(state.background.corrections)
     known = [each for each in entries if each.key.startswith(SAID) or each.key in mended]
-    return common.source(ledger(state), known)
+    return common.source(ledger(state), known, _in_notes(state))
+
+
+def _in_notes(state: AnalysisState) -> set[int]:
+    """The numbers of what the notes of the step at hand have said so far, while they are taken again."""
+    if state.step is not Step.ASSESSING:
+        return set()
+    at = state.record.ref.id
+    kinds = ("decided", "rejected", "open", "open:person", "settled")
+    begins = tuple(f"{kind}:{at}" for kind in kinds)
+    return {place for place, key in enumerate(state.order, start=1) if key.startswith(begins)}
 
 
 def _entries(state: AnalysisState) -> tuple[Decided, ...]:
@@ -185,11 +195,13 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
 
 
 def _said_in_answer(record: StepRecord) -> Iterator[str]:
-    """The answers; of a short one, such as "Sixteen.", and of one that says yes or no, what was asked is a
-    part. What was proposed beside it is not."""
+    """The answers; of a short one, such as "Sixteen.", what was asked is a part, and of one that says yes or
+    no, what was proposed with the question. What was proposed elsewhere is not."""
     for question, answer in record.exchanges:
         yield answer
-        if _rests_on_more(answer):
+        if _YES_OR_NO.search(answer):
+            yield from (line for line in question.splitlines() if questions_in(line))
+        elif _rests_on_more(answer):
             yield from questions_in(question)
 
 

@@ -167,6 +167,9 @@ class Work:
         marker = artifacts.step_marker(record.ref.id, len(record.feedback))
         # Whoever corrects a step may add to what any step has numbered.
         unknown = self._unknown(state, contents, references.KINDS)
+        # Whoever says that something is not there names it again.
+        known = {one for held in state.at_tables(record) if held.table for one in held.table.unknown}
+        unknown = tuple(one for one in unknown if one not in {*known, *record.unknown})
         return FeedbackWritten(self._add(state, contents, marker), unknown)
 
     def _unknown(
@@ -291,6 +294,7 @@ class Work:
         session, question = state.board_session, state.board_question
         name = f"board-{session.removeprefix('board-')}.md"
         text = records.brief_markdown(board, tiny=is_tiny(self._moot, board.model))
+        text = artifacts.with_sources(text, board.background.evidence)
         self._item.write_artifact(name, lambda old: old if old is not None else text)
         body = artifacts.board_line(question, name)
         target = next((file for file in state.record.ref.outputs if file.endswith(".md")), None)

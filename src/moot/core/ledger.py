@@ -262,9 +262,11 @@ def outline(ledger: Sequence[Decided], struck: Sequence[Decided] = ()) -> list[s
     return [*told, *gaps(ledger, struck)]
 
 
-def gaps(ledger: Sequence[Decided], struck: Sequence[Decided] = ()) -> list[str]:
+def gaps(
+    ledger: Sequence[Decided], struck: Sequence[Decided] = (), elsewhere: Collection[int] = ()
+) -> list[str]:
     """Why there are numbers that nothing has."""
-    known = numbered(ledger) | {entry.number: entry for entry in struck if entry.number}
+    known = {*numbered(ledger), *(entry.number for entry in struck), *elsewhere}
     gone = [f"D{number}" for number in range(1, max(known, default=0)) if number not in known]
     return (
         [f"No longer listed, because it was settled, replaced or dropped: {', '.join(gone)}."] if gone else []
@@ -305,9 +307,12 @@ _WORDS = {
 }
 
 
-def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[Source, ...]:
+def source(
+    ledger: Sequence[Decided], known: Collection[Decided] = (), elsewhere: Collection[int] = ()
+) -> tuple[Source, ...]:
     """For a request: nothing where nothing is decided. What is `known` stands in the request as it is
-    already, so only what the person has changed about it is said."""
+    already, so only what the person has changed about it is said. What has a number of `elsewhere` is not in
+    the ledger now, and is not gone."""
     there = [msgspec.structs.replace(entry, number=0) for entry in known]
     said = [
         each
@@ -318,7 +323,7 @@ def source(ledger: Sequence[Decided], known: Collection[Decided] = ()) -> tuple[
     said += [f"No longer holds: {line(entry)}" for entry in known if entry.key not in left]
     if not said:
         return ()
-    listed = "\n".join(dict.fromkeys((*said, *gaps(ledger))))
+    listed = "\n".join(dict.fromkeys((*said, *gaps(ledger, elsewhere=elsewhere))))
     text = (
         "<decided-so-far>\nWhat was decided or rejected holds, and so does what the person said: do not "
         "ask it again, and do not quietly work around it; where you have a reason against it, say so openly. "
