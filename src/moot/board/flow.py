@@ -269,14 +269,14 @@ def _present(event: DecisionPresented) -> BoardState:
         model=event.model,
         opposes=event.opposes,
         looks=event.looks,
-        advisors=tuple(Advisor(_known(member)) for member in event.members),
+        advisors=tuple(_seated(member) for member in event.members),
     )
 
 
 @functools.lru_cache(maxsize=256)
-def _known(member: Member) -> Member:
-    """The same member for all sessions: hundreds of them have the same panel."""
-    return member
+def _seated(member: Member) -> Advisor:
+    """The same for all sessions until they speak: hundreds of them have the same panel."""
+    return Advisor(member)
 
 
 def _check_answers(answers: tuple[Answer, ...]) -> None:

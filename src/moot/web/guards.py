@@ -32,6 +32,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
+_ENCODED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -83,6 +84,7 @@ class Guards:
             except MootError as error:
                 await _answer(send, 503, str(error))
                 return
+        del headers  # They would be kept for as long as somebody listens.
         await self._app(scope, _Limited(receive, self._most(scope["path"])), _with_headers(send))
 
     def _refused(
@@ -178,11 +180,9 @@ class _Limited:
 
 
 def _with_headers(send: Send) -> Send:
-    extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *extra]}
+            message = {**message, "headers": [*message["headers"], *_ENCODED]}
             if message["status"] == 413:
                 # The client is to send nothing more on this connection. Spelled so that uvicorn passes it on
                 # and does not hang up at once, on a client who is still sending and has not read the answer.
