@@ -133,6 +133,7 @@ def test_a_reload_in_mid_stream_loses_nothing_and_asks_nobody_again(board: Board
     board.is_at(FIRST)
     expect(board.words).to_contain_text(heard)
     expect(board.cursor).to_be_visible()
+    stub.hurry()
     expect(board.box).to_be_visible()
     expect(board.words).to_have_text(f"The Devil's Advocate says: {COUNTED}")
     expect(board.brief_note).to_have_text("Brief ready")
@@ -152,6 +153,7 @@ def test_a_second_tab_hears_the_same_and_may_outlive_the_first(
     expect(other.words).to_contain_text(heard)
     expect(other.cursor).to_be_visible()
     board.page.close()
+    stub.hurry()
     expect(other.words).to_have_text(f"The Devil's Advocate says: {COUNTED}")
     expect(other.brief_note).to_have_text("Brief ready")
     assert len(asked_advisors(stub)) == 8
@@ -187,6 +189,7 @@ def test_home_says_which_session_is_live_and_when_it_no_longer_is(
     speaking = board.page.locator(".session", has_text="Should we move?")
     expect(speaking.locator(".live")).to_have_text("Live")
     expect(board.page.locator(f".session:has([href*='{resting}']) .live")).to_have_count(0)
+    stub.hurry()
     expect(speaking).to_contain_text("Brief ready")
     expect(speaking.locator(".live")).to_have_count(0)
 

@@ -44,6 +44,7 @@ def test_1_when_an_advisor_has_finished_the_challenge_input_appears(board: Board
     expect(board.cursor).to_be_visible()
     expect(board.box).to_have_count(0)
     expect(board.next).to_be_disabled()
+    stub.hurry()
     expect(board.box).to_be_visible()
     expect(board.words).to_contain_text("done.")
     expect(board.cursor).to_have_count(0)
@@ -74,6 +75,7 @@ def test_2_a_challenge_is_answered_in_a_thread_and_next_waits_for_it(
     expect(advisor).to_contain_text("The Strategist")
     assert edges(you)[0] > edges(advisor)[0], "yours is on the right"
     assert edges(you)[1] > edges(advisor)[1], "theirs is on the left"
+    stub.hurry()
     expect(advisor).to_contain_text("the better.")
     expect(board.cursor).to_have_count(0)
     expect(board.next).to_be_enabled()

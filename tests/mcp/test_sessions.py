@@ -371,12 +371,17 @@ def test_a_session_that_one_call_drives_another_stops_until_somebody_goes_on(
 def test_what_a_server_drives_is_listened_to_and_nobody_is_asked_twice(
     stub: StubServer, tmp_path: Path
 ) -> None:
-    a_board(stub, pace=0.5)
+    a_board(stub, pace=10, words="word " * 1000)
 
     async def listen(session_id: str) -> None:
         async with over_stdio(tmp_path, stub=stub) as client:
             agent = Agent(client)
-            await agent.call("go_on_with_session", session_id=session_id)
+            listening = asyncio.create_task(agent.call("go_on_with_session", session_id=session_id))
+            # What is answered after it says that it has begun.
+            await used(client, "list_sessions")
+            assert stub.open_streams > 0
+            stub.hurry()
+            await listening
             assert not agent.session["live"]
             said = [by for by, _ in agent.words("AdvisorSpoke")]
             assert len(said) == len(set(said))
@@ -395,14 +400,20 @@ def test_what_a_server_drives_is_listened_to_and_nobody_is_asked_twice(
 def test_tools_for_boards_and_for_any_session_drive_the_same_one_once(
     stub: StubServer, tmp_path: Path
 ) -> None:
-    a_board(stub, pace=0.5)
+    a_board(stub, pace=10, words="word " * 1000)
 
     async def scene(agent: Agent) -> None:
         opening = {"decision": DECISION, "questions": False}
         begun = asyncio.create_task(agent.begin("board", **opening))
         await stub.wait_for(lambda s: len(s.requests) == 8, timeout=30)
         [listed] = (await used(agent.client, "list_sessions"))["sessions"]
-        board = await used(agent.client, "go_on_with_board", session_id=listed["id"], include_views=True)
+        which = {"session_id": listed["id"], "include_views": True}
+        going_on = asyncio.create_task(used(agent.client, "go_on_with_board", **which))
+        # What is answered after it says that it has begun.
+        await used(agent.client, "list_sessions")
+        assert stub.open_streams == 8
+        stub.hurry()
+        board = await going_on
         await begun
         assert board["brief"] == BRIEF
         assert len(agent.words("AdvisorSpoke")) == 8

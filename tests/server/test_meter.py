@@ -269,7 +269,7 @@ def test_three_servers_that_are_killed_while_all_speak_book_what_they_spend_to_t
     tmp_path: Path, stub: StubServer
 ) -> None:
     # Of each reply, what was said since it was last noted is lost: a few words.
-    a_slow_board(stub, pace=10, words=150)
+    a_slow_board(stub, pace=10)
     for number in range(3):
         settings(tmp_path / f"machine-{number}")
     postgres = Postgres()
@@ -290,6 +290,7 @@ def test_three_servers_that_are_killed_while_all_speak_book_what_they_spend_to_t
                     await asyncio.to_thread(cluster.kill, victim)
                 for victim in range(3):
                     await asyncio.to_thread(cluster.start_again, victim)
+                stub.hurry()
                 await listening
 
             asyncio.run(kill_them_while_they_speak())

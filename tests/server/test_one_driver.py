@@ -155,7 +155,7 @@ def test_two_servers_with_a_listener_each_ask_for_every_reply_once(
 def test_a_board_that_an_agent_convenes_is_paid_once_with_two_servers_and_a_terminal_on_it(
     processes: Processes, stub: StubServer
 ) -> None:
-    a_board(stub, pace=25, words="word " * 300)
+    a_board(stub, pace=25, words="word " * 3000)
 
     async def convene() -> Any:
         async with over_stdio(processes.folder, stub=stub) as client:
@@ -169,6 +169,7 @@ def test_a_board_that_an_agent_convenes_is_paid_once_with_two_servers_and_a_term
         terminal = processes.command("board", "--resume", session_id, "--json")
         until(lambda: all(page.begun for page in pages))
         assert stub.open_streams == 8, "all are there while it is said"
+        stub.hurry()
         out, _ = terminal.communicate(timeout=90)
         told = [page.heard() for page in pages]
         answer = agent.heard()
@@ -294,23 +295,19 @@ def test_a_worker_that_wakes_from_a_freeze_takes_nothing_back(
 def freeze(several: Several, stub: StubServer, *, times: int, seconds: float) -> None:
     """A worker is frozen in the middle of a board; another goes on with it, and is still at it when the first
     wakes up. What the frozen one asked for never becomes whole, so that every whole reply is paid once."""
-    attempt = 1
     ordinary: Any = stub.default
 
     def answer(request: Recorded) -> Any:
         if request.schema is not None:
             return ordinary(request)
-        # The second time, it takes longer than the freeze.
-        words = 100_000 if attempt == 1 else int(20 * (seconds + 5))
-        return Behaviour(text="word " * words, pace=20)
+        return Behaviour(text="word " * 3000, pace=20)
 
     for _ in range(times):
         stub.reset()
-        attempt, stub.default = 1, answer
+        stub.default = answer
         with several.server("--no-work") as server, several.worker() as first:
             with server.streaming("POST", "/api/board/session", json=SESSION) as events:
                 stub.wait(lambda s: s.open_streams == 8, timeout=60)
-                attempt = 2
                 with several.worker():
                     first.send_signal(signal.SIGSTOP)
                     stub.wait(lambda s: len(s.requests) == 16, timeout=60)
@@ -318,6 +315,8 @@ def freeze(several: Several, stub: StubServer, *, times: int, seconds: float) ->
                     first.send_signal(signal.SIGCONT)
                     # It lets its own streams go; the other's go on.
                     stub.wait(lambda s: s.clients_left == 8, timeout=60)
+                    assert stub.open_streams == 8
+                    stub.hurry()
                     assert list(events)[-2]["type"] == "session_complete"
-        assert stub.completed == REPLIES
+        stub.wait(lambda s: s.completed == REPLIES)
         assert len(stub.requests) == 8 + REPLIES

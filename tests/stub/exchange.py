@@ -38,6 +38,8 @@ class Exchange:
         self.spent = Spent(0, 0)
         """What a provider would bill for what was sent so far: nothing for an error, and of a reply that
         broke off what had been said by then."""
+        self.hurried = False
+        """What is still to be said is said at once, with the next token."""
 
     async def carry_out(self) -> tuple[web.StreamResponse, bool]:
         """The response, and whether it was a whole reply."""
@@ -114,7 +116,7 @@ class Exchange:
         sent = 0
         while sent < len(tokens):
             # A stub that fell behind catches up: the pace is kept over the whole reply.
-            due = max(sent + 1, int((clock() - started) * pace) + 1)
+            due = len(tokens) if self.hurried else max(sent + 1, int((clock() - started) * pace) + 1)
             await self._write(response, b"".join(tokens[sent:due]))
             sent = due
             self.spent = replace(self.spent, output_tokens=min(sent, len(tokens)))

@@ -57,6 +57,7 @@ class StubServer:
         self.exchanges: list[Exchange] = []
         """Of the same order as the requests; each says what it would cost."""
         self.url = ""
+        self._hurried = False
         self._port = port
         self._lock = threading.RLock()
         self._queue: deque[Answer] = deque()
@@ -91,9 +92,18 @@ class StubServer:
         with self._lock:
             self._matchers.append((match, deque(answers)))
 
+    def hurry(self) -> None:
+        """Whoever speaks at a pace says the rest at once, and so does whoever is asked until a reset. So a
+        reply can be as slow as a test needs while something happens, and nobody has to hear the end of it."""
+        with self._lock:
+            self._hurried = True
+            for exchange in self.exchanges:
+                exchange.hurried = True
+
     def reset(self) -> None:
         """Forgets scripts and counters, not the default. Streams that are still open go on."""
         with self._lock:
+            self._hurried = False
             self._queue.clear()
             self._matchers.clear()
             self.requests, self.probes, self.left_at, self.sent = [], [], [], []
@@ -205,6 +215,7 @@ class StubServer:
             exchange = Exchange(http, request, wire, self._answer_to(request))
             try:
                 with self._lock:
+                    exchange.hurried = self._hurried
                     self.exchanges.append(exchange)
                 response, whole = await exchange.carry_out()
                 return response

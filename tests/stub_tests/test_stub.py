@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import openai
@@ -184,3 +185,25 @@ def test_the_pace_is_kept_over_the_whole_reply(
     # 20 words and the space after the last: the first comes after 0.1 s, the 21st 0.2 s later.
     assert clock.now == pytest.approx(0.3)
     assert [seconds for seconds in clock.sleeps if seconds] == pytest.approx([0.1, *[0.01] * 20])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_who_is_hurried_says_the_rest_at_once_until_a_reset(stub: StubServer, wire: str) -> None:
+    text = "word " * 3000
+    stub.default = Behaviour(text=text, pace=20)
+
+    def ask() -> Future[Heard]:
+        answer = threads.submit(hear, stub, wire)
+        stub.wait(lambda s: any(one.spent.output_tokens > 1 for one in s.exchanges))
+        return answer
+
+    with ThreadPoolExecutor() as threads:
+        first = ask()
+        stub.hurry()
+        assert first.result(60).text == text
+        assert hear(stub, wire).text == text, "and so does whoever is asked now"
+        stub.reset()
+        second = ask()
+        assert stub.open_streams == 1
+        stub.hurry()
+        assert second.result(60).text == text
