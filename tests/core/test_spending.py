@@ -77,6 +77,14 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         connection.execute("CREATE SCHEMA public")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _soon_looked_again() -> Iterator[None]:
+    """That a request of another process has ended is found by looking, otherwise once a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meter, "_LOOK_AGAIN_SECONDS", 0.02)
+        yield
+
+
 class Waiting:
     """A provider all of whose replies end together, when they are let go."""
 
@@ -288,8 +296,12 @@ def test_a_limit_is_never_passed_by_more_than_one_reply(
     with_store(sqlite_url(tmp_path_factory.mktemp("cap") / "moot.db"), main)
 
 
-def test_who_has_to_wait_for_room_goes_on_as_soon_as_there_is_some(tmp_path: Path) -> None:
-    """Each may cost a tenth of a cent and costs almost nothing, so that all find room in the end."""
+def test_who_has_to_wait_for_room_goes_on_as_soon_as_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may cost a tenth of a cent and costs almost nothing, so that all find room in the end. In the same
+    process nobody has to look again."""
+    monkeypatch.setattr(meter, "_LOOK_AGAIN_SECONDS", 600)
 
     async def main(store: Store) -> None:
         provider = Waiting(Tokens(1, 1))
