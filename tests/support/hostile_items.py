@@ -66,8 +66,14 @@ class Item:
 # -- how they are given --------------------------------------------------------------------------
 
 
-def data(content: str | bytes, name: str = "notes.txt") -> Make:
-    return lambda _: Offer(name=name, data=content.encode() if isinstance(content, str) else content)
+def data(content: str | bytes | Callable[[], bytes], name: str = "notes.txt") -> Make:
+    """What is large is made when it is needed: every process of the suite loads this module."""
+
+    def make(_: Scene) -> Offer:
+        made = content() if callable(content) else content
+        return Offer(name=name, data=made.encode() if isinstance(made, str) else made)
+
+    return make
 
 
 def file(content: str | bytes, place: str = "notes.txt") -> Make:
@@ -291,12 +297,16 @@ NO_FILES = {
 
 BOMBS = {
     "50 MB": Item(_sparse, "big.log", "50 MB, at most 10 MB are taken"),
-    "50 MB, uploaded": Item(data(TOKEN.encode() + b"x" * 50_000_000), "notes.txt", "at most 10 MB are taken"),
+    "50 MB, uploaded": Item(
+        data(lambda: TOKEN.encode() + b"x" * 50_000_000), "notes.txt", "at most 10 MB are taken"
+    ),
     "more text than is taken": Item(data("x " * 300_001), "notes.txt", "of text, at most 600 KB are taken"),
-    "a packed archive": Item(data(_zipped(), "a.zip"), "a.zip", "neither text nor a PDF"),
-    "a packed archive as text": Item(data(gzip.compress(b"0" * 10**7), "a.txt"), "a.txt", "neither text nor"),
+    "a packed archive": Item(data(_zipped, "a.zip"), "a.zip", "neither text nor a PDF"),
+    "a packed archive as text": Item(
+        data(lambda: gzip.compress(b"0" * 10**7), "a.txt"), "a.txt", "neither text nor"
+    ),
     "a PDF that unpacks to much": Item(
-        data(pdf(stream=b"(x) Tj " * 40_000_000), "a.pdf"), "a.pdf", "is a PDF", bounds=READING
+        data(lambda: pdf(stream=b"(x) Tj " * 40_000_000), "a.pdf"), "a.pdf", "is a PDF", bounds=READING
     ),
     "an image of a billion pixels": Item(
         data(png(40_000, 30_000), "a.png"), "a.png", "40,000 × 30,000 pixels"
