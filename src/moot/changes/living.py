@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from moot.changes import state_file
 from moot.files import frontmatter, markdown
@@ -122,8 +123,10 @@ def touched(living: str, spec: str, change_id: str) -> dict[str, str]:
     return {item.key: item.hash for item in items(living) if item.key in keys}
 
 
+@lru_cache(maxsize=16)
 def _parts(text: str, change_id: str = "") -> tuple[_Part, ...]:
-    """With a change's id, those of its specification: there, a scenario counts also where it stands below
+    """Kept for a while, because a merge asks for the same several times, and to find where an item ends takes
+    long. With a change's id, those of its specification: there, a scenario counts also where it stands below
     another heading."""
     known = SECTIONS if change_id else _HOMES
     parts: list[_Part] = []
