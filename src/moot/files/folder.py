@@ -13,7 +13,7 @@ from pathlib import Path
 
 from moot.errors import FileDamaged, InvalidInput, NotFound, UnsafePath
 from moot.files import atomic
-from moot.files.paths import Root, unlinked
+from moot.files.paths import Root, unlinked_root
 
 LARGEST_FILE = 5_000_000
 """Of a file that is only passed on."""
@@ -34,9 +34,9 @@ class TextFolder:
 
     def read(self, file: str) -> str | None:
         """The text with its line ends and byte order mark as they are; None if there is no file."""
-        self.place(file)
+        root = self._root(file)
         try:
-            text = Root(self.path).read_text(file, LARGEST_DOCUMENT)
+            text = root.read_text(file, LARGEST_DOCUMENT)
         except NotFound:
             return None
         except FileDamaged as error:
@@ -65,9 +65,9 @@ class TextFolder:
 
     def names(self, folder: str) -> list[str]:
         """What is in a folder, in order. A folder that is not there is empty."""
-        self.place(folder)
+        root = self._root(folder)
         try:
-            return [entry.name for entry in Root(self.path).list(folder)]
+            return [entry.name for entry in root.list(folder)]
         except NotFound:
             return []
         except UnsafePath as error:
@@ -75,10 +75,18 @@ class TextFolder:
 
     def place(self, file: str) -> Path:
         """Where the file really is, or would be."""
+        root = self._root(file)
+        try:
+            return root.resolve(file)
+        except UnsafePath as error:
+            raise self.damaged(file, error.problem) from None
+
+    def _root(self, file: str) -> Root:
+        """The folder as it is now, to look for `file` in."""
         if not self.path.is_dir():
             raise NotFound(self.kind, self.name)
         try:
-            return Root(unlinked(self.path)).resolve(file)
+            return unlinked_root(self.path)
         except UnsafePath as error:
             raise self.damaged(file, error.problem) from None
 

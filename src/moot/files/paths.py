@@ -151,9 +151,15 @@ class Root:
 def unlinked(path: Path) -> Path:
     """`path`, which was free of links when it was found, if it still is: whoever works in a folder
     meanwhile may have put one there."""
-    if Path(os.path.realpath(path)) != path:
+    return unlinked_root(path).path
+
+
+def unlinked_root(path: Path) -> Root:
+    """`path` as a root, if it still is as it was found: see `unlinked`."""
+    root = Root(path)
+    if root.real != path:
         raise UnsafePath(path.name, "a link was put in its way; remove it and put back what was there")
-    return path
+    return root
 
 
 def _parts(relative: str) -> list[str]:
