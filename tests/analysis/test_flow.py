@@ -454,6 +454,15 @@ def test_what_is_decided_at_a_roundtable_replaces_what_was_decided_and_answers_w
     assert [one.by for one in ledger(play.state) if one.text == "A cloud it is."] == [PERSON]
 
 
+def test_what_the_person_leaves_open_at_the_table_is_theirs() -> None:
+    asks = OpenPointNamed("Which cloud?", "", Quoted(4, "A cloud after all.", "User"))
+    other = OpenPointNamed("Who pays?", "", ALEXS[0])
+    named = Named(open_points=(asks, other))
+    play = at_a_table(named, named, named)
+    still = {one.text: one.by for one in ledger(play.state) if one.kind == "open"}
+    assert (still["Which cloud?"], still["Who pays?"]) == (PERSON, "the roundtable")
+
+
 def test_what_the_person_ruled_out_no_colleague_takes_back() -> None:
     named = decides("D2", "D3", by="Alex", turn=2, quote=TALK[ALEX])
     play = at_a_table(named, named, named)

@@ -244,10 +244,12 @@ def _roundtable(
         by = PERSON if each.stated_by in (USER, "User") else each.stated_by or ROUNDTABLE
         made = each.decision.rstrip(".") if why else each.decision
         yield Decided(f"decided:{key}:{place}", Kind.DECIDED, f"{made}{why}", by, at)
+    theirs = {left.question for left in table.findings.open_points if left.said.by == THE_PERSON}
     for place, asked in enumerate(synthesis.open_questions, start=1):
         if asked.question not in state.answered_questions:
             about = f" ({asked.context.rstrip('.')})" if asked.context else ""
-            yield Decided(f"open:{key}:{place}", Kind.OPEN, f"{asked.question}{about}", ROUNDTABLE, at)
+            by = PERSON if asked.question in theirs else ROUNDTABLE
+            yield Decided(f"open:{key}:{place}", Kind.OPEN, f"{asked.question}{about}", by, at)
     for place, text in enumerate(table.unknown, start=1):
         yield Decided(f"unknown:{key}:{place}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
     for place, position in enumerate(synthesis.positions, start=1):

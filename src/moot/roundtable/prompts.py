@@ -82,7 +82,7 @@ def tradeoff(state: Seated, persona: Persona, *, small: bool) -> Request:
     contested = "Two of the colleagues disagree."
     if (each := table.contested) is not None:
         sides = "\n".join(f"- {quotation(side)}" for side in (each.one, each.other))
-        contested = f"Two of the colleagues disagree. {each.about}:\n\n{sides}"
+        contested = f"Two of the colleagues disagree: {each.about}.\n\n{sides}"
     return _speak(state, persona, fill(TRADEOFF, _facts(table, persona) | {"contested": contested}))
 
 
