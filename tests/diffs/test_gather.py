@@ -7,9 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from moot.diffs.gather import Gathered, of_plan, of_text, of_workspace
+from moot.changes import review_block
+from moot.changes.review_block import Issue, Review, Severity, Verdict
+from moot.diffs.gather import (
+    MOST_PLANS,
+    Gathered,
+    of_plan,
+    of_plan_at,
+    of_text,
+    of_workspace,
+    read_plan,
+)
 from moot.diffs.patch import Status
 from moot.errors import GitRefused, InvalidInput, NotFound
+from tests.support.change import write_change
 
 SECRET = "AKIA" + "ABCDEFGHIJKLMNOP"
 
@@ -155,6 +166,39 @@ def test_a_plan_is_a_diff_that_adds_it() -> None:
     assert (file.path, file.status) == ("plan.md", Status.ADDED)
     assert [(line.new, line.text) for line in file.lines] == [(1, "# Plan"), (2, ""), (3, "Do it.")]
     assert of_plan("Do it.", "").what == "the plan that was handed over"
+
+
+def test_the_folder_of_a_change_is_a_plan_without_its_reviews(tmp_path: Path) -> None:
+    place = tmp_path / "feat-auth"
+    write_change(place)
+    (place / "AGENTS.md").write_text("For reviewers.\n")
+    proposal = place / "proposal.md"
+    review = Review(Verdict.NEEDS_REVISION, (Issue(Severity.HIGH, "No rate limit."),), "No.", "")
+    proposal.write_text(review_block.append(proposal.read_text(), review))
+    gathered = of_plan_at(place)
+    assert gathered.what == f"the plan in {place}"
+    assert [file.path for file in gathered.patch.files] == ["proposal.md", "specs/sign-in.md", "tasks.md"]
+    assert "Passwords get phished." in gathered.patch.text
+    assert "rate limit" not in gathered.patch.text
+    assert "rate limit" not in of_plan_at(proposal).patch.text
+    held = read_plan(place)
+    assert '<file name="specs/sign-in.md">' in held
+    assert "rate limit" not in held + read_plan(proposal)
+
+
+def test_any_folder_with_markdown_in_it_is_a_plan(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no Markdown file"):
+        of_plan_at(tmp_path)
+    for name in ("b.md", "sub/a.md", ".git/c.md", "empty.md", "code.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("" if name == "empty.md" else "# Do it\n")
+    assert [file.path for file in of_plan_at(tmp_path).patch.files] == ["b.md", "sub/a.md"]
+    for number in range(MOST_PLANS):
+        (tmp_path / f"{number}.md").write_text("# Do it\n")
+    with pytest.raises(InvalidInput, match="name one, or a smaller folder"):
+        read_plan(tmp_path)
+    with pytest.raises(NotFound, match="nowhere"):
+        of_plan_at(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

@@ -98,18 +98,18 @@ def _gather(moot: Moot, wanted: Wanted) -> tuple[Gathered, str, bool]:
     """What is reviewed, the plan that it is held against, and whether it is a plan itself."""
     from moot.diffs import gather
 
-    plan = None if wanted.plan is None else _read(wanted.plan)
     if not (wanted.diff or wanted.staged):
         assert wanted.plan is not None
-        return gather.of_plan(plan or "", "" if wanted.plan == STDIN else wanted.plan), "", True
-    held = "" if plan is None else gather.check_plan(plan)
+        if wanted.plan == STDIN:
+            return gather.of_plan(_standard_input(), ""), "", True
+        return gather.of_plan_at(Path(wanted.plan)), "", True
+    held = ""
+    if wanted.plan is not None:
+        is_typed = wanted.plan == STDIN
+        held = gather.check_plan(_standard_input()) if is_typed else gather.read_plan(Path(wanted.plan))
     if wanted.base == STDIN:
         return gather.of_text(_standard_input()), held, False
     return gather.of_workspace(moot.workspace.root, wanted.base, staged=wanted.staged), held, False
-
-
-def _read(name: str) -> str:
-    return _standard_input() if name == STDIN else Path(name).read_bytes().decode("utf-8", "replace")
 
 
 def _standard_input() -> str:

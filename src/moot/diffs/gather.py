@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from moot.changes import review_block
+from moot.changes.folder import DESIGN, PROPOSAL, SPECS, TASKS
 from moot.diffs import patch as patches
 from moot.diffs.patch import FileDiff, Patch
 from moot.errors import GitRefused, InvalidInput, NotFound
@@ -25,6 +28,9 @@ CONTEXT = 8
 
 MOST_COMMITS = 50
 """Whose messages a reviewer is told."""
+
+MOST_PLANS = 50
+"""Files of one plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +68,70 @@ def of_text(text: str, what: str = "the patch that was handed over") -> Gathered
 
 def of_plan(text: str, name: str) -> Gathered:
     """A plan, as a diff that adds it: what is found in it has its line, too."""
-    plan = check_plan(text)
-    rows = plan.removesuffix("\n").split("\n")
-    added = "".join(f"+{row}\n" for row in rows)
-    path = PurePath(name).name or "plan.md"
-    head = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(rows)} @@\n"
-    return Gathered(
-        f"the plan in {name}" if name else "the plan that was handed over", patches.parse(head + added)
-    )
+    called = PurePath(name).name or "plan.md"
+    return _added({called: text}, f"the plan in {name}" if name else "the plan that was handed over")
+
+
+def _added(plans: Mapping[str, str], what: str) -> Gathered:
+    added = []
+    for name, text in plans.items():
+        rows = check_plan(text).removesuffix("\n").split("\n")
+        added.append(f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1,{len(rows)} @@\n")
+        added += (f"+{row}\n" for row in rows)
+    return Gathered(what, patches.parse("".join(added)))
+
+
+def of_plan_at(place: Path) -> Gathered:
+    """A file, or a folder of them, such as that of a change."""
+    if not place.is_dir():
+        return of_plan(_read(place), str(place))
+    return _added(_files_of_plan(place), f"the plan in {place}")
+
+
+def read_plan(place: Path) -> str:
+    """The same, for what is held against it."""
+    if not place.is_dir():
+        return check_plan(_read(place))
+    files = _files_of_plan(place).items()
+    return "\n\n".join(f'<file name="{name}">\n{check_plan(text).strip()}\n</file>' for name, text in files)
+
+
+def _files_of_plan(folder: Path) -> dict[str, str]:
+    """Of a change, what a review of it is of; of any other folder, its Markdown."""
+    if (folder / PROPOSAL).is_file():
+        names = [*filter(lambda name: (folder / name).is_file(), (DESIGN, PROPOSAL))]
+        names += sorted(f"{SPECS}/{path.name}" for path in (folder / SPECS).glob("*.md"))
+        names += [TASKS] if (folder / TASKS).is_file() else []
+    else:
+        found = (path.relative_to(folder) for path in sorted(folder.rglob("*.md")) if path.is_file())
+        names = [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
+    if not names:
+        raise InvalidInput("--plan", f"there is no Markdown file in {folder}")
+    if len(names) > MOST_PLANS:
+        raise InvalidInput(
+            "--plan", f"{folder} has {len(names)} Markdown files: name one, or a smaller folder"
+        )
+    texts = {name: _read(folder / name) for name in names}
+    return {name: text for name, text in texts.items() if text.strip()}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise NotFound("file", str(path)) from None
 
 
 def check_plan(text: str) -> str:
-    """The plan, where it may go to a provider. What is in it nobody would leave out: it is read whole."""
+    """The plan, where it may go to a provider, without reviews of it: whoever reviews it now is not to hear
+    what others said. What is in it nobody would leave out: it is read whole."""
     if not text.strip():
         raise InvalidInput("--plan", "is empty")
     if secrets := find_secrets(text):
         raise InvalidInput(
             "--plan", f"line {secrets[0].line} looks like {secrets[0].kind}: take it out first"
         )
-    return text
+    return f"{review_block.outside(text).rstrip()}\n" if review_block.blocks(text) else text
 
 
 def _names(file: FileDiff) -> set[str]:
