@@ -72,6 +72,11 @@ def test_a_program_is_told_what_to_read_and_what_it_is_for() -> None:
 
 
 def test_a_plan_is_reviewed_as_a_plan() -> None:
-    told = for_program(DiffTaken("the plan in x.md", PATCH, OPENED.seats, is_plan=True))
-    assert "You review a plan before anybody builds it: the plan in x.md." in told
-    assert "all of its lines begin with `+`" in told
+    opened = DiffTaken("the plan in x.md", PATCH, OPENED.seats, is_plan=True)
+    for told in (for_program(opened), said(opened)):
+        assert "You review a plan before anybody builds it: the plan in x.md." in told
+        assert "all of its lines begin with `+`" in told
+        assert "which the plan has to fit" in told
+        assert "another state" not in told, "there is no state that a plan is of"
+    for told in (for_program(BARE), said(BARE)):
+        assert "the diff may be of another state" in told

@@ -16,6 +16,8 @@ REVIEW_TOKENS, REVIEW_TEMPERATURE = 8192, 0.2
 LOOKS = 12
 LOOK_TOKENS = 40_000
 
+_OF_CODE = "files are as they are now; the diff may be of another state, and then the diff counts."
+_OF_PLAN = "it is the code as it is now, which the plan has to fit; nothing of the plan is built yet."
 _REMINDER = (
     "You have not appended a review: what you say counts for nothing. Call append_review now. If it asks you "
     "to read something first, read it to its end and call append_review again."
@@ -41,14 +43,15 @@ def reminder() -> str:
 
 def for_model(opened: DiffTaken, persona: Persona | None = None) -> Request:
     """For a typed reply."""
-    system = fill("diff/review-inline", _slots(opened))
+    given = "The plan" if opened.is_plan else "The diff"
+    system = fill("diff/review-inline", {**_slots(opened), "given": given})
     if persona is not None:
         system = fill("diff/persona", {"persona": system_prompt(persona), "review": system})
-    given = [Source("what the commits say", shapes.intent_text(opened.intent))] if opened.intent else []
-    given += [shapes.plan_source(opened.plan)] if opened.plan else []
+    beside = [Source("what the commits say", shapes.intent_text(opened.intent))] if opened.intent else []
+    beside += [shapes.plan_source(opened.plan)] if opened.plan else []
     return Request(
         system=system,
-        messages=(UserSaid("Review it.", tuple(given)),),
+        messages=(UserSaid("Review it.", tuple(beside)),),
         max_tokens=REVIEW_TOKENS,
         temperature=REVIEW_TEMPERATURE,
         # The same for all reviewers of a diff, so that a provider reads it once.
@@ -68,6 +71,7 @@ def _slots(opened: DiffTaken) -> dict[str, str]:
     )
     return {
         "what": f"You review {kind}: {opened.what}.{held}",
+        "state": _OF_PLAN if opened.is_plan else _OF_CODE,
         "standard": fill("diff/standard-plan" if opened.is_plan else "diff/standard", {}),
         "left_out": shapes.in_words(opened.left_out),
     }
