@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import msgspec
 import pytest
 
 from moot.changes.review_block import Severity, Verdict
@@ -122,6 +123,10 @@ def test_the_report_is_the_same_whoever_answers_first() -> None:
 def test_who_failed_is_in_the_report_and_nobody_is_no_verdict() -> None:
     assert report_of(INCOMPLETE).failed == (("claude", "claude crashed"),)
     assert report_of(INCOMPLETE).took == "at least 24 tokens, $1.00", "who fails sends no bill"
+    crashed = msgspec.structs.replace(failed("claude"), bill=BILL)
+    billed = DIFF.fold([TAKEN, made("codex"), made("the-pragmatist"), crashed])
+    assert report_of(billed).took == "36 tokens, $1.50", "who fails and says what it has used is billed"
+    assert report_of(DIFF.advance(billed, RetryChosen())).took == "36 tokens, $1.50", "and stays so"
     nobody = DIFF.fold([TAKEN, *(failed(seat.by) for seat in SEATS)])
     assert (nobody.step, report_of(nobody).judged) == (Step.INCOMPLETE, None)
 

@@ -148,8 +148,29 @@ def test_who_forgets_is_reminded_in_the_same_session_and_both_are_counted(
     assert (waited, "claude: ended without a review, and is reminded" in told) == ([], True)
 
 
+def crashes(used: tuple[int, int, int], cost: float | None) -> Act:
+    crashed = ProviderDown("claude", "overloaded")
+    crashed.used, crashed.cost_usd = used, cost
+    return fails(crashed)
+
+
+def test_what_failed_attempts_have_used_is_billed_with_the_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(crashes((300, 3, 100), 0.5), fails(ProviderDown("claude", "overloaded")), reviews)
+    made, _, _ = carry_out(program, tmp_path, monkeypatch)
+    assert isinstance(made, ReviewMade)
+    bill = made.bill
+    assert (bill.input_tokens, bill.output_tokens, bill.cached_tokens, bill.cost_usd) == (1300, 13, 600, 0.75)
+    unknown, _, _ = carry_out(Program(crashes((300, 3, 100), None), reviews), tmp_path, monkeypatch)
+    assert isinstance(unknown, ReviewMade)
+    assert unknown.bill.cost_usd is None
+
+
 def test_who_never_reviews_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, waited, _ = carry_out(Program(*[forgets] * 6), tmp_path, monkeypatch)
     assert isinstance(made, ReviewFailed)
+    assert made.bill is not None
+    assert (made.bill.input_tokens, made.bill.output_tokens, made.bill.cost_usd) == (6000, 60, 1.5)
     assert "ended without appending a review" in made.message
     assert len(waited) == 2

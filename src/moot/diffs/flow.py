@@ -73,12 +73,13 @@ class ReviewMade(Event, frozen=True):
     bill: Usage
 
 
-class ReviewFailed(Event, frozen=True):
-    """`kind` is the name of the error's class."""
+class ReviewFailed(Event, frozen=True, omit_defaults=True):
+    """`kind` is the name of the error's class. The bill is None where nobody says what it has used."""
 
     by: str
     kind: str
     message: str
+    bill: Usage | None = None
 
 
 class RetryChosen(Event, frozen=True):
@@ -163,9 +164,10 @@ def _change(state: DiffState, event: DiffEvent) -> DiffState:
         case ReviewMade(review, bill):
             _check_waits_for(state, review.by)
             return replace(state, made=(*state.made, event), bills=(*state.bills, bill))
-        case ReviewFailed(by):
+        case ReviewFailed(by, bill=bill):
             _check_waits_for(state, by)
-            return replace(state, failed=(*state.failed, event))
+            bills = state.bills if bill is None else (*state.bills, bill)
+            return replace(state, failed=(*state.failed, event), bills=bills)
         case RetryChosen():
             return replace(state, failed=(), judged=None, attempt=state.attempt + 1)
 
@@ -231,20 +233,21 @@ def report_of(state: DiffState, session: str = "") -> Report:
         failed=tuple((one.by, one.message) for one in state.failed),
         left_out=(*opened.left_out, *unseen),
         estimate=opened.estimate,
-        # Whoever failed has sent no bill.
-        took=f"{'at least ' * bool(state.failed)}{took}" if (took := _took(state.bills)) else "",
+        took=_took(state.bills, all_billed=all(one.bill for one in state.failed)),
         session=session,
         costs=tuple((one.review.by, one.bill.model, one.bill.cost_usd) for one in made),
         unseen=_unseen(opened, made),
     )
 
 
-def _took(bills: Sequence[Usage]) -> str:
+def _took(bills: Sequence[Usage], *, all_billed: bool) -> str:
+    """Some of those who fail do not say what they have used."""
     if not bills:
         return ""
     tokens = sum(one.input_tokens + one.output_tokens for one in bills)
     costs = [one.cost_usd for one in bills if one.cost_usd is not None]
-    return f"{tokens:,} tokens, {in_dollars(fsum(costs) if len(costs) == len(bills) else None)}"
+    told = f"{tokens:,} tokens, {in_dollars(fsum(costs) if len(costs) == len(bills) else None)}"
+    return told if all_billed else f"at least {told}"
 
 
 def _unseen(opened: DiffTaken, made: Sequence[ReviewMade]) -> tuple[str, ...]:

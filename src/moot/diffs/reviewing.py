@@ -72,16 +72,20 @@ class Reviewing:
         assert isinstance(task, RunReview)
         assert state.opened is not None
         seat = state.seat(task.by)
+        began, bill = time.monotonic(), Bill()
         try:
-            with charging(self._account):
+            with charging(self._account), billing(bill):
                 if seat.engine in ENGINES:
                     made = await self._by_program(seat, state.opened)
                 else:
-                    made = await self._by_model(seat, state.opened)
+                    made = await self._by_model(seat, state.opened, bill)
         except (SessionMoved, StoreFailed):
             raise
         except MootError as failed:
-            return TaskDone(ReviewFailed(seat.by, type(failed).__name__, strip_controls(str(failed))))
+            spent = _spent(failed) if seat.engine in ENGINES else (bill.usage, bill.cost_usd)
+            took = round((time.monotonic() - began) * 1000)
+            lost = None if spent[0] == Tokens() else _usage(seat.model or seat.engine, *spent, took, ())
+            return TaskDone(ReviewFailed(seat.by, type(failed).__name__, strip_controls(str(failed)), lost))
         return TaskDone(made)
 
     def _say(self, seat: Seat, what: str) -> None:
@@ -89,32 +93,31 @@ class Reviewing:
 
     # -- a model -----------------------------------------------------------------------------
 
-    async def _by_model(self, seat: Seat, opened: DiffTaken) -> ReviewMade:
-        """Quotes that are not in the diff are returned once."""
+    async def _by_model(self, seat: Seat, opened: DiffTaken, bill: Bill) -> ReviewMade:
+        """Quotes that are not in the diff are returned once. What it asks is on the bill."""
         model = self._moot.gateway.named(names.parse(seat.model))
         persona = self._moot.library.persona(seat.persona) if seat.persona else None
         request = prompts.for_model(opened, persona)
         patch = patches.parse(opened.patch)
         self._say(seat, f"reviews with {model.name}")
-        began, bill = time.monotonic(), Bill()
-        with billing(bill):
-            drafted, seen = await ask_with_eyes(
-                request,
-                model,
-                self._moot.look,
-                lambda what: self._say(seat, f"reads {what}"),
-                lambda asked: model.draft(asked, shapes.ReviewGiven),
-            )
-            reply = drafted.reply
-            if {source.name for source in request.shared[0]} <= set(reply.left_out):
-                raise ModelTooSmall(str(model.name), "nothing of the diff fits into what it can be told")
+        began = time.monotonic()
+        drafted, seen = await ask_with_eyes(
+            request,
+            model,
+            self._moot.look,
+            lambda what: self._say(seat, f"reads {what}"),
+            lambda asked: model.draft(asked, shapes.ReviewGiven),
+        )
+        reply = drafted.reply
+        if {source.name for source in request.shared[0]} <= set(reply.left_out):
+            raise ModelTooSmall(str(model.name), "nothing of the diff fits into what it can be told")
+        review = drafted.value.as_review(seat.by)
+        if lost := shapes.not_found(patch, review):
+            self._say(seat, "is asked to correct quotes")
+            messages = (*request.messages, ModelSaid(reply.text), UserSaid(lost))
+            again = replace(request, messages=messages, looks=0, tools_tokens=0)
+            drafted = await model.draft(again, shapes.ReviewGiven)
             review = drafted.value.as_review(seat.by)
-            if lost := shapes.not_found(patch, review):
-                self._say(seat, "is asked to correct quotes")
-                messages = (*request.messages, ModelSaid(reply.text), UserSaid(lost))
-                again = replace(request, messages=messages, looks=0, tools_tokens=0)
-                drafted = await model.draft(again, shapes.ReviewGiven)
-                review = drafted.value.as_review(seat.by)
         took = round((time.monotonic() - began) * 1000)
         left_out = (*reply.left_out, *seen.left_out)
         used = _usage(reply.model, bill.usage, bill.cost_usd, took, seen.looked_at)
@@ -132,15 +135,19 @@ class Reviewing:
             desk = DeskFolder(Path(place))
             desk.lay_out(opened.patch, opened.plan)
             job = self._job(seat, opened, desk)
+            lost: _Spent = (Tokens(), 0.0)
             for attempt in range(1, settings.script_retries + 2):
                 try:
-                    return await self._attempt(seat, reviewer, job, desk)
+                    made = await self._attempt(seat, reviewer, job, desk)
+                    return ReviewMade(made.review, _with(made.bill, lost))
                 except ProviderFailed as failed:
+                    lost = _both(lost, _spent(failed))
                     if delivered := desk.delivered():
                         self._say(seat, f"failed after it had given its review: {failed}")
-                        used = _usage(job.model or reviewer.name, Tokens(), None, 0, delivered.looked_at)
+                        used = _usage(job.model or reviewer.name, *lost, 0, delivered.looked_at)
                         return ReviewMade(delivered.given.as_review(seat.by), used)
                     if not failed.retriable or attempt > settings.script_retries:
+                        failed.used, failed.cost_usd = _as_used(lost[0]), lost[1]
                         raise
                     self._say(seat, f"{failed}; once more in {settings.retry_delay_secs:g} s")
                     await self._sleep(settings.retry_delay_secs)
@@ -157,8 +164,6 @@ class Reviewing:
             )
             outcomes.append(await self._run(seat, reviewer, again))
         delivered = desk.delivered()
-        if delivered is None:
-            raise ReviewerCrashed(reviewer.name, "ended without appending a review")
         used = sum((one.usage for one in outcomes), Tokens())
         known = [one.cost_usd for one in outcomes if one.cost_usd is not None]
         cost = sum(known) if len(known) == len(outcomes) else None
@@ -166,6 +171,10 @@ class Reviewing:
             # It says what it has used, but not what that costs.
             model = outcome.model or job.model or ""
             cost = prices.usd(await asyncio.to_thread(prices.listed_nano_usd, "openai", model, used))
+        if delivered is None:
+            crashed = ReviewerCrashed(reviewer.name, "ended without appending a review")
+            crashed.used, crashed.cost_usd = _as_used(used), cost
+            raise crashed
         took = sum(one.duration_ms for one in outcomes)
         bill_of = _usage(outcome.model or reviewer.name, used, cost, took, delivered.looked_at)
         return ReviewMade(delivered.given.as_review(seat.by), bill_of)
@@ -191,6 +200,40 @@ class Reviewing:
             mcp_command=only_with(environment.for_review_server(self._moot.env), command),
             effort=own.efforts.select(level),
         )
+
+
+_Spent = tuple[Tokens, float | None]
+"""Tokens, and dollars where they are known."""
+
+
+def _spent(failed: MootError) -> _Spent:
+    """What a program says that it has used before it failed. Nothing where it does not say."""
+    if not isinstance(failed, ProviderFailed) or failed.used is None:
+        return Tokens(), 0.0
+    return Tokens(*failed.used), failed.cost_usd
+
+
+def _as_used(used: Tokens) -> tuple[int, int, int]:
+    return used.input_tokens, used.output_tokens, used.cache_read_tokens
+
+
+def _both(one: _Spent, other: _Spent) -> _Spent:
+    known = [cost for cost in (one[1], other[1]) if cost is not None]
+    return one[0] + other[0], sum(known) if len(known) == 2 else None
+
+
+def _with(bill: Usage, lost: _Spent) -> Usage:
+    """With what attempts have cost that failed."""
+    used, cost = _both(
+        (Tokens(bill.input_tokens, bill.output_tokens, bill.cached_tokens), bill.cost_usd), lost
+    )
+    return msgspec.structs.replace(
+        bill,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cached_tokens=used.cache_read_tokens,
+        cost_usd=cost,
+    )
 
 
 def _usage(model: str, used: Tokens, cost: float | None, took: int, looked_at: tuple[str, ...]) -> Usage:
