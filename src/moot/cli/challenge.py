@@ -39,7 +39,9 @@ async def challenge(
     plan: Annotated[
         str | None,
         typer.Option(
-            "--plan", metavar="FILE|-", help="A plan to hold the diff against; alone, the plan is reviewed."
+            "--plan",
+            metavar="PATH|-",
+            help="A plan to hold the diff against; alone, the plan is reviewed. A file, or a folder of them.",
         ),
     ] = None,
     engine: Annotated[
@@ -193,6 +195,8 @@ def _show(last: Challenged) -> None:
         where = f" [{issue.location}]" if issue.location else ""
         nowhere = "" if issue.grounded else " (its quote is in none of the files: it blocks nothing)"
         screen.show(f"  {number} {issue.severity:<6} {' '.join(issue.description.split())}{where}{nowhere}")
+        if issue.recommendation:
+            screen.show(f"    Fix: {' '.join(issue.recommendation.split())}")
     screen.show(" ".join(last.review.summary.split()))
 
 
@@ -203,7 +207,8 @@ def _next(last: Challenged) -> str:
     if last.verdict is Verdict.APPROVED:
         return f"Build it: {program} implement {last.change_id}"
     if last.verdict is Verdict.NEEDS_REVISION:
-        return f"Revise it: {program} reproposal {last.change_id}"
+        decide = f"{program} dismiss {last.change_id} NUMBER --because …"
+        return f"Revise it: {program} reproposal {last.change_id}\nOr set aside what does not hold: {decide}"
     return f'Think it over, then say what should be different: {program} reproposal {last.change_id} "…"'
 
 
