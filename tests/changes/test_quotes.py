@@ -23,6 +23,7 @@ TEXTS = {
         ("`Impact`", Spot("proposal.md", 7, 7)),
         ("## Why Passwords", Spot("proposal.md", 3, 4)),
         ("Small.", Spot("proposal.md", 8, 8)),
+        (" 4| Passwords get\n 5|   phished.", Spot("proposal.md", 4, 5)),
         ("passwords", None),
         ("Passwords phished.", None),
         ("Small. Small steps.", None),

@@ -71,6 +71,10 @@ class Bench:
         return (self.change / "proposal.md").read_text(encoding="utf-8")
 
 
+def numbered(text: str) -> str:
+    return "\n".join(f"{at}| {line}" for at, line in enumerate(text.rstrip("\n").split("\n"), start=1))
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
@@ -81,14 +85,14 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_a_file_of_the_change_is_read_whole(bench: Bench) -> None:
     assert bench.tools.read_file("proposal.md") == FileContent(
-        path="proposal.md", text=PROPOSAL.rstrip("\n"), offset=1, lines=4, next_offset=None, truncated=False
+        path="proposal.md", text=numbered(PROPOSAL), offset=1, lines=4, next_offset=None, truncated=False
     )
-    assert bench.tools.read_file("specs/login.md").text == "# Login"
+    assert bench.tools.read_file("specs/login.md").text == "1| # Login"
     assert bench.log == ["read proposal.md, lines 1–4 of 4", "read specs/login.md, lines 1–1 of 1"]
 
 
 def test_the_workspace_is_read_by_its_sign(bench: Bench) -> None:
-    assert bench.tools.read_file("@/src/app.py").text == "print('hello')"
+    assert bench.tools.read_file("@/src/app.py").text == "1| print('hello')"
     assert bench.tools.read_file("@/moot/changes/add-login/proposal.md").lines == 4
 
 
@@ -105,31 +109,31 @@ def test_a_long_file_is_read_in_parts_that_join_to_the_whole(bench: Bench) -> No
         read.append(part.text)
         offset = part.next_offset
     assert sizes == [2000, 2000, 500]
-    assert "\n".join(read) == "\n".join(lines)
+    assert "\n".join(read) == "\n".join(f"{at:>4}| {line}" for at, line in enumerate(lines, start=1))
 
 
 def test_a_part_can_be_asked_for(bench: Bench) -> None:
     part = bench.tools.read_file("proposal.md", offset=3, limit=1)
-    assert (part.text, part.offset, part.next_offset, part.truncated) == ("## Summary", 3, 4, True)
+    assert (part.text, part.offset, part.next_offset, part.truncated) == ("3| ## Summary", 3, 4, True)
 
 
 def test_a_part_holds_only_so_many_characters(bench: Bench) -> None:
     (bench.change / "wide.md").write_text("\n".join(["x" * 15_000] * 4), encoding="utf-8")
     part = bench.tools.read_file("wide.md")
-    assert (part.text, part.next_offset) == ("\n".join(["x" * 15_000] * 2), 3)
+    assert (part.text, part.next_offset) == (numbered("\n".join(["x" * 15_000] * 2)), 3)
 
 
 def test_a_line_that_is_too_long_is_cut_and_said_to_be(bench: Bench) -> None:
     (bench.change / "one.md").write_text("x" * 100_000, encoding="utf-8")
     part = bench.tools.read_file("one.md")
-    assert (len(part.text), part.next_offset, part.truncated) == (MAX_CHARACTERS, None, True)
+    assert (len(part.text), part.next_offset, part.truncated) == (len("1| ") + MAX_CHARACTERS, None, True)
 
 
 @pytest.mark.parametrize("ends", ["a\r\nb\r\n", "a\rb", "a\nb\n"])
 def test_all_line_ends_are_line_ends(bench: Bench, ends: str) -> None:
     (bench.change / "ends.md").write_bytes(ends.encode())
     part = bench.tools.read_file("ends.md")
-    assert (part.text, part.lines) == ("a\nb", 2)
+    assert (part.text, part.lines) == ("1| a\n2| b", 2)
 
 
 def test_an_empty_file_has_no_lines(bench: Bench) -> None:
@@ -463,9 +467,9 @@ def call(bench: Bench, name: str, **arguments: object) -> str:
 def test_a_model_in_this_process_has_the_same(bench: Bench) -> None:
     assert tuple(tool.name for tool in bench.tools.tools()) == TOOLS
     assert call(bench, "list_directory") == "proposal.md\nspecs/"
-    assert call(bench, "read_file", path="proposal.md") == PROPOSAL.rstrip("\n")
+    assert call(bench, "read_file", path="proposal.md") == numbered(PROPOSAL)
     assert call(bench, "read_file", path="proposal.md", offset=1, limit=1) == (
-        "# Add login\n\n[lines 1–1 of 4; go on with offset=2]"
+        "1| # Add login\n\n[lines 1–1 of 4; go on with offset=2]"
     )
     bench.begin()
     appended = call(bench, "append_review", verdict="approved", issues=[], summary="Fine.")
@@ -508,7 +512,7 @@ def test_a_reviewer_looks_things_up_in_the_workspace_and_what_was_read_is_kept_w
         call(bench, "git_log")
     with pytest.raises(ToolFault, match="no such commit"):
         call(bench, "git_diff", commit="abcd1234")
-    assert call(bench, "read_file", path="@/src/shop.py", offset=2) == "    return 1"
+    assert call(bench, "read_file", path="@/src/shop.py", offset=2) == "2|     return 1"
     call(bench, "append_review", verdict="APPROVED", issues=[], summary="Fine.")
     [made] = bench.folder.reviews()
     assert made.record.looked_at == (

@@ -84,6 +84,13 @@ def test_an_issue_has_an_id_and_a_quote_in_the_block_and_a_place_in_the_record(f
     assert (place.id, place.section, place.introduced) == ("I1", "proposal.md / Why", False)
 
 
+def test_a_quote_is_kept_without_the_numbers_of_its_lines(folder: ChangeFolder) -> None:
+    numbered = high(quote=" 6| ## Why\n 7| Passwords get phished.")
+    at_review(folder).append_review("NEEDS_REVISION", [numbered], "No.")
+    [issue] = rounds.history(folder).left.values()
+    assert (issue.quote, issue.grounded) == ("## Why\nPasswords get phished.", True)
+
+
 def test_what_the_person_said_can_be_quoted(folder: ChangeFolder) -> None:
     words = state_file.Said("proposal", "Keys must never leave the device.")
     folder.update_state(lambda data: state_file.note_said(data, words))

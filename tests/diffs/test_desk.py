@@ -103,7 +103,10 @@ def test_quotes_that_are_not_in_the_diff_are_returned_once(desk: Desk) -> None:
 
 
 def test_the_workspace_can_be_read_and_nothing_private(desk: Desk) -> None:
-    assert desk.tools.read_file("@/shop.py").text == "a = 1"
+    assert desk.tools.read_file("@/shop.py").text == "1| a = 1"
+    assert desk.tools.read_file("diff.patch").text.startswith("diff --git"), (
+        "a diff says which lines they are"
+    )
     assert [entry.name for entry in desk.tools.list_directory("@").entries] == ["shop.py"]
     for path in ("@/.env", "@/../desk/diff.patch", "review.json", "/etc/passwd", "@/nothing.py", "@x"):
         with pytest.raises(ToolFault):

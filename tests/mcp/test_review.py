@@ -126,13 +126,13 @@ def test_a_reviewer_reads_a_change_and_appends_its_review(tmp_path: Path, transp
             ]
             assert await used(client, "read_file", path="proposal.md") == {
                 "path": "proposal.md",
-                "text": PROPOSAL.rstrip("\n"),
+                "text": numbered(PROPOSAL),
                 "offset": 1,
                 "lines": 13,
                 "next_offset": None,
                 "truncated": False,
             }
-            assert (await used(client, "read_file", path="specs/login.md"))["text"] == SPEC.rstrip("\n")
+            assert (await used(client, "read_file", path="specs/login.md"))["text"] == numbered(SPEC)
             assert (await used(client, "read_file", path="@/moot/changes/another/tasks.md"))["lines"] == 4
             assert await refused(client, "append_review", **NOT_YET) == (
                 "The review was not appended: you have not read all of the change. Read with read_file: "
@@ -312,6 +312,11 @@ def test_a_change_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pa
 
 
 # -- confinement ---------------------------------------------------------------------------------
+
+
+def numbered(text: str) -> str:
+    lines = text.rstrip("\n").split("\n")
+    return "\n".join(f"{at:>{len(str(len(lines)))}}| {line}" for at, line in enumerate(lines, start=1))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Where a quote stands in the texts of a change, and whether a revision has touched that. Pure.
 
-White space does not count, and neither do quotation marks around the whole; everything else does. Refuses to
+White space does not count, and neither do quotation marks around the whole, and the numbers of lines that a
+reviewer was shown; everything else does. Refuses to
 know who quotes, and what follows from a quote that is nowhere.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from moot.files import markdown
 from moot.files.frontmatter import LINE_BREAK
+from moot.repo.reading import without_numbers
 
 _AROUND = " \t\r\n\"'“”‘’«»„`"
 _WORD = re.compile(r"\S+")
@@ -30,11 +32,9 @@ class Spot:
 
 def find(quote: str, texts: Mapping[str, str]) -> Spot | None:
     """The first place where it stands, whole."""
-    wanted = " ".join(quote.split())
-    bare = " ".join(quote.strip(_AROUND).split())
-    spots = (
-        _find(words, name, text) for words in dict.fromkeys((wanted, bare)) for name, text in texts.items()
-    )
+    forms = (quote, quote.strip(_AROUND), without_numbers(quote.strip(_AROUND)))
+    wanted = dict.fromkeys(" ".join(form.split()) for form in forms)
+    spots = (_find(words, name, text) for words in wanted for name, text in texts.items())
     return next((spot for spot in spots if spot), None)
 
 

@@ -187,8 +187,8 @@ class Appended(BaseModel):
 DESCRIPTIONS = {
     "read_file": (
         "Read a text file of the change under review, or, with '@/' in front of its path, of the workspace "
-        f"that it is about. Gives at most {MAX_LINES:,} lines or {MAX_CHARACTERS:,} characters at a time; "
-        "where the result is truncated, go on at its next_offset."
+        f"that it is about, with the numbers of its lines. Gives at most {MAX_LINES:,} lines or "
+        f"{MAX_CHARACTERS:,} characters at a time; where the result is truncated, go on at its next_offset."
     ),
     "list_directory": (
         "List a folder of the change under review ('.' is the change itself, 'specs' has its "

@@ -49,7 +49,7 @@ from moot.errors import NotFound, UnsafePath
 from moot.files.paths import Root
 from moot.llm.messages import Tool, ToolFault
 from moot.repo import reading
-from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, lines_of
+from moot.repo.reading import MAX_LINES, FileContent, Listing, excerpt, lines_of, without_numbers
 from moot.repo.secrets import is_private
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -386,7 +386,10 @@ def _issue(given: IssueGiven) -> Issue:
 
 def _placed(issue: Issue, texts: Mapping[str, str]) -> tuple[Issue, Spot | None]:
     spot = quotes.find(issue.quote, texts)
-    return replace(issue, grounded=spot is not None), spot
+    # It is kept as the text has it, without the numbers that a reviewer has copied along.
+    bare = without_numbers(issue.quote)
+    quote = bare if spot is not None and quotes.find(bare, texts) == spot else issue.quote
+    return replace(issue, grounded=spot is not None, quote=quote), spot
 
 
 def _find_faults(review: Review, covered: tuple[Covered, ...], said: tuple[Disposition, ...]) -> list[str]:

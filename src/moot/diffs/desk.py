@@ -103,7 +103,8 @@ class DeskTools(Lookups):
 
     def read_file(self, path: DeskFile, offset: Offset = 1, limit: Limit = MAX_LINES) -> FileContent:
         with self._explaining():
-            content = excerpt(path, self._text(path), offset, limit)
+            # A diff says by itself which lines they are; numbers of its own lines would be others.
+            content = excerpt(path, self._text(path), offset, limit, numbered=path != DIFF)
         if path in self._texts:
             self._unread[path] -= set(range(content.offset, content.last + 1))
         else:

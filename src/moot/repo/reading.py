@@ -28,6 +28,8 @@ MAX_CHARACTERS = 40_000
 """Of one reading: about ten thousand tokens, which is what clients pass on to their model unshortened."""
 MAX_ENTRIES = 1_000
 
+_APART = "| "
+_NUMBER = re.compile(r"^ *\d+\| ?", re.MULTILINE)
 _ABSOLUTE = re.compile(r"(?<![\w.:/~@-])/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
 
 
@@ -39,7 +41,7 @@ class FileContent(_Out):
     """Whole lines of a file."""
 
     path: str
-    text: str
+    text: str = Field(description="With its number in front of each line, as '12| ', except of a diff.")
     offset: int = Field(description="The number of the first line given.")
     lines: int = Field(description="How many lines the whole file has.")
     next_offset: int | None = Field(description="Where to go on reading; null at the end.")
@@ -103,23 +105,26 @@ def lines_of(text: str) -> list[str]:
     return lines
 
 
-def excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
-    """So many lines from one on, as far as one reading goes."""
+def excerpt(path: str, text: str, offset: int, limit: int, *, numbered: bool = True) -> FileContent:
+    """So many lines from one on, as far as one reading goes; `numbered`, each with its number in front."""
     lines = lines_of(text)
     if offset > max(len(lines), 1):
         raise ToolFault(f"{path[:200]!r} has {len(lines)} lines: offset={offset} is behind its end.")
     taken: list[str] = []
-    room = MAX_CHARACTERS
+    room, width = MAX_CHARACTERS, len(str(len(lines)))
+    apart = 1 + (width + len(_APART)) * numbered
     for line in lines[offset - 1 : offset - 1 + limit]:
-        if len(line) >= room:
+        if len(line) + (apart if taken else 1) > room:
             if not taken:
                 taken.append(line[:room])
             break
         taken.append(line)
-        room -= len(line) + 1
+        room -= len(line) + apart
     behind = offset + len(taken)
     cut = bool(taken) and len(taken[-1]) < len(lines[behind - 2])
     rest = behind <= len(lines)
+    if numbered:
+        taken = [f"{number:>{width}}{_APART}{line}" for number, line in enumerate(taken, start=offset)]
     return FileContent(
         path=path,
         text="\n".join(taken),
@@ -128,6 +133,11 @@ def excerpt(path: str, text: str, offset: int, limit: int) -> FileContent:
         next_offset=behind if rest else None,
         truncated=rest or cut,
     )
+
+
+def without_numbers(text: str) -> str:
+    """What somebody has copied out of it together with the numbers."""
+    return _NUMBER.sub("", text)
 
 
 def in_words(error: MootError | OSError, workspace_root: Path) -> str:
