@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +120,47 @@ def waiting(request: Recorded, words: int) -> Behaviour:
     return NEVER if answered >= words else Brain()(request)
 
 
-@pytest.mark.parametrize(("tools_answered", "requests", "reviewed"), [(0, 1, [])], ids=["before"])
+REVIEWS_AND_STAYS = """#!{python}
+import json, sys, time
+from pathlib import Path
+from moot.changes.folder import ChangeFolder
+from moot.changes.review_tools import ReviewTools
+
+server = {{"name": "moot_review", "status": "connected"}}
+init = {{"type": "system", "subtype": "init", "session_id": "s", "model": "m", "mcp_servers": [server]}}
+print(json.dumps(init), flush=True)
+[config] = [one.partition("=")[2] for one in sys.argv if one.startswith("--mcp-config=")]
+run = json.loads(config)["mcpServers"]["moot_review"]["args"][-1]
+tools = ReviewTools(ChangeFolder("feat-auth", Path({place!r})), Path.cwd(), lambda: "now", print, run)
+tools.give()
+tools.append_review("APPROVED", [], "Fine.")
+time.sleep(600)
+"""
+
+
+def put_a_reviewer_that_stays(shop: Shop) -> None:
+    """A program that appends its review, and does not end."""
+    program = Path(shop.env["PATH"].partition(":")[0]) / "claude"
+    program.write_text(
+        REVIEWS_AND_STAYS.format(python=sys.executable, place=str(place(shop))), encoding="utf-8"
+    )
+    program.chmod(0o755)
+    shop.user_says('[review]\nengine = "claude"\n')
+
+
+@pytest.mark.parametrize("reviewed", [[], ["APPROVED"]], ids=["before", "behind"])
 def test_a_server_that_is_killed_in_a_challenge_leaves_it_resting(
-    tools_answered: int,
-    requests: int,
-    reviewed: list[str],
-    shop: Shop,
-    tmp_path: Path,
-    stub: StubServer,
+    reviewed: list[str], shop: Shop, tmp_path: Path, stub: StubServer
 ) -> None:
-    stub.default = lambda request: waiting(request, tools_answered)
+    """Also where the review is written, and not yet counted: it is, when the person chooses the next time."""
+    stub.default = lambda request: waiting(request, 0)
+    if reviewed:
+        put_a_reviewer_that_stays(shop)
+    requests = 0 if reviewed else 1
     with serving_shop(shop, tmp_path, stub) as first:
         client = opened(first)
         begin_to(client, "challenge", stub, requests)
+        until(lambda: verdicts(shop) == reviewed)
         first.kill()
     assert verdicts(shop) == reviewed
     stub.default = Brain()
@@ -147,7 +176,7 @@ def test_a_server_that_is_killed_in_a_challenge_leaves_it_resting(
         state = chosen(client, "challenge")
         assert (state["files"]["standing"]["phase"], state["problem"]) == ("challenged", "")
     assert verdicts(shop) == ["APPROVED"]
-    assert len(stub.requests) == requests + 2, "no review is paid for twice"
+    assert len(stub.requests) == (0 if reviewed else 3), "no review is paid for twice"
 
 
 def test_a_challenge_that_is_stopped_can_be_chosen_again(
