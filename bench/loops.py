@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from statistics import fmean
 
 from moot.changes.governor import Found, Limits, Round, stop
@@ -60,12 +61,23 @@ class Change:
 
 @dataclass(frozen=True)
 class Ended:
+    """`left` are all High defects; `named` are those of them that the last review names, and the person is
+    handed. The others nobody knows of."""
+
     rounds: int
     left: int
     usd: float
+    named: int
+
+    @property
+    def unseen(self) -> int:
+        return self.left - self.named
 
 
-def play(seed: int, breaking: float, ends: Callable[[list[Round]], bool]) -> Ended:
+def play(
+    seed: int, breaking: float, ends: Callable[[list[Round]], bool], *, fixes_last: bool = False
+) -> Ended:
+    """`fixes_last`: what the last review names is fixed, too, and that fix is reviewed by nobody."""
     rng = random.Random(f"{seed} {breaking}")
     change = Change(rng, breaking)
     for _ in range(rng.randint(2, 8)):
@@ -77,7 +89,11 @@ def play(seed: int, breaking: float, ends: Callable[[list[Round]], bool]) -> End
         if ends(rounds):
             break
         change.revise(rounds[-1], at)
-    return Ended(len(rounds), len(change.defects), sum(one.usd for one in rounds))
+    named = sum(issue.id in change.defects for issue in rounds[-1].found)
+    if fixes_last:
+        change.revise(rounds[-1], len(rounds))
+        named = 0
+    return Ended(len(rounds), len(change.defects), sum(one.usd for one in rounds), named)
 
 
 def until_approved(rounds: list[Round]) -> bool:
@@ -94,14 +110,18 @@ class Compared:
     before: tuple[Ended, ...]
     after: tuple[Ended, ...]
 
-    def figures(self) -> tuple[float, float, float, float]:
-        """Rounds and High defects left: until approved, governed."""
-        return (
-            fmean(one.rounds for one in self.before),
-            fmean(one.rounds for one in self.after),
-            fmean(one.left for one in self.before),
-            fmean(one.left for one in self.after),
+    def figures(self) -> tuple[float, ...]:
+        """Rounds, High defects left, and of those the ones that nobody knows of: until approved, governed."""
+        return tuple(
+            fmean(figure(one) for one in ended)
+            for figure in (_rounds, _left, _unseen)
+            for ended in (self.before, self.after)
         )
+
+
+_rounds: Callable[[Ended], float] = attrgetter("rounds")
+_left: Callable[[Ended], float] = attrgetter("left")
+_unseen: Callable[[Ended], float] = attrgetter("unseen")
 
 
 def compare(changes: int = CHANGES) -> Iterator[Compared]:
@@ -112,13 +132,24 @@ def compare(changes: int = CHANGES) -> Iterator[Compared]:
 
 
 def main() -> None:
-    print("a fix breaks something | rounds until approved | governed | Highs left until approved | governed")
+    print("until approved > governed | rounds | Highs left | of these, known to nobody")
     everything = list(compare())
     for one in everything:
-        print(f"p = {one.breaking:.1f} | " + " | ".join(f"{figure:.2f}" for figure in one.figures()))
-    means = [fmean(column) for column in zip(*(one.figures() for one in everything), strict=True)]
-    print("all | " + " | ".join(f"{figure:.2f}" for figure in means))
+        print(f"a fix breaks something with p = {one.breaking:.1f} | " + _row(one.figures()))
+    means = tuple(fmean(column) for column in zip(*(one.figures() for one in everything), strict=True))
+    print("all | " + _row(means))
     print(f"{1 - means[1] / means[0]:.0%} fewer rounds")
+    for breaking in BREAKING:
+        fixed = [play(seed, breaking, governed, fixes_last=True).unseen for seed in range(CHANGES)]
+        print(
+            f"p = {breaking:.1f}, if the last round were fixed and not reviewed: {fmean(fixed):.2f} unknown"
+        )
+
+
+def _row(figures: tuple[float, ...]) -> str:
+    return " | ".join(
+        f"{before:.2f} > {after:.2f}" for before, after in zip(*[iter(figures)] * 2, strict=True)
+    )
 
 
 if __name__ == "__main__":

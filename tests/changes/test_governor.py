@@ -238,11 +238,14 @@ def test_fewer_than_none_are_never_unseen(
 
 def test_loops_are_shorter_than_until_approved_and_leave_hardly_more() -> None:
     everything = list(loops.compare(100))
-    rounds, governed, left, left_governed = (
+    rounds, governed, left, left_governed, *_ = (
         fmean(column) for column in zip(*(one.figures() for one in everything), strict=True)
     )
     assert governed <= 0.4 * rounds
     assert left_governed <= left + 1
+    for one in everything:
+        *_, unknown, unknown_governed = one.figures()
+        assert unknown_governed <= unknown + 0.5, "what is left is named in the last review, for the person"
     assert all(ended.rounds <= 4 for one in everything for ended in one.after)
 
 
