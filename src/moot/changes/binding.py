@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -245,14 +245,17 @@ def _new_evidence(there: Binding, new: Binding) -> tuple[Evidence, ...]:
 # -- for a request -------------------------------------------------------------------------------
 
 
-def sources(text: str) -> tuple[Source, ...]:
-    """What design.md says, each item of evidence as a source of its own; what was decided goes with what was
-    decided since. A file that the person has rearranged is given as it is."""
+def sources(
+    text: str, as_given: Callable[[Sequence[Evidence]], Sequence[Evidence]] = tuple
+) -> tuple[Source, ...]:
+    """What design.md says, each item of evidence as a source of its own, `as_given` with its image; what was
+    decided goes with what was decided since. A file that the person has rearranged is given as it is."""
     bound = read(text)
+    evidence = items.sources(as_given(bound.evidence))
     if _is_marked(text) and _same(render(bound), text):
         document = render(replace(bound, decided=(), evidence=())).removeprefix(_INTRODUCTION).strip()
-        return (*_design(document), *items.sources(bound.evidence))
-    return _design(text.strip())
+        return (*_design(document), *evidence)
+    return (*_design(text.strip()), *(one for one in evidence if one.image is not None))
 
 
 def _same(one: str, other: str) -> bool:

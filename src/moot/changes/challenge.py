@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 from moot.agents import Job, Outcome, Progress, Reviewer, find
 from moot.changes import (
     approval,
+    citing,
     costs,
     findings,
     governor,
     history,
+    images,
     prompts,
     review_block,
     rounds,
@@ -128,6 +130,9 @@ class Challenging:
         self._write_agents_file(folder)
         level = complexity(len(folder.specs()), len(tasks.tasks(folder.tasks() or "")))
         reviewer, job = await self._reviewer(folder, engine, level, tell)
+        if (shown := images.sources(folder)) and not isinstance(reviewer, ModelReviewer):
+            names = ", ".join(one.name for one in shown)
+            tell(f"{reviewer.name} reviews by text alone, and is not shown the images: {names}")
         tell(f"{reviewer.name} reviews ({level} complexity{f', {job.model}' if job.model else ''})")
         run = folder.begin_run(reviewer.name, job.model or "")
         job = replace(job, run=run, mcp_command=(*job.mcp_command, "--run", run))
@@ -304,10 +309,11 @@ class Challenging:
         if model.small:
             raise ModelTooSmall(str(model.name))
         root = self._moot.workspace.root
+        known = self._known(folder)
         return ModelReviewer(
             model,
             lambda run: ReviewTools(folder, root, timestamps.now, tell, run),
-            self._known(folder),
+            replace(known, told=(*known.told, *images.sources(folder))),
         )
 
     # -- the loop ----------------------------------------------------------------------------
@@ -377,7 +383,13 @@ def known_to_reviewers(folder: ChangeFolder, living: Sequence[Source] = ()) -> K
         (one.description, f"{one.because}{' (It holds, and its risk is accepted.)' if one.accepted else ''}")
         for one in folder.state().dismissed
     )
-    told = (*living, *history.told(folder), *history.revised(folder), *history.edits(folder))
+    told = (
+        *living,
+        *history.told(folder),
+        *history.revised(folder),
+        *history.edits(folder),
+        *citing.sources(folder),
+    )
     left = tuple(rounds.history(folder).left.values())
     return Known(history.points_of(folder), dismissed, told, left)
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -18,8 +19,10 @@ from pydantic import Field
 from moot.agents.login import LOG_IN, is_logged_in
 from moot.changes import (
     approval,
+    citing,
     costs,
     history,
+    images,
     prompts,
     proposal,
     review_block,
@@ -153,6 +156,7 @@ class Changes:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
             found += check_links(self.moot.workspace.root, folder.path, name, text)
+        found += citing.not_found(folder, texts)
         # What is said of a line already is not said of it twice.
         said = {(one.file, one.line) for one in found if one.level == "error"}
         against = (one for one in self.living.findings(folder) if (one.file, one.line) not in said)
@@ -311,16 +315,14 @@ class Changes:
             _bind(folder, binding, tell)
             tell("looks at the workspace")
             shared = await self._shared(folder, description)
-            sources = (
-                *history.sources(folder, described=False),
-                *also,
-                *prompts.unfinished(review_block.outside(written or "")),
-            )
+            unfinished = prompts.unfinished(review_block.outside(written or ""))
+            sources = (*history.sources(folder, described=False), *also, *unfinished)
             request = prompts.draft(change_id, description, shared, sources)
             draft = await self._draft(folder, "proposal", request, tell)
             if written is not None or folder.specs() or folder.tasks() is not None:
                 tell(f"keeps the earlier text in {folder.keep_earlier(drafted_files(folder))}")
             self._write(folder, draft, Move.PROPOSE, "proposal")
+            citing.tell_not_found(folder, tell)
             self.valid(folder)
         return folder
 
@@ -348,7 +350,7 @@ class Changes:
             tell(f"works from {len(issues)} open issue{'' if len(issues) == 1 else 's'}")
             _bind(folder, binding, tell)
             # Before the wishes are noted: they are told once.
-            sources = (*history.sources(folder, open_issues=issues), *also)
+            sources = (*history.sources(folder, open_issues=issues), *citing.sources(folder), *also)
             self._note_words(folder, history.REVISED, wishes)
             said = history.description(folder) or title_of(texts)
             wanted = "\n".join((said, wishes, *(issue.description for issue in issues)))
@@ -360,6 +362,7 @@ class Changes:
             if edits:
                 folder.keep_edits(kept, edits)
             self._write(folder, draft, Move.REPROPOSE, "reproposal", keep=True)
+            citing.tell_not_found(folder, tell)
             for line in history.left_out(folder):
                 tell(f"has left out what you wrote by hand: {line}")
             self.valid(folder)
@@ -390,7 +393,7 @@ class Changes:
     async def _shared(self, folder: ChangeFolder, about: str, names: str = "") -> prompts.Shared:
         """What all requests of a draft begin with: what binds the change, and the workspace around it."""
         design = folder.design() or ""
-        bound = binding_of.sources(design)
+        bound = binding_of.sources(design, partial(images.with_images, folder))
         called = " ".join(f"`{name}`" for name in named_in(binding_of.read(design).design))
         about, names = f"{about}\n{called}", f"{names}\n{design}"
         around = await asyncio.to_thread(surroundings, self.moot.workspace.root, about, names)
@@ -490,5 +493,6 @@ def _check_length(text: str, field: str, limit: int = DESCRIPTION_LIMIT) -> str:
 
 
 def _bind(folder: ChangeFolder, new: Binding, tell: Tell) -> None:
+    images.keep(folder, new.evidence)
     if news := folder.bind(new):
         tell(news)
