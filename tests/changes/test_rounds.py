@@ -295,6 +295,8 @@ def test_a_reviser_is_told_each_issue_once_and_which_are_not_for_it(folder: Chan
     assert "1 (I1). Medium: No rate limit." in last.splitlines()
     assert "Not for this revision: it keeps coming back" in last
     assert "Nobody logs." in message.text
+    before = next(text for text in told if text.startswith('<review number="3">'))
+    assert "I2 is fixed: “Passwords get phished.”" in before, "what became of earlier issues"
     every = next(source.text for source in history.sources(folder) if "Nobody logs." in source.text)
     assert "Not for this revision" not in every, "with nothing told elsewhere, all of it is said here"
 

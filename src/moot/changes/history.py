@@ -185,6 +185,7 @@ def _reviews(folder: ChangeFolder, told: Collection[Issue]) -> Iterator[Source]:
                 words.append(
                     "   Not for this revision: it keeps coming back, and the person has to decide it."
                 )
+        words += (f"{said.id} is {said.state}: {said.evidence}" for said in one.record.dispositions)
         text = f'<review number="{number}">\n' + "\n".join(words) + "\n</review>"
         weight = Weight.DEPENDED_ON if one is made[-1] else Weight.HELPFUL
         yield Source(f"review {number}", text, weight)
