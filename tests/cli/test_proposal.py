@@ -194,6 +194,19 @@ def test_the_result_as_json(moot_change: Change) -> None:
 # -- reproposal ----------------------------------------------------------------------------------
 
 
+def test_evidence_is_told_by_the_number_that_it_has_in_the_change(reviewed: Change) -> None:
+    for name in ("rents.md", "rules.md"):
+        (reviewed.root / name).write_text(f"What {name} says.\n", encoding="utf-8")
+    for given, numbers in (("rents.md", ["E1  rents.md"]), ("rules.md", ["E2  rules.md"])):
+        reviewed.drafter_says()
+        ended = reviewed.run("reproposal", "feat-auth", "Mention it.", "--with", given)
+        assert ended.code == 0, ended.err
+        assert [line.strip() for line in ended.err.splitlines() if line.startswith("  E")] == numbers
+    reviewed.drafter_says()
+    again = reviewed.run("reproposal", "feat-auth", "Mention both.", "--with", "rules.md")
+    assert "E2  rules.md" in again.err, "what is there already has its number"
+
+
 def test_a_revision_keeps_the_texts_that_it_replaces(reviewed: Change) -> None:
     before = reviewed.read("proposal.md")
     reviewed.drafter_says(specs=[{**DRAFT["specs"][0], "name": "passkeys"}])

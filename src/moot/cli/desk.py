@@ -22,7 +22,7 @@ from moot.core.ledger import HINT, line, lines, outline, read_correction, whole
 from moot.errors import InvalidInput
 from moot.evidence.files import Reach
 from moot.evidence.gather import NOTHING, Gathered, Offer
-from moot.evidence.items import numbered
+from moot.evidence.items import Evidence, numbered
 
 if TYPE_CHECKING:
     from moot.app import Moot
@@ -39,9 +39,12 @@ _COMMAND = re.compile(r"/[a-z]+")
 _TAKES_NONE = "this kind of session takes none yet"
 
 
-async def gather(moot: Moot, flow: Flow[Any, Any], given: Sequence[str], text: str = "") -> Gathered:
-    """What a command was given by `--with`, and what its text names as `@path`; says how much it is. Raises
-    InvalidInput before anything is begun, where something is not there."""
+async def gather(
+    moot: Moot, flow: Flow[Any, Any], given: Sequence[str], text: str = "", there: Sequence[Evidence] = ()
+) -> Gathered:
+    """What a command was given by `--with`, and what its text names as `@path`; says how much it is, by the
+    numbers that it has behind what is `there`. Raises InvalidInput before anything is begun, where something
+    is not there."""
     if not takes_background(flow):
         if given:
             raise InvalidInput("--with", _TAKES_NONE)
@@ -54,7 +57,7 @@ async def gather(moot: Moot, flow: Flow[Any, Any], given: Sequence[str], text: s
     both = Gathered((*gathered.items, *named.items), (*gathered.left_out, *named.left_out))
     if given and not both.items:
         raise InvalidInput("--with", f"nothing of it can be taken: {'; '.join(map(str, both.left_out))}")
-    await _say(moot, both, first=1)
+    await _say(moot, both, there)
     return both
 
 
@@ -63,11 +66,13 @@ def _missing(gathered: Gathered) -> str:
     return f"{', '.join(names)}: there is no such file or folder" if names else ""
 
 
-async def _say(moot: Moot, gathered: Gathered, first: int, model: str = "") -> None:
+async def _say(moot: Moot, gathered: Gathered, there: Sequence[Evidence], model: str = "") -> None:
     if not gathered.items and not gathered.left_out:
         return
     screen.say(f"Evidence: {(await moot.weigh(gathered, model)).summary}")
-    for number, item in enumerate(gathered.items, start=first):
+    known = {(item.origin, item.sha256): number for number, item in enumerate(there, start=1)}
+    for item in gathered.items:
+        number = known.setdefault((item.origin, item.sha256), len(known) + 1)
         screen.say(f"  E{number}  {item.origin}", "dim")
 
 
@@ -136,8 +141,7 @@ class Desk:
         return PersonGave((EvidenceGiven(gathered.items),))
 
     async def _say(self, gathered: Gathered) -> None:
-        first = len(self._background.evidence) + 1
-        await _say(self.moot, gathered, first, getattr(self.state(), "model", ""))
+        await _say(self.moot, gathered, self._background.evidence, getattr(self.state(), "model", ""))
 
     def _decided(self, ask: AskPerson, words: str) -> PersonGave | None:
         ledger, gone = self.flow.ledger(self.state()), struck(self.flow, self.state())
