@@ -49,6 +49,17 @@ def test_nobody_is_asked_to_confirm_what_is_not_possible(change: Change) -> None
         assert "(y or n)" not in terminal.seen
 
 
+def test_an_issue_is_dismissed_by_its_id_as_well(change: Change) -> None:
+    change.reviewer_says("NEEDS_REVISION", HIGH, MEDIUM)
+    assert change.run("challenge", "feat-auth").code == 0
+    unknown = change.run("dismiss", "feat-auth", "I7", *WHY, *says(change, "y"))
+    assert (unknown.code, "its issues are I1, I2" in unknown.err) == (1, True)
+    dismissed = change.run("dismiss", "feat-auth", "i2", *WHY, *says(change, "y"))
+    assert dismissed.out == f"Dismissed by you: Medium: {MEDIUM['description']}\n"
+    [record] = change.state["dismissed"]
+    assert (record["issue"], record["id"]) == (2, "I2")
+
+
 def test_whoever_dismisses_an_issue_is_shown_it_and_its_number(change: Change) -> None:
     change.reviewer_says("NEEDS_REVISION", MEDIUM, HIGH)
     told = change.run("challenge", "feat-auth")

@@ -68,6 +68,17 @@ class Deciding:
         check_issues(folder)
         return phase
 
+    def number_of(self, change_id: str, named: str) -> int:
+        """Of an issue of the last review, by that number or by its id."""
+        if named.isdecimal():
+            return int(named)
+        made = rounds.history(self._changes.folders.open(change_id)).made
+        ids = [issue.id for issue in made[-1].review.issues] if made else []
+        if named.upper() not in ids:
+            there = f"its issues are {', '.join(ids)}" if ids else "it has none"
+            raise InvalidInput("issue", f"the last review has no {named[:20]!r}: {there}")
+        return ids.index(named.upper()) + 1
+
     def dismissible(self, change_id: str, number: int, because: str, tell: Tell) -> Issue:
         """The issue that would be dismissed: for the person who is asked whether they are sure."""
         _reason(because)

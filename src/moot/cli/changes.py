@@ -7,6 +7,7 @@ A program that only runs the command is nobody's person.
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from moot.changes.proposal import Finding
     from moot.changes.service import Changes
     from moot.changes.standing import Standing
+    from moot.evidence.items import Evidence
 
 ChangeArgument = Annotated[
     str, typer.Argument(metavar="CHANGE", help="The change's id: lower-case letters, digits and hyphens.")
@@ -94,13 +96,19 @@ async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = F
 # -- drafting ------------------------------------------------------------------------------------
 
 
-async def _bound(moot: Moot, evidence: list[str] | None, words: str) -> Binding:
+async def _bound(changes: Changes, change_id: str, evidence: list[str] | None, words: str) -> Binding:
     """What is given with a command, and named in its words, binds the change."""
+    from moot.changes import binding
     from moot.changes.binding import Binding
     from moot.changes.flow import CHANGE
     from moot.cli.desk import gather
+    from moot.errors import NotFound
 
-    return Binding(evidence=(await gather(moot, CHANGE, evidence or (), words)).items)
+    there: tuple[Evidence, ...] = ()
+    with suppress(NotFound):
+        there = binding.read(changes.folders.open(change_id).design() or "").evidence
+    gathered = await gather(changes.moot, CHANGE, evidence or (), words, there)
+    return Binding(evidence=gathered.items)
 
 
 @command("model workspace")
@@ -121,7 +129,7 @@ async def proposal(
     from moot.cli.progress import Steps
 
     changes = Changes(moot)
-    binding = await _bound(moot, evidence, description)
+    binding = await _bound(changes, change_id, evidence, description)
     with Steps(f"Proposal '{change_id}'") as tell:
         folder = await changes.propose(change_id, description, tell, binding)
     _show_files(changes, folder, as_json=as_json)
@@ -142,7 +150,7 @@ async def reproposal(
     from moot.cli.progress import Steps
 
     changes = Changes(moot)
-    binding = await _bound(moot, evidence, wishes)
+    binding = await _bound(changes, change_id, evidence, wishes)
     with Steps(f"Reproposal '{change_id}'") as tell:
         folder = await changes.repropose(change_id, wishes, tell, binding)
     _show_files(changes, folder, as_json=as_json)
@@ -266,7 +274,7 @@ async def dismiss(
     moot: Moot,
     change_id: ChangeArgument,
     issue: Annotated[
-        int, typer.Argument(metavar="ISSUE", help="The issue's number in the last review.", min=1)
+        str, typer.Argument(metavar="ISSUE", help="The issue's number in the last review, or its id.")
     ],
     because: BecauseOption,
     accept: Annotated[
@@ -280,13 +288,14 @@ async def dismiss(
     from moot.changes.service import Changes
 
     deciding = Deciding(Changes(moot))
-    found = deciding.dismissible(change_id, issue, because, screen.say)
+    number = deciding.number_of(change_id, issue)
+    found = deciding.dismissible(change_id, number, because, screen.say)
     described = f"{found.severity}: {' '.join(found.description.split())}"
     do = "Accept its risk?" if accept else "Dismiss it?"
-    asked = f"issue {issue} of '{change_id}', {described} {do} (y or n)"
+    asked = f"issue {number} of '{change_id}', {described} {do} (y or n)"
     if not await said_yes(answers, "dismiss", asked):
         return _leave_alone(change_id, as_json=as_json)
-    found = deciding.dismiss(change_id, issue, because, lambda _: None, accepted=accept)
+    found = deciding.dismiss(change_id, number, because, lambda _: None, accepted=accept)
     told = {
         "severity": found.severity,
         "description": found.description,
@@ -294,7 +303,7 @@ async def dismiss(
         "accepted": accept,
     }
     _report(
-        {"change": change_id, "issue": issue, **told},
+        {"change": change_id, "issue": number, **told},
         f"{'Risk accepted' if accept else 'Dismissed'} by you: {described}",
         "If nothing else is in the way, you can approve it yourself: "
         f"{called_as()} approve {change_id} --because …",
