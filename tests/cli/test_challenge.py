@@ -421,7 +421,7 @@ def test_the_loop_stops_when_a_revision_changes_nothing(moot_change: Change) -> 
     ended = moot_change.run("challenge", "feat-auth", "--revise")
     assert ended.code == 0, ended.err
     assert "Stopped after 3 rounds: the last revision changed nothing." in ended.out
-    assert "round 1: NEEDS_REVISION: 1 introduced" in ended.err
+    assert "round 1: NEEDS_REVISION: 1 found" in ended.err
     assert "round 3: NEEDS_REVISION: 1 repeated" in ended.err
     assert "another round: " in ended.err
     assert len(review_block.blocks(moot_change.read("proposal.md"))) == 3

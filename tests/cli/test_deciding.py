@@ -53,7 +53,7 @@ def test_an_issue_is_dismissed_by_its_id_as_well(change: Change) -> None:
     change.reviewer_says("NEEDS_REVISION", HIGH, MEDIUM)
     assert change.run("challenge", "feat-auth").code == 0
     unknown = change.run("dismiss", "feat-auth", "I7", *WHY, *says(change, "y"))
-    assert (unknown.code, "its issues are I1, I2" in unknown.err) == (1, True)
+    assert (unknown.code, "its issues are I1, I2" in unknown.err) == (2, True)
     dismissed = change.run("dismiss", "feat-auth", "i2", *WHY, *says(change, "y"))
     assert dismissed.out == f"Dismissed by you: Medium: {MEDIUM['description']}\n"
     [record] = change.state["dismissed"]

@@ -327,7 +327,9 @@ class Challenging:
             log = rounds.rounds(folder)
             since = max(0, len(log) - made)
             counted = governor.counts(log)[since:]
-            tell(f"round {made}: {last.verdict}: {counted[-1]}")
+            # What the first review of a change finds, no revision has brought in.
+            found = str(counted[-1]) if len(log) > 1 else str(counted[-1]).replace("introduced", "found")
+            tell(f"round {made}: {last.verdict}: {found}")
             if last.verdict is not Verdict.NEEDS_REVISION:
                 return ChallengeResult(last, counted)
             stop = self.ending(folder, self._settings.workflow.max_rounds, since)

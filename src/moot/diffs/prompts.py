@@ -17,7 +17,7 @@ LOOKS = 12
 LOOK_TOKENS = 40_000
 
 _OF_CODE = "files are as they are now; the diff may be of another state, and then the diff counts."
-_OF_PLAN = "it is the code as it is now, which the plan has to fit; nothing of the plan is built yet."
+_OF_PLAN = "it is the code as it is now, which the plan has to fit."
 _REMINDER = (
     "You have not appended a review: what you say counts for nothing. Call append_review now. If it asks you "
     "to read something first, read it to its end and call append_review again."
