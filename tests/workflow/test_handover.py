@@ -16,8 +16,8 @@ from moot.app import Moot
 from moot.brainstorm.state import Step
 from moot.changes import challenge, history, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
-from moot.changes.judging import Inspected, Judgement, TaskWork
 from moot.changes.points import points
+from moot.changes.task_reviews import Inspected, Judgement, TaskWork
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import Event, Task, TaskDone
 from moot.core.ledger import Correction

@@ -15,8 +15,8 @@ from moot.app import Moot
 from moot.brainstorm.state import BrainstormState, Step
 from moot.changes import challenge, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
-from moot.changes.judging import Inspected, Judgement, TaskWork
 from moot.changes.review_shapes import IssueGiven
+from moot.changes.task_reviews import Inspected, Judgement, TaskWork
 from moot.core.flow import Event, Task, TaskDone, TaskFailed
 from moot.workflow import tasks as workflow_tasks
 from moot.workflow.effects import (

@@ -11,7 +11,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from moot.errors import InvalidInput
@@ -21,6 +20,7 @@ from moot.files import markdown
 
 _HIGH_HEADING = re.compile(r"^( {0,3})(#{1,2})(?=[ \t]|$)")
 _COMMENT = re.compile(r"<!--")
+_ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
 _STORY_ID = re.compile(r"US-(\d{1,9})")
 
 COLUMNS = ("requirement", "priority", "reason", "source")
@@ -77,7 +77,7 @@ _SOURCES_BLOCK = re.compile(
 
 def _named(item: Evidence) -> str:
     """Its name and origin cannot be read as anything but words."""
-    names = (item.name,) if PurePath(item.origin).is_absolute() else dict.fromkeys((item.name, item.origin))
+    names = (item.name,) if _ABSOLUTE.match(item.origin) else dict.fromkeys((item.name, item.origin))
     shown = ", ".join(f"`{' '.join(name.replace('`', '').split())}`" for name in names)
     return f"{shown}, sha256 {item.sha256[:12]}"
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from moot.changes.folder import ChangeFolder
-from moot.changes.judging import Judgement
 from moot.changes.state_file import Worked
+from moot.changes.task_reviews import Judgement
 
 NOTHING_TESTED = (
     "NOTHING IS TESTED: there is no test command, so that all there is to show that a task is done is that "

@@ -30,12 +30,12 @@ from moot.changes.attempts import (
     subject_of,
 )
 from moot.changes.folder import TASKS, ChangeFolder
-from moot.changes.judging import Inspected, Judge, TaskWork
 from moot.changes.metered_agents import recording_failure, run_metered
 from moot.changes.phases import Move, Phase, moved
 from moot.changes.prompts import Known
 from moot.changes.service import Changes, Tell
 from moot.changes.state_file import Call, Worked
+from moot.changes.task_reviews import Inspected, Judge, TaskWork
 from moot.changes.tasks import Task
 from moot.changes.testing import ConfirmedTests
 from moot.errors import (

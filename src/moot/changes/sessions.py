@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from moot.changes.flow import CHANGE, ChangeEvent, DraftChosen, SessionState, WorkStopped, choices
 from moot.changes.folder import ChangeFolder
-from moot.changes.judging import Judge
 from moot.changes.log import ChangeLog
 from moot.changes.looking import Looking
 from moot.changes.service import Changes, check_description
+from moot.changes.task_reviews import Judge
 from moot.changes.work import ChangeWork
 from moot.core.estimate import Asking
 from moot.core.model_effects import Prompts

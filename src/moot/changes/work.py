@@ -17,11 +17,11 @@ from moot.changes.decisions import Deciding
 from moot.changes.flow import ChangeEvent, ChangeGone, SessionState, WorkBegun, WorkFailed
 from moot.changes.folder import ChangeFolder
 from moot.changes.implement import Implementing
-from moot.changes.judging import Judge
 from moot.changes.looking import look, mark_of
 from moot.changes.retrying import retry, roll_back
 from moot.changes.service import Changes, Tell, drafted_files
 from moot.changes.standing import Files
+from moot.changes.task_reviews import Judge
 from moot.changes.testing import ConfirmedTests
 from moot.core.flow import Outcome, Task, TaskDone
 from moot.errors import MootError, NotNow, SessionMoved, StoreFailed

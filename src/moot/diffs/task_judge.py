@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from moot.changes.judging import Inspected, Judgement, TaskWork, Tell
+from moot.changes.task_reviews import Inspected, Judgement, TaskWork, Tell
 from moot.diffs import gather, signs
 from moot.diffs import patch as patches
 from moot.diffs.findings import Finding
