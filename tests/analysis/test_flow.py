@@ -71,7 +71,7 @@ from moot.core.flow import (
     Usage,
     check_step,
 )
-from moot.core.ledger import Correction
+from moot.core.ledger import Correction, read_correction
 from moot.errors import IllegalMove, InvalidInput
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import RULES, ArtifactsUpdated, ElaborationRecorded, RoundtableOpened, Speaker
@@ -483,6 +483,23 @@ def test_notes_that_are_taken_again_replace_what_was_open_and_hide_nothing() -> 
     assert "No longer listed" not in told, "it is in the notes"
     play.settle(Drafted(Notes("So.", {}, ("by when",), settled=(f"D{number}",)), BILL))
     assert [one.text for one in ledger(play.state) if one.kind == "open"] == ["by when"]
+
+
+def test_notes_that_are_taken_again_in_another_order_change_no_number() -> None:
+    play = Play(scan="standard", keeps_numbers=True).opens()
+    play.says("Twenty.")
+    play.settle(Drafted(Notes("So.", {}, (), "Who pays?", ("Berlin.", "Twenty seats.")), BILL))
+    before = {one.text: one.number for one in ledger(play.state)}
+    number = before["Twenty seats."]
+    play.put(LedgerCorrected(read_correction(ledger(play.state), (), f"D{number}: Thirty seats.", "01-01")))
+    play.says("The county.")
+    again = ("The county pays.", "Twenty seats.", "Berlin.", "Berlin.")
+    play.settle(Drafted(Notes("So.", {}, decided=again), BILL))
+    after = {one.text: one.number for one in ledger(play.state) if one.kind == "decided"}
+    assert after["Berlin."] == before["Berlin."]
+    assert after["Thirty seats."] == number
+    assert after["The county pays."] > number
+    assert len(after) == 3
 
 
 def test_what_is_decided_at_the_menu_is_listed_as_decided() -> None:

@@ -476,6 +476,13 @@ def test_words_of_the_person_change_the_depth_and_that_is_said(project: Project)
     assert "From here on the analysis is deep." in ended.err
 
 
+def test_a_depth_that_the_description_asks_for_is_the_one_from_the_beginning(project: Project) -> None:
+    ended = project.run(
+        "analyze", "Offline mode", "--about", "On trains. Let's go deep.", answers=["Twenty."]
+    )
+    assert "Looked at the workspace: a deep analysis should do." in ended.err
+
+
 def test_without_an_answer_for_the_menu_everything_so_far_is_kept(project: Project) -> None:
     ended = project.run("analyze", "Offline mode", "--json", answers=["Twenty."])
     assert ended.code == 1

@@ -166,14 +166,17 @@ def test_an_outline_is_by_kind_and_short_and_a_number_alone_shows_all_of_it() ->
         Decided("3", Kind.OPEN, "Who pays?", "the notes", ""),
         Decided("4", Kind.SAID, "Yes.", PERSON, "01-01"),
         Decided("6", Kind.SAID, "Take A.", "the Board", "01-02"),
+        Decided("7", Kind.REJECTED, "A cloud", PERSON, "01-01", is_taken_back=True),
     )
-    listed = ledger.number(entries, "123456")
+    listed = ledger.number(entries, "1234567")
     told = ledger.outline(listed)
     assert told == [
         "Open:",
         "  D3. Who pays? (the notes)",
         "Decided:",
         f"  D2. It is complex {'and more ' * 20}and m… (the person, at triage)",
+        "Taken back:",
+        "  D7. A cloud (the person, at 01-01)",
         "Said:",
         "  D6. Take A. (the Board, at 01-02)",
         "  01-01: D1 “Standard depth, please. The size fits, and ther…”, D4 “Yes.”",

@@ -11,6 +11,8 @@ from moot.text.depth import depth_in
         ("Let us go deep on this one", "deep"),
         ("I'd like more detail here", "deep"),
         ("dig in!", "deep"),
+        ("No colour. In depth, please.", "deep"),
+        ("We looked at it in depth.", None),
         ("Please be THOROUGH", "deep"),
         ("keep it brief", "brief"),
         ("quick please", "brief"),

@@ -6,6 +6,7 @@ Refuses to know what the person makes of an entry afterwards: corrections are ke
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -107,7 +108,8 @@ def _still(state: AnalysisState, found: Sequence[Decided]) -> Iterator[Decided]:
     taken_back |= {key: at for key, at in replaced.items() if key not in taken_back}
     for one in found:
         if one.key in taken_back and one.kind is not Kind.OPEN:
-            yield msgspec.structs.replace(one, text=f"{one.text} {_TAKEN_BACK} {taken_back[one.key]}]")
+            text = f"{one.text} {_TAKEN_BACK} {taken_back[one.key]}]"
+            yield msgspec.structs.replace(one, text=text, is_taken_back=True)
         elif one.key not in settled:
             yield one
 
@@ -170,15 +172,15 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
     said = (state.title, state.description, *_said_in_answer(record))
     theirs = _words(" ".join(said))
     for kind, texts in ((Kind.DECIDED, record.decided), (Kind.REJECTED, record.rejected)):
-        for number, text in enumerate(texts, start=1):
+        for place, text in _placed(state, texts):
             by = PERSON if _is_theirs(text, theirs) else notes()
-            yield Decided(f"{kind}:{step}:{number}", kind, text, by, at)
+            yield Decided(f"{kind}:{step}:{place}", kind, text, by, at)
     if record.summary and not (record.decided or record.rejected):
         yield Decided(f"settled:{step}", Kind.DECIDED, record.summary, notes(), at)
-    for number, text in enumerate(record.left_open, start=1):
-        yield Decided(f"open:person:{step}:{number}", Kind.OPEN, text, PERSON, at)
-    for number, text in enumerate(record.missing, start=1):
-        yield Decided(f"open:{step}:{number}", Kind.OPEN, text, notes(), at)
+    for place, text in _placed(state, record.left_open):
+        yield Decided(f"open:person:{step}:{place}", Kind.OPEN, text, PERSON, at)
+    for place, text in _placed(state, record.missing):
+        yield Decided(f"open:{step}:{place}", Kind.OPEN, text, notes(), at)
     for number, text in enumerate(record.unknown, start=1):
         yield Decided(f"unknown:{step}:{number}", Kind.OPEN, f"Cited, but not there: {text}", PROGRAM, at)
     theirs |= _words(" ".join(_said_afterwards(record)))
@@ -192,6 +194,16 @@ def _step(state: AnalysisState, record: StepRecord) -> Iterator[Decided]:
         yield Decided(feedback_key(record, number), Kind.SAID, words, PERSON, f"{at}, afterwards")
     for number, words in enumerate(record.unheard, start=1):
         yield Decided(f"{SAID}unheard:{step}:{number}", Kind.SAID, words, PERSON, f"{at}, afterwards")
+
+
+def _placed(state: AnalysisState, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What tells an entry of the notes from the others: its words, so that notes which are taken again in
+    another order change no number. In earlier versions its place."""
+    if not state.keeps_numbers:
+        yield from ((str(place), text) for place, text in enumerate(texts, start=1))
+        return
+    for text in dict.fromkeys(texts):
+        yield hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12], text
 
 
 def _said_in_answer(record: StepRecord) -> Iterator[str]:

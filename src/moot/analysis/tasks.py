@@ -58,7 +58,7 @@ from moot.roundtable import insights, lines
 from moot.roundtable.effects import InsertInsights, OpenRoundtable, RecordElaboration
 from moot.roundtable.events import RULES, ArtifactsUpdated, ElaborationRecorded, RoundtableOpened
 from moot.roundtable.panel import PANEL, as_speaker
-from moot.text.depth import DEPTHS
+from moot.text.depth import DEPTHS, depth_in
 
 if TYPE_CHECKING:
     from moot.analysis.steps import Steps
@@ -137,7 +137,9 @@ class Work:
         root = self._moot.workspace.root
         found = scanning.quick_scan(root, state.title, state.description)
         bodies = first_look(root, f"{state.title}\n{state.description}")
-        return WorkspaceScanned(scanning.as_markdown(found), found.proposed_depth, bodies)
+        # Whoever asks for a depth in describing the item means it.
+        depth = depth_in(state.description) or found.proposed_depth
+        return WorkspaceScanned(scanning.as_markdown(found), depth, bodies)
 
     def _look_for_impact(self, state: AnalysisState) -> ImpactLooked:
         root = self._moot.workspace.root

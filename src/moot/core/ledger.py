@@ -39,6 +39,7 @@ class Decided(msgspec.Struct, frozen=True):
     by: str
     at: str
     number: int = 0
+    is_taken_back: bool = False
 
 
 class Correction(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -252,7 +253,7 @@ def outline(ledger: Sequence[Decided], struck: Sequence[Decided] = ()) -> list[s
         group = [
             f"D{number}. {_beginning(entry.text, _ONE_LINE)} ({_source_of(entry)})"
             for number, entry in numbered(ledger).items()
-            if entry.kind is kind and not (kind is Kind.SAID and entry.by == PERSON)
+            if _kind_of(entry) is kind and not (kind is Kind.SAID and entry.by == PERSON)
         ]
         if kind is Kind.SAID:
             group += [f"{at or 'Besides'}: {', '.join(said)}" for at, said in by_place.items()]
@@ -280,7 +281,17 @@ def whole(ledger: Sequence[Decided], words: str) -> str | None:
 
 
 _ONE_LINE, _GLIMPSE = 200, 48
-_HEADINGS = {Kind.OPEN: "Open", Kind.DECIDED: "Decided", Kind.REJECTED: "Ruled out", Kind.SAID: "Said"}
+_HEADINGS: dict[Kind | None, str] = {
+    Kind.OPEN: "Open",
+    Kind.DECIDED: "Decided",
+    Kind.REJECTED: "Ruled out",
+    None: "Taken back",
+    Kind.SAID: "Said",
+}
+
+
+def _kind_of(entry: Decided) -> Kind | None:
+    return None if entry.is_taken_back else entry.kind
 
 
 def _beginning(text: str, most: int) -> str:

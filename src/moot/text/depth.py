@@ -19,7 +19,7 @@ _HOW: tuple[tuple[Depth, str], ...] = (
     ("standard", r"(?:standard|normal)(?: depth)?"),
 )
 _ALONE: tuple[tuple[Depth, str], ...] = (
-    ("deep", r"deep|deeper|thorough|more details?|dig (?:in|deeper|into (?:it|this|that))"),
+    ("deep", r"deep|deeper|in depth|thorough|more details?|dig (?:in|deeper|into (?:it|this|that))"),
     ("brief", r"brief|quick|just the highlights|only the highlights"),
     ("standard", r"(?:standard|normal) depth"),
 )
