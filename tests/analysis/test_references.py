@@ -50,7 +50,7 @@ THERE = There(
         ("By D3, not D4 or D0.", ("D4 (there is D1 to D3)", "D0 (there is D1 to D3)")),
         ("Drawn with D9.js, DF9 and 3-D9.", ()),
         ("It says so [E1:2].", ()),
-        ("It says so [E1:3] and [E2].", ("[E1:3] (not in the lines)", "[E2] (no such item)")),
+        ("It says so [E1:3] and [E2].", ("[E1:3] (no such lines, E1 has 2)", "[E2] (no such item)")),
         ("In `src/sync.py:12-40`.", ()),
         ("In src/sync.py:12-41.", ("src/sync.py:12-41 (the file has 40 lines)",)),
         ("In gone.py:1.", ("gone.py:1 (there is no such file)",)),
@@ -159,7 +159,7 @@ def test_whoever_speaks_at_the_table_is_told_what_was_cited_there_and_is_not_the
     play.settle(PersonaSpoke("It stands in [E1:99-120], in step 09-01 and in [E1:2].", BILL))
     told = "\n".join(source.text for source in at_hand(play.state))
     assert "- Jordan in turn 3: step 09-01 (there is none)" in told
-    assert "- Jordan in turn 3: [E1:99-120] (not in the lines)\n</not-there>" in told
+    assert "- Jordan in turn 3: [E1:99-120] (no such lines, E1 has 2)\n</not-there>" in told
     assert "not-there" not in "".join(source.text for source in at_hand(at_the_table("By [E1:2].").state))
 
 

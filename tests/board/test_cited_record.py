@@ -77,7 +77,7 @@ def test_what_cannot_be_found_is_marked_wherever_it_stands() -> None:
     state = session('He said "the lease ends in March" [E1:2]. See [E4].')
     record, page, brief = markdown(state), html(state), brief_markdown(state)
     for text in (record, brief):
-        assert "Signed \\[E1:9\\] (unverified: not in the lines)" in text
+        assert "Signed \\[E1:9\\] (unverified: no such lines, E1 has 4)" in text
         assert "\\[E3\\] (unverified: no such item)" in text
     assert "\\[E1:2\\] (unverified: not in the lines). See \\[E4\\] (unverified: no such item)." in record
     assert '<span class="unverified">[E1:2] (unverified: not in the lines)</span>' in page

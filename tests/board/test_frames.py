@@ -39,7 +39,7 @@ HELD: list[BoardEvent] = [
     ChallengeReplied("a", "No [E1:7].", BILL),
 ]
 VIEW = {"item": "E1", "first": 2, "last": 2, "start": 4, "end": 10, "check": "verified"}
-REPLY = {"item": "E1", "first": 7, "last": 7, "start": 3, "end": 9, "check": "not in the lines"}
+REPLY = {"item": "E1", "first": 7, "last": 7, "start": 3, "end": 9, "check": "no such lines"}
 IN_BRIEF = {"item": "E2", "first": None, "last": None, "start": 3, "end": 7, "check": "no such item"}
 
 

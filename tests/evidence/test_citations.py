@@ -21,7 +21,8 @@ COUNT = Evidence("count.txt", "count.txt", "00", "text/plain", "one two three fo
 PHOTO = Evidence("a.png", "a.png", "00", "image/png", image=b"png")
 ITEMS = (FOX, COUNT, PHOTO)
 
-V, LINES, ITEM = Check.VERIFIED, Check.NOT_IN_LINES, Check.NO_SUCH_ITEM
+V, NO_LINES, ITEM = Check.VERIFIED, Check.NO_SUCH_LINES, Check.NO_SUCH_ITEM
+LINES = Check.NOT_IN_LINES
 
 
 @pytest.mark.parametrize(
@@ -32,14 +33,14 @@ V, LINES, ITEM = Check.VERIFIED, Check.NOT_IN_LINES, Check.NO_SUCH_ITEM
         ("[E1:1-4]", [("E1", (1, 4), V)]),
         ("[E1:1–4]", [("E1", (1, 4), V)]),
         ("[ E01 : 1 - 4 ]", [("E1", (1, 4), V)]),
-        ("[E1:1-5]", [("E1", (1, 5), LINES)]),
-        ("[E1:5]", [("E1", (5, 5), LINES)]),
-        ("[E1:0]", [("E1", (0, 0), LINES)]),
-        ("[E1:3-2]", [("E1", (3, 2), LINES)]),
+        ("[E1:1-5]", [("E1", (1, 5), NO_LINES)]),
+        ("[E1:5]", [("E1", (5, 5), NO_LINES)]),
+        ("[E1:0]", [("E1", (0, 0), NO_LINES)]),
+        ("[E1:3-2]", [("E1", (3, 2), NO_LINES)]),
         ("[E4]", [("E4", None, ITEM)]),
         ("[E0:1]", [("E0", (1, 1), ITEM)]),
         ("[E3]", [("E3", None, V)]),
-        ("[E3:1]", [("E3", (1, 1), LINES)]),
+        ("[E3:1]", [("E3", (1, 1), NO_LINES)]),
         ("[E1:1, 3-4; E2]", [("E1", (1, 1), V), ("E1", (3, 4), V), ("E2", None, V)]),
         ("[E1:2][E9]", [("E1", (2, 2), V), ("E9", None, ITEM)]),
         ("E1:2 and [e1] and [EX] and [E1:] and [E1:x] and [E1 on page 2]", []),
@@ -121,7 +122,7 @@ def test_a_text_is_marked_where_a_citation_fails() -> None:
     text = 'It is so [E1:1], "the quick brown cat" [E1:2], or [E8, E9], or [E1:9].'
     assert mark(text, ITEMS) == (
         'It is so [E1:1], "the quick brown cat" [E1:2] (unverified: not in the lines), '
-        "or [E8, E9] (unverified: no such item), or [E1:9] (unverified: not in the lines)."
+        "or [E8, E9] (unverified: no such item), or [E1:9] (unverified: no such lines, E1 has 4)."
     )
     assert mark("Nothing is cited.", ITEMS) == "Nothing is cited."
 

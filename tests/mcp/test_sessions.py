@@ -171,9 +171,17 @@ def test_a_step_of_an_analysis_with_a_roundtable(stub: StubServer, tmp_path: Pat
             word for one in analysis.WORDS.values() for word in one
         ]
         assert (await agent.state())["step"] == "menu"
+        assert "StepsRead" not in whats, "that a step's files were looked at is no news"
+        scan = item / "quick-scan.md"
+        scan.write_text(f"{scan.read_text('utf-8')}\nNever a database.\n", "utf-8")
+        await agent.answer(choice="continue")
+        [read] = [one for one in agent.said if one["what"] == "StepsRead"]
+        assert read["content"]["edits"] == [
+            {"file": "quick-scan.md", "added": ["Never a database."], "removed": [], "whole": False}
+        ]
 
-    play(tmp_path, stub, scene)
     item = tmp_path / "moot" / "items" / "offline-mode"
+    play(tmp_path, stub, scene)
     assert "Conflicts need a visible list." in (item / "quick-scan.md").read_text("utf-8")
     assert json.loads((item / "meta.json").read_text("utf-8"))["steps_completed"] == ["00-01"]
 

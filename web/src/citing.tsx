@@ -107,9 +107,14 @@ function CitationLink({ citation }: { citation: Citation }): ReactNode {
       ) : (
         <span className={found ? "cite" : "cite is-unfound"}>{shown(citation)}</span>
       )}
-      {found ? null : <span className="cite-mark"> {citation.check}</span>}
+      {found ? null : <span className="cite-mark"> {problem(citation, item)}</span>}
     </>
   );
+}
+
+/** A line that is not there is nothing that somebody has misquoted. */
+function problem({ check, item }: Citation, there: EvidenceItem | undefined): string {
+  return check === "no such lines" && there ? `${check}, ${item} has ${there.lines || "none"}` : check;
 }
 
 interface LinkProps {

@@ -144,7 +144,7 @@ export interface ChallengeRequest {
   readonly sessionId?: string | null;
 }
 
-export type Check = "verified" | "not in the lines" | "no such item";
+export type Check = "verified" | "not in the lines" | "no such lines" | "no such item";
 
 /** `suggestions` are texts that may be taken over as they are. */
 export interface ChoiceOut {
@@ -285,11 +285,12 @@ export interface GivenOut {
   readonly summary: string;
 }
 
-/** The event of this number in the log, as the log has it, but for what evidence says. */
+/** The event of this number in the log, as the log has it, but for what evidence says. `unverified` is what is cited in it from the evidence and is not there, in words. */
 export interface Happened {
   readonly type: "event";
   readonly number: number;
   readonly event: Readonly<Record<string, unknown>>;
+  readonly unverified?: readonly string[];
 }
 
 /** Nothing is under way: the stream ends here. Without an id, because it is not part of the session. */
@@ -426,6 +427,7 @@ export interface QuestionsOut {
 
 export interface QuestionsRequest {
   readonly decision: string;
+  readonly looks?: boolean;
   readonly evidence?: readonly EvidenceIn[];
 }
 

@@ -86,6 +86,11 @@ class StepsRead(Event, frozen=True, omit_defaults=True):
     """Always written, as logs of earlier versions have both."""
     edits: tuple[Edit, ...] | None = None
 
+    @property
+    def is_news(self) -> bool:
+        """Nobody has to be told that what was there is there."""
+        return bool(self.edits)
+
 
 class WorkspaceScanned(Event, frozen=True, omit_defaults=True):
     """What was found in the workspace, as Markdown that cites it, and the depth that its size speaks for.

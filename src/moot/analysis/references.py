@@ -98,7 +98,7 @@ class There:
                 yield f"{found[0]} (there is {f'D1 to D{self.decisions}' if self.decisions else 'none yet'})"
         for one in citations.unverified(text, self.evidence):
             quoted = ", ".join(f'"{words}"' for words in one.quotes)
-            yield f"[{one.shown}] ({one.check}{': ' if quoted else ''}{quoted})"
+            yield f"[{one.shown}] ({one.problem}{': ' if quoted else ''}{quoted})"
         for found in _PLACE.finditer(text):
             count, last = self.lines(found["file"]), int(found["last"] or found["first"])
             if count is None:

@@ -18,6 +18,7 @@ from moot.analysis.events import (
     StepAssessed,
     StepCompleted,
     StepOpened,
+    StepsRead,
 )
 from moot.analysis.flow import ANALYSIS
 from moot.analysis.service import Analyses, analysis_prompts
@@ -51,6 +52,7 @@ class AnalysisService(Service[AnalysisState, AnalysisEvent]):
     opening = AnalysisOpening
     writes_files = True
     told = (
+        StepsRead,
         StepOpened,
         AnswerRead,
         StepAssessed,

@@ -141,7 +141,7 @@ def _markdown_links(cited: tuple[Citation, ...]) -> str:
     return ", ".join(
         f"[{one.shown}](#{one.item.lower()})"
         if one.is_verified
-        else f"\\[{one.shown}\\] (unverified: {one.check})"
+        else f"\\[{one.shown}\\] (unverified: {one.problem})"
         for one in cited
     )
 
@@ -321,7 +321,7 @@ def _html_links(cited: tuple[Citation, ...]) -> str:
     return ", ".join(
         f'<a class="cited" href="#{_place(one)}">[{one.shown}]</a>'
         if one.is_verified
-        else f'<span class="unverified">[{one.shown}] (unverified: {one.check})</span>'
+        else f'<span class="unverified">[{one.shown}] (unverified: {one.problem})</span>'
         for one in cited
     )
 

@@ -120,9 +120,9 @@ class Boards(SeenSessions):
         return await self.hub.begin(FORMAT, [first, *given, BoardConvened(answers)], by)
 
     async def questions(
-        self, decision: str, client: str = "", given: Sequence[BoardEvent] = ()
+        self, decision: str, client: str = "", given: Sequence[BoardEvent] = (), *, looks: bool = False
     ) -> BoardState:
-        first = await present(self._moot, decision, self.advisors(), "independent")
+        first = await present(self._moot, decision, self.advisors(), "independent", looks=looks)
         opening: list[BoardEvent] = [first, *given]
         live = await self.hub.detached(FORMAT, opening, client)
         try:

@@ -6,11 +6,14 @@ Pure. How a citation is checked is for `evidence/citations.py`; it refuses to kn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Self
+from typing import Any, Self
+
+import msgspec
 
 from moot.core.described import Described
+from moot.core.flow import Event
 from moot.evidence import citations
 from moot.evidence.citations import Check, Citation
 from moot.evidence.items import Evidence
@@ -56,14 +59,37 @@ def unverified(texts: Iterable[str], items: Sequence[Evidence]) -> tuple[str, ..
     return tuple(dict.fromkeys(map(citations.in_words, found)))
 
 
+def unverified_in(event: Event, items: Sequence[Evidence]) -> tuple[str, ...]:
+    """The same of what a model has said or drafted with an event, in any of its fields; of what a person has,
+    nothing."""
+    by_model = getattr(event, "spoken", None) or getattr(event, "usage", None)
+    plain = msgspec.to_builtins(event) if by_model is not None else {}
+    return unverified(texts_in({name: one for name, one in plain.items() if name != "spoken"}), items)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts in plain values."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from texts_in(tuple(value.values()))
+        case list() | tuple():
+            for one in value:
+                yield from texts_in(one)
+
+
 # -- in a text that is going to be drawn -----------------------------------------------------------
 
-_SIGNS = {Check.VERIFIED: "\ue000", Check.NOT_IN_LINES: "\ue001", Check.NO_SUCH_ITEM: "\ue002"}
-"""Characters that mean nothing to anybody else."""
+_SIGNS = {check: chr(0xE000 + place) for place, check in enumerate(Check)}
+"""Characters that mean nothing to anybody else; digits of their own say how many lines there are."""
 _CHECKS = {sign: check for check, sign in _SIGNS.items()}
+_DIGITS = "".join(chr(0xE010 + digit) for digit in range(10))
 _ANY = "".join(_CHECKS)
-_NO_SIGN = str.maketrans("", "", _ANY)
-_SIGNED = re.compile(rf"\\?\[([^\[\]\\]*)\\?\]([{_ANY}]+)")
+_NO_SIGN = str.maketrans("", "", _ANY + _DIGITS)
+_TO_SIGNS, _FROM_SIGNS = str.maketrans("0123456789", _DIGITS), str.maketrans(_DIGITS, "0123456789")
+_SIGN = re.compile(rf"([{_ANY}])([{_DIGITS}]*)")
+_SIGNED = re.compile(rf"\\?\[([^\[\]\\]*)\\?\]([{_ANY}{_DIGITS}]+)")
 """Also where its brackets have been escaped since."""
 
 
@@ -73,9 +99,19 @@ def sign(text: str, items: Sequence[Evidence]) -> str:
     text = unsigned(text)
     every = [(end, list(group)) for end, group in groupby(citations.check(text, items), lambda one: one.end)]
     for end, group in reversed(every):
-        signs = "".join(_SIGNS[one.check] for one in group)
+        signs = "".join(map(_sign, group))
         text = f"{text[:end]}{signs}{text[end:]}"
     return text
+
+
+def _sign(one: Citation) -> str:
+    count = "" if one.has is None else str(one.has).translate(_TO_SIGNS)
+    return f"{_SIGNS[one.check]}{count}"
+
+
+def _signed(cite: Citation, sign: str, count: str) -> Citation:
+    has = int(count.translate(_FROM_SIGNS)) if count else None
+    return cite.with_check(_CHECKS[sign], has)
 
 
 def unsigned(text: str) -> str:
@@ -88,10 +124,11 @@ def pieces(text: str) -> list[str | tuple[Citation, ...]]:
     at = 0
     for one in _SIGNED.finditer(text):
         cites = citations.check(f"[{one[1]}]", ())
-        if len(cites) != len(one[2]):
+        signs = _SIGN.findall(one[2])
+        if len(cites) != len(signs):
             continue
         found.append(text[at : one.start()])
-        found.append(tuple(cite.with_check(_CHECKS[sign]) for cite, sign in zip(cites, one[2], strict=True)))
+        found.append(tuple(_signed(cite, *sign) for cite, sign in zip(cites, signs, strict=True)))
         at = one.end()
     found.append(text[at:])
     return [piece for piece in found if piece]

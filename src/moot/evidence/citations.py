@@ -22,14 +22,15 @@ FEWEST_WORDS = 4
 class Check(StrEnum):
     VERIFIED = "verified"
     NOT_IN_LINES = "not in the lines"
-    """The item has no such lines, or what is quoted is not in them."""
+    """What is quoted is not in them."""
+    NO_SUCH_LINES = "no such lines"
     NO_SUCH_ITEM = "no such item"
 
 
 class Citation(msgspec.Struct, frozen=True):
     """`item` is E1, E2, …, and `lines` the first and the last; None for the whole item. `start` and `end` say
     where the brackets are in the text; several may share them: [E1:3, E2]. `quotes` is what is quoted
-    beside it."""
+    beside it. `has` is how many lines the item has, where those that are cited are not among them."""
 
     item: str
     lines: tuple[int, int] | None
@@ -37,6 +38,14 @@ class Citation(msgspec.Struct, frozen=True):
     end: int
     check: Check = Check.VERIFIED
     quotes: tuple[str, ...] = ()
+    has: int | None = None
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, where it is not verified: `no such lines, E1 has 5`."""
+        if self.has is None:
+            return str(self.check)
+        return f"{self.check}, {self.item} has {self.has or 'none'}"
 
     @property
     def is_verified(self) -> bool:
@@ -55,8 +64,8 @@ class Citation(msgspec.Struct, frozen=True):
         first, last = self.lines
         return f"{self.item}:{first}" if first == last else f"{self.item}:{first}-{last}"
 
-    def with_check(self, check: Check) -> Citation:
-        return msgspec.structs.replace(self, check=check)
+    def with_check(self, check: Check, has: int | None = None) -> Citation:
+        return msgspec.structs.replace(self, check=check, has=has)
 
 
 def check(text: str, items: Sequence[Evidence]) -> tuple[Citation, ...]:
@@ -64,7 +73,7 @@ def check(text: str, items: Sequence[Evidence]) -> tuple[Citation, ...]:
     found = tuple(_citations(text))
     if not found:
         return ()
-    checked = [msgspec.structs.replace(one, check=_look_up(one, items)) for one in found]
+    checked = [_look_up(one, items) for one in found]
     for quote in _quotes(text, found):
         beside = [found[place] for place in quote.near]
         is_there = any(_is_in(quote.words, one, items) for one in beside)
@@ -86,12 +95,12 @@ def unverified(text: str, items: Sequence[Evidence]) -> tuple[Citation, ...]:
 def in_words(one: Citation) -> str:
     """What is wrong with a citation that is not verified: `[E1:3]: not in the lines: "four of thirty"`."""
     quoted = ", ".join(f'"{words}"' for words in one.quotes)
-    return f"[{one.shown}]: {one.check}{': ' if quoted else ''}{quoted}"
+    return f"[{one.shown}]: {one.problem}{': ' if quoted else ''}{quoted}"
 
 
 def mark(text: str, items: Sequence[Evidence]) -> str:
     """The text, in which brackets with a citation that is not verified say so: "[E2:14] (unverified)"."""
-    ends = {one.end: f" (unverified: {one.check})" for one in unverified(text, items)}
+    ends = {one.end: f" (unverified: {one.problem})" for one in unverified(text, items)}
     for end in sorted(ends, reverse=True):
         text = f"{text[:end]}{ends[end]}{text[end:]}"
     return text
@@ -117,13 +126,14 @@ def _citations(text: str) -> Iterator[Citation]:
             yield Citation(item, lines, *brackets.span())
 
 
-def _look_up(one: Citation, items: Sequence[Evidence]) -> Check:
+def _look_up(one: Citation, items: Sequence[Evidence]) -> Citation:
     item = _item(one, items)
     if item is None:
-        return Check.NO_SUCH_ITEM
-    first, last = one.lines or (1, 1)
-    is_there = one.lines is None or 1 <= first <= last <= (len(item.lines) if item.text else 0)
-    return Check.VERIFIED if is_there else Check.NOT_IN_LINES
+        return one.with_check(Check.NO_SUCH_ITEM)
+    has = len(item.lines) if item.text else 0
+    if one.lines is None or 1 <= one.lines[0] <= one.lines[1] <= has:
+        return one
+    return one.with_check(Check.NO_SUCH_LINES, has)
 
 
 def _item(one: Citation, items: Sequence[Evidence]) -> Evidence | None:

@@ -5,14 +5,14 @@ None of the tools knows one format from another.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver.context import Context
 from pydantic import BaseModel, Field
 
-from moot.core.citing import unverified
+from moot.core.citing import texts_in, unverified
 from moot.core.flow import PersonAnswered
 from moot.mcp.calling import SessionId
 from moot.mcp.giving import Given
@@ -218,22 +218,11 @@ def _turn_out(turn: Turn, root: Path) -> SessionOut:
             text=one.text,
             failure=without_paths(one.failure, root),
             content=_without_paths_in(one.content, root),
-            unverified=unverified(_texts((one.text, one.content)), turn.standing.evidence),
+            unverified=unverified(texts_in((one.text, one.content)), turn.standing.evidence),
         )
         for one in turn.said
     ]
     return _out(turn.standing, root, said, turn.problem)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            yield from _texts(tuple(value.values()))
-        case list() | tuple():
-            for one in value:
-                yield from _texts(one)
 
 
 def _out(

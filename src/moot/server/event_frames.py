@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from moot.core.background import Background, EvidenceGiven
+from moot.core.citing import unverified_in
 from moot.core.described import Described
 from moot.core.flow import AskPerson, AskPersona, Event, Flow, ModelEffect, Replaced, Takes
-from moot.evidence.items import without_contents
+from moot.evidence.items import Evidence, without_contents
 from moot.server.format import Format, Looked, Outbox, Payload, Progress, StreamError, TaskStart
 
 S = TypeVar("S")
@@ -78,10 +79,12 @@ class SpeechToken(Payload):
 
 
 class Happened(Payload, tag="event"):
-    """The event of this number in the log, as the log has it, but for what evidence says."""
+    """The event of this number in the log, as the log has it, but for what evidence says. `unverified` is
+    what is cited in it from the evidence and is not there, in words."""
 
     number: int
     event: dict[str, Any]
+    unverified: tuple[str, ...] = ()
 
 
 class WholeState(Payload, tag="state"):
@@ -127,7 +130,8 @@ class EventOutbox(Outbox[S, E]):
         if isinstance(event, Replaced):
             self.tell_state(after)
             return
-        self.tell(Happened(self.log_seq, _in_brief(event, isinstance(event, EvidenceGiven))))
+        plain = _in_brief(event, isinstance(event, EvidenceGiven))
+        self.tell(Happened(self.log_seq, plain, unverified_in(event, _evidence(after))))
         asked = asks(self._flow, after)
         if asked != asks(self._flow, before):
             self.tell(Asked(asked))
@@ -141,6 +145,11 @@ class EventOutbox(Outbox[S, E]):
         self.tell(Asked(asks(self._flow, state)))
 
 
+def _evidence(state: Any) -> tuple[Evidence, ...]:
+    background = getattr(state, "background", None)
+    return background.evidence if isinstance(background, Background) else ()
+
+
 def _whose(effect: ModelEffect) -> tuple[str, str, str]:
     return effect.persona if isinstance(effect, AskPersona) else "", effect.prompt, effect.key
 
@@ -148,8 +157,7 @@ def _whose(effect: ModelEffect) -> tuple[str, str, str]:
 def view(state: Any) -> Any:
     """A state as plain JSON values, without what evidence says: that can be megabytes, and is the same each
     time."""
-    background = getattr(state, "background", None)
-    return _in_brief(state, isinstance(background, Background) and bool(background.evidence))
+    return _in_brief(state, bool(_evidence(state)))
 
 
 def _in_brief(value: Any, has_evidence: bool) -> Any:

@@ -82,7 +82,7 @@ class _Heard:
             self.tell(f"{self._name(self.speaker)} speaks")
 
     def happened(self, event: Event) -> None:
-        if not isinstance(event, tuple(self.told)):
+        if not isinstance(event, tuple(self.told)) or not getattr(event, "is_news", True):
             return
         plain = msgspec.to_builtins(event)
         content = {name: value for name, value in plain.items() if name not in _UNTOLD}

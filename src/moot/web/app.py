@@ -106,9 +106,8 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
     async def questions(request: Request, asked: wire.QuestionsRequest) -> wire.QuestionsOut:
         await note(request, "asked for questions", None)
         given = events_of(await gathered(request, asked.evidence))
-        state = await while_there(
-            request.receive, _boards(request).questions(asked.decision, client_of(request), given)
-        )
+        drafting = _boards(request).questions(asked.decision, client_of(request), given, looks=asked.looks)
+        state = await while_there(request.receive, drafting)
         if state.questions_failure is not None:
             failure = state.questions_failure
             raise Refused(failure.kind, failure.message, failure.retry_after)

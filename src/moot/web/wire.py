@@ -106,6 +106,8 @@ class PageQuery(BaseModel):
 
 class QuestionsRequest(Received):
     decision: Decision
+    looks: bool = False
+    """Whether whoever asks the questions may look into the workspace."""
     evidence: Items = ()
 
 
