@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,23 @@ def test_what_is_given_is_weighed_and_reaches_the_model_whole(stub: StubServer, 
     assert (
         '<evidence id="E1" name="rents.md" origin="rents.md">\n1 Rents fall.\n2 By a tenth.\n' in request.said
     )
+
+
+def test_where_on_this_machine_a_file_is_stays_here(stub: StubServer, tmp_path: Path) -> None:
+    for name in ("work", "home", "elsewhere/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "home" / "rents.md").write_text("Rents fall.", encoding="utf-8")
+    (tmp_path / "elsewhere" / "lease.md").write_text("Ten years.", encoding="utf-8")
+    (tmp_path / "elsewhere" / "deep" / "plan.md").write_text("Move in May.", encoding="utf-8")
+    ways = ("--with", "../home/rents.md", "--with", "../elsewhere/lease.md", "--with", "../elsewhere")
+    env = environment(tmp_path, stub) | {"HOME": str(tmp_path / "home")}
+    stub.default = Behaviour(text="Not yet.")
+    ended = moot("ask", "the-strategist", QUESTION, *ways, env=env, cwd=tmp_path / "work")
+    assert ended.code == 0, ended.err
+    said = stub.requests[0].said
+    origins = [f'origin="{one}"' for one in ("~/rents.md", "lease.md", "elsewhere/deep/plan.md")]
+    assert [one in said for one in origins] == [True] * 3
+    assert str(tmp_path) not in said
 
 
 def test_standard_input_a_folder_and_what_a_question_names(stub: StubServer, tmp_path: Path) -> None:
@@ -149,8 +167,12 @@ def test_at_any_prompt_evidence_is_added_and_the_same_is_asked_again(
     (tmp_path / "my lease.md").write_text("Ten years.", encoding="utf-8")
     (tmp_path / "plan.txt").write_text("Move in May.", encoding="utf-8")
     answers = ["/with rents.md 'my lease.md'", "/with", "And with @plan.txt?", "Why?"]
+    answers[0] += " nowhere.md"
     ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--json", answers=answers)
     assert ended.code == 0, ended.err
+    assert re.search(
+        r"Evidence: 2 items, \d+ tokens; nowhere.md left out: there is no such file or folder", ended.err
+    )
     assert [turn["question"] for turn in ended.json["turns"]] == [QUESTION, "And with @plan.txt?", "Why?"]
     known = [
         [word in one.said for word in ("Rents fall", "Ten years", "Move in May")] for one in stub.requests
@@ -235,7 +257,7 @@ def test_no_way_of_the_terminal_lets_a_secret_out(stub: StubServer, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("/with nothing.md", "nothing.md: there is no such file or folder"),
+        ("/with nothing.md", "nothing.md left out: there is no such file or folder"),
         ("/wiht rents.md", "there is no such command; did you mean /with?"),
         ("/decide D1: x", "there is no such command; did you mean /decided?"),
         ("/with 'open", "a quotation mark is not closed"),

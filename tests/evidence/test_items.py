@@ -33,3 +33,8 @@ def test_an_item_cannot_end_itself_or_begin_what_the_program_says() -> None:
         "5 ‹left-out>",
         "6 <evidences> a < b",
     ]
+
+
+def test_where_an_earlier_version_found_a_file_is_told_to_nobody() -> None:
+    old = Evidence("lease.md", "/home/ada/secret plans/lease.md", "00", "text/markdown", "one")
+    assert 'name="lease.md" origin="lease.md"' in sources([old])[1].text

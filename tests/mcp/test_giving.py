@@ -59,7 +59,7 @@ def test_what_cannot_be_taken_is_said_and_begins_nothing(stub: StubServer, tmp_p
             assert weighed["taken"] == []
             why = {one["name"]: one["why"] for one in weighed["leftOut"]}
             assert list(why) == ["lease.md", "notes.txt", ".env", "/etc"]
-            assert "is not there" in why["lease.md"]
+            assert "there is no such file or folder" in why["lease.md"]
             assert "private file" in why[".env"]
             assert "not allowed" in why["/etc"]
             for tool, arguments in ALONE.items():

@@ -259,7 +259,7 @@ TRAVERSAL = {
         OUTSIDE,
     ),
     "absolute": Item(lambda _: Offer(path="/etc/passwd"), "/etc/passwd", "is not allowed", "root:x:0"),
-    "a home": Item(lambda _: Offer(path="~/x"), "~/x", "is not there", OUTSIDE),
+    "a home": Item(lambda _: Offer(path="~/x"), "~/x", "there is no such file or folder", OUTSIDE),
     "a link that leads out": Item(link("in.txt", "away.txt"), "in.txt", "is not allowed", OUTSIDE),
     "a folder that leads out": Item(
         link("in", "away/x.txt", given="in/x.txt"), "in/x.txt", "is not allowed", OUTSIDE
@@ -292,7 +292,9 @@ NO_FILES = {
     "half a UTF-16 letter": Item(data(b"\xff\xfea\0\x00\xd8"), "notes.txt", "is not UTF-8 text"),
     "a damaged image": Item(data(b"\x89PNG\r\n\x1a\n" + b"\0" * 40, "a.png"), "a.png", "damaged image"),
     "a damaged PDF": Item(data(b"%PDF-1.7\n" + b"\xff" * 500, "a.pdf"), "a.pdf", "is a PDF that cannot"),
-    "no item of evidence": Item(lambda _: Offer(path="nothing.md"), "nothing.md", "is not there"),
+    "no item of evidence": Item(
+        lambda _: Offer(path="nothing.md"), "nothing.md", "there is no such file or folder"
+    ),
 }
 
 BOMBS = {

@@ -20,7 +20,7 @@ from moot.core.background import EvidenceGiven, LedgerCorrected, struck, takes_b
 from moot.core.flow import PersonGave
 from moot.core.ledger import HINT, line, lines, outline, read_correction, whole
 from moot.errors import InvalidInput
-from moot.evidence.files import Reach
+from moot.evidence.files import MISSING, Reach
 from moot.evidence.gather import NOTHING, Gathered, Offer
 from moot.evidence.items import Evidence, numbered
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 WITH, DECIDED = "/with", "/decided"
 HELP = (
-    f"{WITH} PATH gives evidence to read, and so does @path in your words; {WITH} alone lists what is there. "
-    f"{DECIDED} shows what was decided so far, and how to correct it."
+    f"{WITH} PATH… gives evidence to read, and so does @path in your words; {WITH} alone lists what is "
+    f"there. {DECIDED} shows what was decided so far, and how to correct it."
 )
 _COMMAND = re.compile(r"/[a-z]+")
 _TAKES_NONE = "this kind of session takes none yet"
@@ -62,8 +62,8 @@ async def gather(
 
 
 def _missing(gathered: Gathered) -> str:
-    names = [one.name for one in gathered.left_out if one.why == "is not there"]
-    return f"{', '.join(names)}: there is no such file or folder" if names else ""
+    names = [one.name for one in gathered.left_out if one.why == MISSING]
+    return f"{', '.join(names)}: {MISSING}" if names else ""
 
 
 async def _say(moot: Moot, gathered: Gathered, there: Sequence[Evidence], model: str = "") -> None:
@@ -133,8 +133,6 @@ class Desk:
             screen.say(f"{WITH} PATH… adds {'more' if there else 'evidence'}.", "dim")
             return None
         gathered = await self.moot.intake(Reach.ANYWHERE).gather(map(Offer.typed, words), there)
-        if missing := _missing(gathered):
-            raise InvalidInput(WITH, missing)
         if not gathered.items:
             raise InvalidInput(WITH, "; ".join(map(str, gathered.left_out)))
         await self._say(gathered)

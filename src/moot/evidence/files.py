@@ -22,6 +22,7 @@ from moot.files.paths import Root
 from moot.repo.listing import look
 from moot.repo.secrets import is_private
 
+MISSING = "there is no such file or folder"
 PRIVATE = "is a private file by its name, which is never sent"
 _SYSTEM = (Path("/proc"), Path("/sys"))
 
@@ -61,13 +62,15 @@ def find(named: str, workspace: Path, reach: Reach) -> Place:
             real = Path(os.path.realpath(path))
             real.stat()
         except FileNotFoundError:
-            raise NotTaken("is not there") from None
+            raise NotTaken(MISSING) from None
         except (OSError, ValueError, RuntimeError) as error:
             raise NotTaken(f"cannot be read: {getattr(error, 'strerror', None) or error}".lower()) from None
         names = [str(path)]
     if any(real.is_relative_to(place) for place in _SYSTEM):
         raise NotTaken("belongs to the system and is no document")
-    origin = _as_known(real, root.real)
+    origin = _as_known(real, root.real, real.parent)
+    if not real.is_relative_to(root.real):
+        names.append(str(real))
     if any(map(is_private, (*names, origin))):
         raise NotTaken(PRIVATE)
     mode = real.stat().st_mode
@@ -122,19 +125,20 @@ def files_of(place: Place, workspace: Path) -> Iterator[Place]:
     names = sorted(look(place.real).files, key=lambda name: (name.count("/"), name))
     for name in names:
         real = place.real / name
-        yield Place(real, _as_known(real, Root(workspace).real), is_folder=False)
+        yield Place(real, _as_known(real, Root(workspace).real, place.real.parent), is_folder=False)
 
 
-def _as_known(real: Path, workspace: Path) -> str:
-    """As short as it is unmistakable: in the workspace, below the home folder, or whole."""
+def _as_known(real: Path, workspace: Path, above: Path) -> str:
+    """What a model is told of where it is: in the workspace, below the home folder, or else its name in what
+    was given, because nobody has to know how this machine is laid out."""
     if real.is_relative_to(workspace):
         return real.relative_to(workspace).as_posix()
     try:
         return f"~/{real.relative_to(Path(os.path.realpath(Path.home()))).as_posix()}"
     except (ValueError, RuntimeError):
-        return str(real)
+        return real.relative_to(above).as_posix()
 
 
 def _in_short(refused: MootError) -> str:
     problem = getattr(refused, "problem", "")
-    return f"is not allowed: {problem}" if problem else "is not there"
+    return f"is not allowed: {problem}" if problem else MISSING

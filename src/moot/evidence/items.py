@@ -16,7 +16,8 @@ from moot.prompts.template import fill
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`origin` is where it comes from: a path in the workspace, a URL, or "standard input". The hash is of
+    """`origin` is where it comes from: a path in the workspace or below the home folder, a name, a URL, or
+    "standard input". The hash is of
     the bytes that were read; `text` is what they say. It is empty for an image, whose bytes `image` has."""
 
     name: str
@@ -84,7 +85,9 @@ _IN_PLACE = "an image: you see it with the first of the messages, as {}; it has 
 def _shown(number: str, item: Evidence) -> str:
     lines = "\n".join(f"{place} {line}" for place, line in enumerate(item.lines, start=1))
     lines = f"({_IN_PLACE.format(number)})" if item.image else _FENCE.sub("‹", lines)
-    about = f'id="{number}" name="{_plain(item.name)}" origin="{_plain(item.origin)}"'
+    # Earlier versions kept where on this machine a file was.
+    origin = item.name if item.origin.startswith("/") else item.origin
+    about = f'id="{number}" name="{_plain(item.name)}" origin="{_plain(origin)}"'
     return f"<evidence {about}>\n{lines}\n</evidence>"
 
 
