@@ -292,6 +292,16 @@ def test_whatever_is_given_is_never_lost(moves: list[str]) -> None:
 # -- the rest ----------------------------------------------------------------------------------------
 
 
+def test_questions_are_asked_of_a_decision_that_stands_there_once_and_may_look_where_advisors_may() -> None:
+    asked = prompts.questions(BOARD.fold([presented()]), small=False)[0]
+    assert text_of(asked).count(DECISION) == 1
+    assert (asked.looks, asked.tools_tokens) == (0, 0)
+    looking = prompts.questions(BOARD.fold([presented(looks=True)]), small=False)[0]
+    assert (looking.looks, looking.tools_tokens) == (prompts.LOOKS, prompts.LOOKS_TOKENS)
+    small = prompts.questions(BOARD.fold([presented(looks=True)]), small=True)[0]
+    assert (small.looks, text_of(small).count(DECISION)) == (0, 1)
+
+
 def test_advisors_look_things_up_only_where_the_person_wants_them_to() -> None:
     assert (view(board(CONVENED)).looks, view(board(CONVENED)).tools_tokens) == (0, 0)
     looking = BOARD.fold([presented(looks=True), CONVENED])

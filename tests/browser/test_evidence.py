@@ -754,6 +754,7 @@ def test_advisors_look_into_the_workspace_where_the_person_ticks_it_and_not_else
     board.present()
     look = page.get_by_label("Advisors may look into the workspace")
     expect(look).not_to_be_checked()
+    assert stub.requests[-1].tools == (), "and neither does who asks the questions"
     before = page.locator(".foretold")
     expect(before).to_be_visible()
     look.check()
@@ -766,6 +767,7 @@ def test_advisors_look_into_the_workspace_where_the_person_ticks_it_and_not_else
     assert all("read_file" in request.tools for request in stub.requests if request.schema is None)
     board.present()
     expect(look).not_to_be_checked()
+    assert "read_file" not in stub.requests[-1].tools
     page.get_by_role("button", name="Convene the Board").click()
     expect(board.box).to_be_visible()
     assert "read_file" not in stub.requests[-1].tools

@@ -168,9 +168,11 @@ export const api = {
   questions: async (
     decision: string,
     evidence: readonly EvidenceIn[],
+    looks: boolean,
     signal?: AbortSignal,
   ): Promise<readonly Question[]> => {
-    const response = await post<QuestionsRequest>("/api/board/questions", { decision, ...some({ evidence }) }, signal);
+    const asked = { decision, ...some({ evidence }), ...(looks ? { looks } : {}) };
+    const response = await post<QuestionsRequest>("/api/board/questions", asked, signal);
     return ((await response.json()) as QuestionsOut).questions;
   },
 

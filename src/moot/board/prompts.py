@@ -37,7 +37,8 @@ VIEW_TOKENS, VIEW_TEMPERATURE = 1024, 0.7
 QUESTIONS_TOKENS, QUESTIONS_TEMPERATURE = 512, 0.6
 BRIEF_TOKENS, BRIEF_TEMPERATURE = 2048, 0.3
 LOOKS, LOOKS_TOKENS = 3, 24_000
-"""How often an advisor may look something up, where the person wants them to, and how much that may take."""
+"""How often an advisor, or who asks the questions, may look something up, where the person wants them to,
+and how much that may take."""
 
 
 # -- what all requests of a board begin with -----------------------------------------------------
@@ -202,12 +203,16 @@ _QUESTIONS = _shape(Questions, questions=Annotated[list[_QUESTION], Field(min_le
 
 def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
     said = () if small else source(ledger(state), known_at_first(state))
+    asked = f"<decision>\n{state.decision}\n</decision>" if small else fill("board/ask-first", {})
+    looks = state.looks and not small
     request = Request(
         system=fill("board/questions", {"count": str(len(state.advisors))}),
-        messages=(UserSaid(f"<decision>\n{state.decision}\n</decision>", said),),
+        messages=(UserSaid(asked, said),),
         max_tokens=QUESTIONS_TOKENS,
         temperature=QUESTIONS_TEMPERATURE,
         shared=() if small else _shared(state, state.background),
+        looks=LOOKS if looks else 0,
+        tools_tokens=LOOKS_TOKENS if looks else 0,
     )
     return request, _QUESTIONS
 

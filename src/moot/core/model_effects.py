@@ -26,6 +26,7 @@ from moot.core.flow import (
     PersonaSpoke,
     Usage,
 )
+from moot.core.looked import give_read
 from moot.core.runner import Speak, Speech
 from moot.errors import (
     DefinitionInvalid,
@@ -119,24 +120,32 @@ async def ask_with_eyes(
     sight: Sight,
     tell: Callable[[str], None],
     ask: Callable[[Request], Awaitable[T]],
+    read: dict[str, str] | None = None,
 ) -> tuple[T, Seen]:
     """Asks with the tools to look into the workspace, where the request has looks and the speaker may. `tell`
-    hears what is read as it is. A model on this machine has no use of tools, and some servers refuse them."""
+    hears what is read as it is. A model on this machine has no use of tools, and some servers refuse them.
+    `read` is what an earlier attempt at the same answer has read before it failed: it is given again, and
+    what is read now is added, so that nobody pays for reading it twice."""
+    read = {} if read is None else read
+    before = tuple(read)
     plain = replace(request, looks=0, tools_tokens=0 if request.looks else request.tools_tokens)
     if not request.looks or model.small or model.name.is_local or (folder := await sight()) is None:
         return await ask(plain), NOTHING_SEEN
+    request, plain = give_read(request, read), give_read(plain, read)
+    if not request.looks:
+        return await ask(plain), Seen(before)
     told = fill("eyes/look", {"looks": str(request.looks)})
     offering = replace(
         plain, system=f"{request.system}\n\n{told}", tools_tokens=request.tools_tokens + SPEC_TOKENS
     )
     room = await model.room_for_tools(offering)
     if room < SPEC_TOKENS + LEAST_TOKENS:
-        return await ask(plain), NO_ROOM
-    eyes = Eyes(folder, request.looks, room - SPEC_TOKENS, tell)
+        return await ask(plain), replace(NO_ROOM, looked_at=before)
+    eyes = Eyes(folder, request.looks, room - SPEC_TOKENS, tell, read)
     tools = (*request.tools, *eyes.tools())
     offering = replace(offering, tools=tools, tools_tokens=room, may_use_tools=lambda: eyes.is_open)
     try:
-        return await ask(offering), Seen(eyes.looked_at)
+        return await ask(offering), Seen(tuple(dict.fromkeys((*before, *eyes.looked_at))))
     except RequestRejected as refused:
         if eyes.looked_at or "tool" not in str(refused).lower():
             raise
@@ -153,6 +162,8 @@ def speaking(
     """A performer of a session's model effects, which keeps to one model. Who speaks is who is in the library
     by then."""
     looked_up: list[Library] = []
+    unanswered: dict[tuple[str, str], dict[str, str]] = {}
+    """What was read for answers that have not come, by prompt and persona."""
 
     def current() -> Library:
         """Those who begin to speak in one turn of the loop have looked it up together: it reads folders."""
@@ -179,10 +190,12 @@ def speaking(
                 sight,
                 speech.looks,
                 lambda asked: model.stream(asked, speech.said, speech.waits, speech.again),
+                unanswered.setdefault((effect.prompt, effect.persona), {}),
             )
         except _FAILURES as failed:
             why = strip_controls(str(failed))
             return PersonaFailed(type(failed).__name__, why, getattr(failed, "retry_after", None))
+        unanswered.pop((effect.prompt, effect.persona), None)
         return PersonaSpoke(reply.text.strip(), bill(reply, seen))
 
     async def draft(effect: DraftReply, state: Any, speech: Speech) -> Outcome:
@@ -190,11 +203,17 @@ def speaking(
             model = gateway.named(name)
             request, shape = prompts.drafts[effect.prompt](state, small=model.small)
             drafted, seen = await ask_with_eyes(
-                request, model, sight, speech.looks, lambda asked: model.draft(asked, shape, speech.waits)
+                request,
+                model,
+                sight,
+                speech.looks,
+                lambda asked: model.draft(asked, shape, speech.waits),
+                unanswered.setdefault((effect.prompt, ""), {}),
             )
         except _FAILURES as failed:
             raw, wait = shortened(getattr(failed, "raw", "")), getattr(failed, "retry_after", None)
             return DraftFailed(type(failed).__name__, strip_controls(str(failed)), raw, wait)
+        unanswered.pop((effect.prompt, ""), None)
         reply = as_reply(drafted.value, prompts.replies.get(effect.prompt, dict))
         return Drafted(reply, bill(drafted.reply, seen), drafted.returned)
 

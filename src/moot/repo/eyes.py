@@ -108,14 +108,20 @@ class Eyes:
     """The tools for one answer. One object is one budget: `looks` calls, and `tokens` of what they answer."""
 
     def __init__(
-        self, folder: Path, looks: int, tokens: int, tell: Callable[[str], None] = lambda _: None
+        self,
+        folder: Path,
+        looks: int,
+        tokens: int,
+        tell: Callable[[str], None] = lambda _: None,
+        read: dict[str, str] | None = None,
     ) -> None:
-        """`tell` hears what was read, as it is."""
+        """`tell` hears what was read, as it is; what it said is added to `read`."""
         self._root = Root(folder)
         self._looks = looks
         self._looks_left = looks
         self._tokens_left = tokens
         self._tell = tell
+        self._read = {} if read is None else read
         self._looked_at: dict[str, None] = {}
 
     @property
@@ -183,6 +189,7 @@ class Eyes:
         span = f" {first + 1}–{last}" if found.spans and wanted else ""
         named = f"{found.name}{span}"
         self._looked_at[named] = None
+        self._read[named] = "\n".join(wanted[:count]) or "(nothing)"
         self._tell(named)
         return answer
 

@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import { Foretold } from "../components/costs";
+import { Look, useMayLook } from "../components/look";
 import { ModelNote } from "../components/model-note";
 import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
@@ -14,6 +15,7 @@ export function Decide(): ReactNode {
   const id = useId();
   const offers = useOffers(NEW);
   const weighing = isWeighing(offers);
+  const mayLook = useMayLook();
   const ready = draft.decision.trim() !== "" && !tooLong(draft.decision, LIMITS.decision) && !weighing;
   const submit = (): void => {
     if (!ready) return;
@@ -67,7 +69,8 @@ export function Decide(): ReactNode {
         </p>
         <Offers place={NEW} />
       </section>
-      <Foretold decision={draft.decision.trim()} questions />
+      <Look />
+      <Foretold decision={draft.decision.trim()} questions looks={mayLook && draft.looks} />
       <div className="row row-spread">
         <button type="submit" form={`${id}-form`} className="button button-accent" disabled={!ready}>
           {weighing ? "Weighing the evidence…" : "Continue"}

@@ -2,13 +2,13 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from "react"
 import { ApiError, api, isAbort, newKey, sentence } from "../api";
 import { Foretold } from "../components/costs";
 import { DecisionFold } from "../components/decision-fold";
+import { Look, useMayLook } from "../components/look";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Offers } from "../components/offers";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
 import { asSentence, count } from "../format";
-import { useMe } from "../me";
 import { fallenOut, given, isWeighing, NEW, offersAt, summaryOf, takeAllBack, useOffers } from "../offers";
 import { Link, navigate, paths, usePageHeading } from "../router";
 import { sessionStore } from "../session/store";
@@ -45,7 +45,7 @@ export function Questions(): ReactNode {
     if (getDraft().askedFor === decision) return;
     const controller = new AbortController();
     const evidence = given(offersAt(NEW));
-    api.questions(decision, evidence, controller.signal).then(
+    api.questions(decision, evidence, getDraft().looks, controller.signal).then(
       (questions) => changeDraft({ questions, askedFor: decision, askedWith: JSON.stringify(evidence), answers: {} }),
       (error: unknown) => {
         if (!isAbort(error)) setAsking(trouble(error));
@@ -88,9 +88,8 @@ export function Questions(): ReactNode {
   const answered = givenAnswers(draft).length;
   const offers = useOffers(NEW);
   const weighing = isWeighing(offers);
-  const me = useMe();
   // What a model reads, it may say to whoever sees the session.
-  const mayLook = me !== null && me !== "nobody" && !me.signsIn;
+  const mayLook = useMayLook();
   const evidence = summaryOf(offers);
   const long = asked && givenAnswers(draft).some((one) => tooLong(one.answer, LIMITS.answer));
   return (
@@ -179,21 +178,7 @@ export function Questions(): ReactNode {
           onAction={() => void convene()}
         />
       ) : null}
-      {mayLook ? (
-        <label className="look">
-          <input
-            type="checkbox"
-            checked={draft.looks}
-            onChange={(event) => changeDraft({ looks: event.target.checked })}
-          />
-          <span>
-            Advisors may look into the workspace
-            <span className="hint">
-              Read-only, a few times each, and never at private files. You see what was read.
-            </span>
-          </span>
-        </label>
-      ) : null}
+      <Look />
       <Foretold decision={decision} questions={false} looks={mayLook && draft.looks} />
       <div className="row row-spread convene">
         <button
