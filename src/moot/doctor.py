@@ -25,12 +25,14 @@ ELSEWHERE = "Choose another place with --database or MOOT_DATABASE."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`good` is false only where something has to be fixed before moot works as asked."""
+    """`good` is false only where something has to be fixed before moot works as asked; `there` where
+    something is missing that may be."""
 
     what: str
     good: bool
     found: str
     advice: str = ""
+    there: bool = True
 
 
 async def examine(moot: Moot) -> list[Finding]:
@@ -133,7 +135,11 @@ def _missing_extras() -> list[Finding]:
     it."""
     return [
         Finding(
-            extra.name, True, f"not installed (only needed {extra.purpose})", f"To have it: {extra.install}"
+            extra.name,
+            True,
+            f"not installed (only needed {extra.purpose})",
+            f"To have it: {extra.install}",
+            there=False,
         )
         for extra in EXTRAS
         if not extra.is_installed
@@ -148,4 +154,5 @@ async def _reviewer(moot: Moot, command: str, install: str) -> Finding:
         if logged_in is False:
             return Finding(command, True, f"{path}, not logged in", f"To use it: {LOG_IN[command]}")
         return Finding(command, True, f"{path}, logged in" if logged_in else path)
-    return Finding(command, True, "not installed (only needed as a reviewer)", f"To have it: {install}")
+    why = "not installed (only needed as a reviewer)"
+    return Finding(command, True, why, f"To have it: {install}", there=False)

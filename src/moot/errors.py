@@ -240,9 +240,9 @@ class UncommittedWork(UserMistake):
 
 class AnswersExhausted(UserMistake):
     def __init__(self, step: str, expected: str, *, scripted: bool) -> None:
-        nobody = "there is no terminal to ask on; give replies with --answers FILE"
-        why = "the answers file has no reply left" if scripted else nobody
-        super().__init__(f"step '{step}' needs an answer ({expected}), but {why}")
+        wanted = f"step '{step}' needs an answer ({expected})"
+        nobody = f"There is no terminal to ask on, and {wanted}: give replies with --answers FILE"
+        super().__init__(f"{wanted}, but the answers file has no reply left" if scripted else nobody)
 
 
 class ConfigInvalid(UserMistake):

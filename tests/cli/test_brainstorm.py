@@ -265,7 +265,7 @@ def test_a_wrong_choice_says_what_is_offered(shop: Shop) -> None:
 def test_without_a_terminal_and_answers_it_says_what_is_missing(shop: Shop) -> None:
     ended = shop.run("brainstorm", IDEA)
     assert ended.code == 1
-    assert "there is no terminal to ask on" in ended.err
+    assert "There is no terminal to ask on" in ended.err
 
 
 @pytest.mark.parametrize("idea", ["", "   ", "x" * 20_001])

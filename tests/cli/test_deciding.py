@@ -127,7 +127,7 @@ def test_only_a_person_decides(change: Change, command: tuple[str, ...], review:
     before = change.read("STATE.yaml")
     nobody = change.run(command[0], "feat-auth", *command[1:], *WHY)
     assert nobody.code == 1
-    assert "there is no terminal to ask on" in nobody.err
+    assert "There is no terminal to ask on" in nobody.err
     no = change.run(command[0], "feat-auth", *command[1:], *WHY, *says(change, "n"))
     assert (no.code, no.out) == (1, "")
     assert change.run(command[0], "feat-auth", *command[1:], "--because", " ", *says(change, "y")).code == 2

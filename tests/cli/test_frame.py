@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -59,7 +60,22 @@ def test_doctor_says_which_model_speaks_and_how_to_get_a_better_one(tmp_path: Pa
     assert ended.code == 0
     assert "local, built in and tiny: SmolLM2-135M-Instruct" in ended.out
     assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY" in ended.out
+    assert re.search(r"^(--  codex +not installed|ok  codex +/)", ended.out, re.MULTILINE)
     assert not (tmp_path / "data").exists(), "looking must not create anything"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("board", "x", "--mode", "foo"), "'--mode': 'foo' is not one of 'independent', 'sequential'\n"),
+        (("serve", "--port", "abc"), "'--port': has to be a whole number, and is 'abc'\n"),
+        (("sessions", "--limit", "0"), "'--limit': has to be at least 1, and is '0'\n"),
+    ],
+)
+def test_an_option_is_refused_in_our_own_words(tmp_path: Path, arguments: tuple[str, ...], why: str) -> None:
+    ended = moot(*arguments, env=environment(tmp_path), cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err.endswith(f"Error: Invalid value for {why}")
 
 
 def test_doctor_says_why_it_is_that_model(stub: StubServer, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ipaddress
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -76,8 +77,47 @@ def fetched(certificate: Path) -> str:
 
 
 def test_a_server_that_nobody_vouches_for_is_not_spoken_to(certificate: Path) -> None:
-    with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(
+        httpx2.ConnectError, match=r"the certificate of 127\.0\.0\.1 is not valid: self-signed"
+    ):
         fetched(certificate)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:{port}/", "^127.0.0.1:{port}: connection refused$"),
+        ("https://127.0.0.1:{plain}/", "^127.0.0.1:{plain} does not speak TLS as it should$"),
+    ],
+)
+def test_why_a_server_is_not_reached_is_said_in_words(url: str, why: str) -> None:
+    async def fetch() -> None:
+        async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+            ports = {"port": free.getsockname()[1], "plain": server.sockets[0].getsockname()[1]}
+            async with server, httpx2.AsyncClient(transport=Transport(4)) as client:
+                with pytest.raises(httpx2.ConnectError, match=why.format(**ports)):
+                    await client.get(url.format(**ports))
+
+    asyncio.run(fetch())
+
+
+def test_a_host_that_nobody_knows_is_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unknown(*_: object, **__: object) -> None:
+        raise OSError("Name or service not known")
+
+    async def fetch() -> None:
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", unknown)
+        async with httpx2.AsyncClient(transport=Transport(4)) as client:
+            await client.get("http://nobody.invalid/")
+
+    with pytest.raises(httpx2.ConnectError, match=r"^there is no host nobody\.invalid, or no network to"):
+        asyncio.run(fetch())
 
 
 def test_a_certificate_that_the_environment_names_is_trusted(

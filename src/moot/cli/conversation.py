@@ -87,7 +87,8 @@ async def converse(
     """Runs a session until it rests, and says what it is going to cost and has cost. `given` is evidence that
     it is to have from the beginning. Where it `goes_on` after it has ended, it is run once more, and the bill
     comes after that."""
-    costs = Costs(moot, runner.flow, asking, narrator.note)
+    costs = Costs(moot, runner.flow, asking, narrator.note, narrator.release)
+    narrator.hold()
     runner.speak = costs.foretelling(runner.speak)
     ended = await _converse(moot, runner, narrator, given)
     if goes_on is not None and await goes_on(ended):

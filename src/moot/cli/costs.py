@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Costs:
-    """Of one session. `tell` shows a line while others may be waited for."""
+    """Of one session. `tell` shows a line while others may be waited for; `told` hears that what it is going
+    to be has been said, as far as it can be."""
 
     moot: Moot
     flow: Flow[Any, Any]
     asking: Asking
     tell: Callable[[str], None]
+    told: Callable[[], None]
     estimate: Estimate = UNKNOWN
     bill: SessionBill = field(default_factory=SessionBill)
     _is_told: bool = False
@@ -40,8 +42,11 @@ class Costs:
         async def foretell(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
             if not self._is_told:
                 self._is_told = True
-                with suppress(MootError):
-                    await self._foretell(state)
+                try:
+                    with suppress(MootError):
+                        await self._foretell(state)
+                finally:
+                    self.told()
             return await speak(effect, state, speech)
 
         return foretell

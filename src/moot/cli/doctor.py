@@ -24,7 +24,8 @@ async def doctor(moot: Moot, as_json: JsonOption = False) -> int:
         screen.show_json({"healthy": healthy, "findings": listed})
     else:
         for finding in findings:
-            screen.show(f"{'ok ' if finding.good else '!! '} {finding.what:<11} {finding.found}")
+            mark = "!!" if not finding.good else "ok" if finding.there else "--"
+            screen.show(f"{mark}  {finding.what:<11} {finding.found}")
             if finding.advice:
                 screen.show(f"{'':<16}{finding.advice}")
     return 0 if healthy else 1

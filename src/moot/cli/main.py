@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from moot import __version__
 from moot.cli.analyze import analyze, items
@@ -40,9 +40,26 @@ from moot.cli.spending import spending
 from moot.cli.workflow import workflow
 from moot.text.characters import strip_controls
 
+
+class Frame(TyperGroup):
+    """All commands, whose options are refused in moot's own words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as refused:
+            found = getattr(refused.__cause__, "errors", None)
+            if callable(found):
+                from moot.text.faults import fault_of
+
+                refused.message = fault_of(found()[0]).removesuffix(".")
+            raise
+
+
 # Rich help would triple the time that --help takes.
 app = typer.Typer(
     name="moot",
+    cls=Frame,
     invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

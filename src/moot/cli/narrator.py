@@ -72,6 +72,13 @@ class Narrator:
         self._progress.end_all()
         self._end_words(" …")
 
+    def hold(self) -> None:
+        """Something is to be said before anybody is said to be at work: see `release`."""
+        self._progress.hold()
+
+    def release(self) -> None:
+        self._progress.release()
+
     def note(self, text: str) -> None:
         """A line of the program's own, while somebody may be waited for."""
         self._progress.hide()

@@ -20,6 +20,8 @@ class Progress:
         self._live: Any = None
         self._latest = ""
         """The latest line of several that may be alike, such as eight who wait for the same reason."""
+        self._held: list[str] | None = None
+        """Lines that wait for what is to be said before them."""
 
     def __enter__(self) -> Self:
         return self
@@ -31,7 +33,18 @@ class Progress:
         self._waiting[key] = what, time.monotonic()
         if screen.coloured(sys.stderr):
             self.show()
+        elif self._held is not None:
+            self._held.append(what)
         else:
+            screen.say(f"{what} …")
+
+    def hold(self) -> None:
+        """Until `release`, no line says who began."""
+        self._held = []
+
+    def release(self) -> None:
+        held, self._held = self._held or [], None
+        for what in held:
             screen.say(f"{what} …")
 
     def change(self, key: Hashable, what: str, *, everywhere: bool = False) -> None:

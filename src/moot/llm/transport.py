@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -252,6 +253,20 @@ class _Body(httpx2.AsyncByteStream):
         self._response.release()
 
 
+def _unreachable(error: aiohttp.ClientConnectorError) -> str:
+    """In words: asyncio's own name addresses and internals, and aiohttp adds its settings."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"there is no host {error.host}, or no network to find it by"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        why = getattr(error.certificate_error, "verify_message", "") or "it cannot be checked"
+        return f"the certificate of {error.host} is not valid: {why}"
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return f"{error.host}:{error.port} does not speak TLS as it should"
+    number = error.os_error.errno
+    why = os.strerror(number).lower() if number else "nobody answers there"
+    return f"{error.host}:{error.port}: {why}"
+
+
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
     """The SDKs know the names that httpx2 has for what goes wrong."""
@@ -264,6 +279,6 @@ def _translated() -> Iterator[None]:
     except aiohttp.InvalidURL as error:
         raise httpx2.UnsupportedProtocol(str(error)) from error
     except aiohttp.ClientConnectorError as error:
-        raise httpx2.ConnectError(str(error)) from error
+        raise httpx2.ConnectError(_unreachable(error)) from error
     except (aiohttp.ClientError, NotUnpacked, OSError) as error:
         raise httpx2.ReadError(str(error)) from error
