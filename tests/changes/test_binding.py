@@ -176,3 +176,14 @@ def test_a_design_that_came_after_the_approval_makes_it_stale(folder: ChangeFold
     folder.bind(BOUND)
     with pytest.raises(NotApproved, match=r"design\.md"):
         approval.check(folder)
+
+
+def test_a_path_of_this_machine_is_not_written_and_its_file_is_there_once() -> None:
+    mine = Evidence("minutes.txt", "/home/ana/minutes.txt", "sha256:aa", "text/plain", "Two.")
+    text = binding.render(binding.merge(Binding(), Binding(evidence=(NOTES, mine))))
+    assert "/home/ana" not in text
+    assert [item.origin for item in binding.read(text).evidence] == ["docs/notes.txt", "minutes.txt"]
+    assert (
+        binding.merge(binding.read(text), Binding(evidence=(mine,))).evidence == binding.read(text).evidence
+    )
+    assert binding.add(text, Binding(evidence=(mine,))) == text

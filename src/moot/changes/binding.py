@@ -238,8 +238,13 @@ def _is_marked(text: str) -> bool:
 
 
 def _new_evidence(there: Binding, new: Binding) -> tuple[Evidence, ...]:
-    known = {(item.origin, item.sha256) for item in there.evidence}
-    return tuple(item for item in new.evidence if (item.origin, item.sha256) not in known)
+    known = {item.sha256 for item in there.evidence}
+    return tuple(_portable(item) for item in new.evidence if item.sha256 not in known)
+
+
+def _portable(item: Evidence) -> Evidence:
+    """Without a path of this machine, which is nothing for a file that others read."""
+    return msgspec.structs.replace(item, origin=item.name) if item.origin.startswith("/") else item
 
 
 # -- for a request -------------------------------------------------------------------------------

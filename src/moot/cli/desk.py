@@ -70,9 +70,9 @@ async def _say(moot: Moot, gathered: Gathered, there: Sequence[Evidence], model:
     if not gathered.items and not gathered.left_out:
         return
     screen.say(f"Evidence: {(await moot.weigh(gathered, model)).summary}")
-    known = {(item.origin, item.sha256): number for number, item in enumerate(there, start=1)}
+    known = {item.sha256: number for number, item in enumerate(there, start=1)}
     for item in gathered.items:
-        number = known.setdefault((item.origin, item.sha256), len(known) + 1)
+        number = known.setdefault(item.sha256, len(known) + 1)
         screen.say(f"  E{number}  {item.origin}", "dim")
 
 
