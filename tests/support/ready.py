@@ -191,52 +191,73 @@ def _load() -> None:
 
 
 def _main(address: str) -> None:
+    """Ends with its standard input, and a process ends with the connection of whoever asked for it."""
     _load()
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
     listening.listen(64)
     os.write(1, b"ready\n")
-    threading.Thread(target=_end_with_standard_input, daemon=True).start()
+    running: dict[int, tuple[int, socket.socket]] = {}
+    """By the descriptor that tells of its end: its process id, and who asked for it."""
+    asking: dict[int, int] = {}
+    """By who asked for it."""
+    waiting = select.epoll()
+    waiting.register(0, select.EPOLLIN)
+    waiting.register(listening, select.EPOLLIN)
     while True:
-        connection, _ = listening.accept()
-        if os.fork() == 0:
-            listening.close()
-            _attend(connection)
-        connection.close()
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+        # One at a time: the number of a connection that is closed may be that of the next.
+        [(number, _)] = waiting.poll(maxevents=1)
+        if number == 0:
+            for pid, _ in running.values():
+                os.kill(pid, signal.SIGKILL)
+            os._exit(0)
+        elif number == listening.fileno():
+            connection, _ = listening.accept()
+            handles, order = _receive(connection)
+            pid = os.fork()
+            if pid == 0:
+                waiting.close()
+                listening.close()
+                connection.close()
+                for ended, (_, other) in running.items():
+                    os.close(ended)
+                    other.close()
+                _become(handles, *order)
+            for handle in handles:
+                os.close(handle)
+            ended = os.pidfd_open(pid)
+            running[ended] = pid, connection
+            asking[connection.fileno()] = pid
+            waiting.register(ended, select.EPOLLIN)
+            waiting.register(connection, select.EPOLLIN)
+            _tell(connection, pid)
+        elif number in asking:
+            waiting.unregister(number)
+            os.kill(asking.pop(number), signal.SIGKILL)
+        else:
+            pid, connection = running.pop(number)
+            waiting.unregister(number)
+            if asking.pop(connection.fileno(), None) is not None:
+                waiting.unregister(connection)
+            os.close(number)
+            _, status = os.waitpid(pid, 0)
+            _tell(connection, os.waitstatus_to_exitcode(status))
+            connection.close()
 
 
-def _end_with_standard_input() -> None:
-    os.read(0, 1)
-    os._exit(0)
-
-
-def _attend(connection: socket.socket) -> NoReturn:
+def _receive(connection: socket.socket) -> tuple[array.array[int], Order]:
     size, ancillary, _, _ = connection.recvmsg(8, socket.CMSG_SPACE(3 * 4))
     handles = array.array("i", ancillary[0][2])
     asked = b""
     while len(asked) < int.from_bytes(size, "big"):
         asked += connection.recv(1 << 16)
-    order: Order = pickle.loads(asked)
-    program = os.fork()
-    if program == 0:
-        connection.close()
-        _become(handles, *order)
-    connection.sendall(f"{program}\n".encode())
-    threading.Thread(target=_end_with, args=(connection, program), daemon=True).start()
-    _, status = os.waitpid(program, 0)
+    return handles, pickle.loads(asked)
+
+
+def _tell(connection: socket.socket, number: int) -> None:
     # Whoever asked may have gone.
     with suppress(OSError):
-        connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
-    os._exit(0)
-
-
-def _end_with(connection: socket.socket, program: int) -> None:
-    connection.recv(1)
-    with suppress(ProcessLookupError):
-        os.kill(program, signal.SIGKILL)
+        connection.sendall(f"{number}\n".encode())
 
 
 def _become(
