@@ -15,10 +15,11 @@ import psycopg
 import psycopg.sql
 import pytest
 
+from moot.server.sharing import LEASE_SECONDS
 from moot.store.database import sqlite_url
-from moot.store.ledger import LEASE_SECONDS
 from tests.stub.server import StubServer
 from tests.support.cluster import Postgres, Several
+from tests.support.ready import SET
 from tests.support.server import DECISION, Server, a_board, serving
 
 Change = Callable[[], None]
@@ -160,7 +161,11 @@ def postgres() -> Iterator[Postgres]:
     postgres.close()
 
 
-def test_a_database_that_is_away(tmp_path: Path, stub: StubServer, postgres: Postgres) -> None:
+def test_a_database_that_is_away(
+    tmp_path: Path, stub: StubServer, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_a_request = [f"{module}.LEASE_SECONDS=2" for module in ("moot.store.ledger", "moot.core.spending")]
+    monkeypatch.setenv(SET, " ".join(of_a_request))
     with Several(tmp_path, stub, postgres.url).server() as server:
         # Longer than any lease.
         away = LEASE_SECONDS + 3

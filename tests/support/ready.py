@@ -35,6 +35,10 @@ _NOT_LOADED = ("moot.__main__", "moot.server.jobs", "moot.processes.lifeline")
 _ROOT = Path(__file__).parents[2]
 _SCRIPTS = Path(sys.executable).parent
 
+SET = "TESTS_SET"
+"""In the environment of a command: constants of modules, and what they are in its process, for what a test
+could not wait for. `moot.store.ledger.LEASE_SECONDS=2`"""
+
 Order = tuple[str, list[str], dict[str, str], str, bool]
 """Which script, its arguments, environment and folder, and whether it leads a session of its own."""
 
@@ -277,6 +281,11 @@ def _become(
     os.environ.clear()
     os.environ.update(env)
     random.seed()
+    for setting in env.get(SET, "").split():
+        name, _, value = setting.partition("=")
+        module, _, constant = name.rpartition(".")
+        assert hasattr(sys.modules[module], constant)
+        setattr(sys.modules[module], constant, float(value))
     from moot.cli import main
 
     encoding = sys.stdout.encoding

@@ -17,6 +17,7 @@ from moot.errors import ConfigInvalid
 from tests.stub.script import Behaviour
 from tests.stub.server import StubServer, running_stub
 from tests.support.command import Ended, environment, moot
+from tests.support.ready import SET
 from tests.support.server import DECISION, Server, a_board, serving
 from tests.web.test_guards import Answered, ask
 
@@ -301,7 +302,10 @@ def test_who_is_revoked_is_out_at_once(stub: StubServer, tmp_path: Path) -> None
         assert ask(team.url, "GET", ME, Cookie=cookie).status == 401, "a new token, and nothing of the old"
 
 
-def test_a_stream_that_is_open_ends_when_its_listener_is_revoked(stub: StubServer, tmp_path: Path) -> None:
+def test_a_stream_that_is_open_ends_when_its_listener_is_revoked(
+    stub: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SET, "moot.web.guards.LOOK_AGAIN_SECONDS=0.5")
     with a_team(tmp_path, stub) as team:
         stub.default = Behaviour(text="word " * 5000, pace=50)
         bearer = {"Authorization": f"Bearer {team.tokens['ada']}"}
