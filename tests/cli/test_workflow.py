@@ -13,10 +13,12 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from moot.cli.answers import ScriptedPerson
 from moot.cli.main import app
@@ -578,11 +580,15 @@ def leave_after(events: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Runner, "_fold_in", counted)
 
 
+# Typer makes its commands anew at each call, from forty functions' signatures.
+command_of = cache(get_command)
+
+
 def in_this_process(shop: Shop, key: str, patch: pytest.MonkeyPatch, *arguments: str) -> int:
     for name, value in {**shop.env, "OPENAI_API_KEY": key}.items():
         patch.setenv(name, value)
     patch.chdir(shop.root)
-    return int(app(list(arguments), standalone_mode=False) or 0)
+    return int(command_of(app)(list(arguments), standalone_mode=False) or 0)
 
 
 @pytest.mark.parametrize(
