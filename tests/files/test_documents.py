@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from moot.errors import FileDamaged, InvalidInput, LockTimeout, NotFound
 from moot.files import atomic
 from moot.files.documents import JsonDocument, YamlDocument
+from moot.files.yaml_text import YamlText
 
 Data = MutableMapping[str, Any]
 
@@ -113,6 +114,25 @@ def test_a_new_yaml_file_is_in_block_style(tmp_path: Path) -> None:
         'phase: proposed\ncalls:\n- a: 1\nnote: "one\\ntwo: # no comment\\n"\n'
     )
     assert written.data["phase"] == "proposed"
+
+
+@pytest.mark.parametrize("above", ["seen:\n", "seen: {a: 1}\n", "seen: 1\n", "seen: |\n  x\n"])
+@pytest.mark.parametrize("between", ["# why\n", "\n", "# why\n\n# and how\n"])
+def test_what_stands_above_a_changed_entry_stays_there_once(tmp_path: Path, above: str, between: str) -> None:
+    path = tmp_path / "STATE.yaml"
+    path.write_text(f"{above}{between}phase: proposed\n", encoding="utf-8")
+    YamlDocument.update(path, setting(phase="complete"))
+    assert path.read_text(encoding="utf-8") == f"{above}{between}phase: complete\n"
+
+
+def test_an_entry_that_was_read_before_is_as_it_is_in_the_file() -> None:
+    text = "list: [1, {a: 2}]\nother: x\n"
+    for _ in range(2):
+        document = YamlText(text)
+        assert document.data == {"list": [1, {"a": 2}], "other": "x"}
+        document.data["list"][1]["a"] = 3
+        document.data["list"].append(4)
+    assert YamlText.read(text) == {"list": [1, {"a": 2}], "other": "x"}
 
 
 def test_an_emptied_file_can_be_filled_again(tmp_path: Path) -> None:
@@ -418,6 +438,39 @@ def test_a_comment_beside_a_key_never_changes_what_is_written_below_it(tmp_path:
     path.write_text("calls: null   # none so far\n", encoding="utf-8")
     YamlDocument.update(path, setting(calls=[{}, None, 1]))
     assert YamlDocument.load(path) == {"calls": [{}, None, 1]}
+
+
+# Lines that mean something else, or nothing, below others.
+LINES = (
+    *(
+        "a: 1",
+        "b: x # c",
+        "n: null",
+        "true: 1",
+        "yes: 2",
+        "a b: 3",
+        "'r': 1",
+        "m: 2020-01-01",
+        "s: x: y",
+        "b:c",
+    ),
+    *("d:", "- 1", "- x: 1", "  y: 2", "  - 1", "u: - 1", "-x", "i: {x: 1}", "h: [1,", "  2]", "a: 3", "b:c"),
+    *("c: |", "c: |+", "c: |2", "c: >-", "c: >", "  text", 'q: "x', 'v: "a\\', '   b"', "e: 'it''s'"),
+    *("# top", "  # in", "", "   ", "\t x", "? q", ": v", "j: &a 1", "k: *a", "l: !!int x"),
+    *("---", "...", "%YAML 1.1", "o: a\r- b", "# x\rp: 1"),
+)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=7).map("\n".join), st.sampled_from(["", "\n"]))
+def test_a_text_that_is_read_by_its_entries_says_what_the_whole_says(lines: str, end: str) -> None:
+    def read(how: Callable[[str], Any]) -> str:
+        try:
+            return repr(dict(how(lines + end)))
+        except Exception as error:
+            return f"{type(error).__name__} {error} {vars(error)}"
+
+    assert read(lambda text: YamlText(text).data) == read(YamlText.read)
 
 
 def yaml_entry(key: str, value: Any) -> str:

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import io
 import re
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -23,11 +26,14 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.resolver import VersionedResolver
 
 from moot.files.parsing import ParseError
-from moot.files.plain_yaml import make_plain, parsing
+from moot.files.plain_yaml import LARGEST, make_plain, parsing
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _EMPTY_MAPPING = re.compile(r"^\{\s*\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _READ_AS_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(?=[ \n]|\Z)")
+_PLAIN_BELOW = re.compile(r"[ #\n]|-[ \n]")
+"""What a line that belongs to a key begins with."""
 _UNDER_A_KEY = r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n( *)"
 _LIST_UNDER_A_KEY = re.compile(_UNDER_A_KEY + r"- ", re.MULTILINE)
 _MAPPING_UNDER_A_KEY = re.compile(_UNDER_A_KEY + r"[^\s#-]", re.MULTILINE)
@@ -46,9 +52,12 @@ class YamlText:
     def __init__(self, text: str) -> None:
         self._original = text
         self._yaml = _yaml(text)
-        self._whole = _load(self._yaml, text)
+        self._whole = CommentedMap()
         # The plain texts are the comments and blank lines between pieces.
-        self._parts = self._split(text)
+        self._parts = _read_pieces(text)
+        if self._parts is None:
+            self._whole = _load(self._yaml, text)
+            self._parts = self._split(text)
         self.data: dict[str, Any] = dict(self._whole)
         for part in self._parts or ():
             if isinstance(part, _Piece):
@@ -133,7 +142,7 @@ class YamlText:
         ruamel writes the list [null, 1] as the text 'null - 1'."""
         written = self._write(node)
         try:
-            is_right = _is_same(_load(self._yaml, written), node)
+            is_right = _is_same(_read(written), node)
         except ParseError:
             is_right = False
         return written if is_right else self._write(CommentedMap(_copy(node)))
@@ -142,6 +151,46 @@ class YamlText:
         stream = io.StringIO()
         self._yaml.dump(node, stream)
         return stream.getvalue()
+
+
+def _read_pieces(text: str) -> list[str | _Piece] | None:
+    """The text as pieces, each of which is read by itself: most of a file that is written again and again is
+    as it was, and to read it takes longer than all else. None where the pieces might say something else than
+    the whole; what is wrong with a text is found out there."""
+    lines = _LINES.findall(text)
+    starts = [number for number, line in enumerate(lines) if _PLAIN_KEY.match(line)]
+    if not starts or len(text) > LARGEST or _READ_AS_BREAKS.search(text):
+        return None
+    head = "".join(lines[: starts[0]])
+    parts: list[str | _Piece] = [head]
+    if _body(head) or not all(_PLAIN_KEY.match(line) or _PLAIN_BELOW.match(line) for line in lines):
+        return None
+    keys: set[Any] = set()
+    for start, end in pairwise([*starts, len(lines)]):
+        body = _body("".join(lines[start:end]))
+        between = "".join(lines[start + len(body) : end])
+        try:
+            node = _read("".join(body))
+            is_whole = not between or _is_same(_read("".join(body) + between), node)
+        except Exception:
+            return None
+        # To whom an indented comment at the end belongs is seen in the whole only.
+        is_whole = is_whole and not body[-1].lstrip().startswith("#")
+        if not is_whole or len(node) != 1 or keys & node.keys():
+            return None
+        [key] = node
+        keys.add(key)
+        parts += [_Piece(key, "".join(body), node), between]
+    return parts
+
+
+def _read(text: str) -> CommentedMap:
+    return deepcopy(_read_once(text))
+
+
+@lru_cache(maxsize=64)
+def _read_once(text: str) -> CommentedMap:
+    return _load(_yaml(text), text)
 
 
 def _body(text: str) -> list[str]:
