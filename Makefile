@@ -75,8 +75,9 @@ check: install page  ## Lint, formatting, types, layers.
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent check
 
 test: install page browser clients  ## All tests.
-# Hundreds of processes are started: without compiled files each would compile moot anew.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Hundreds of processes are started: without compiled files each would compile moot anew. Half of the time is
+# spent waiting for them, so that two cores have room for four files at once.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 format: install $(MODULES)  ## Put the code into shape.
 	$(BIN)/ruff check --fix .

@@ -41,7 +41,32 @@ _FOREIGN_NAMES = (
     "VISUAL",
     "PAGER",
 )
-_SLOW = ("browser", "clients", "server", "changes", "chaos", "cli", "processes", "surfaces", "web", "llm")
+_SLOW = ("surfaces", "llm", "telemetry", "browser", "clients", "changes", "cli", "processes", "web", "store")
+_LONGEST = (
+    "processes/test_hostile_repository.py",
+    "cli/test_workflow.py",
+    "changes/test_killed.py",
+    "browser/test_evidence.py",
+    "browser/test_resilience.py",
+    "clients/test_reviews.py",
+    "server/test_cluster.py",
+    "clients/test_challenges.py",
+    "clients/test_diffs.py",
+    "browser/test_access.py",
+    "cli/test_analyze.py",
+    "browser/test_aborts.py",
+    "server/test_one_driver.py",
+    "chaos/test_failures.py",
+    "cli/test_brainstorm.py",
+    "browser/test_ui_rows.py",
+    "browser/test_sessions_and_keys.py",
+    "chaos/test_chaos.py",
+    "cli/test_implement.py",
+    "server/test_meter.py",
+    "mcp/test_sessions.py",
+    "web/test_board_api.py",
+)
+"""The files that take longest, the longest first. What is no file any more does no harm here."""
 _MEMORY = Path("/dev/shm")
 _ROOM = 2 << 30
 _GUARD = str(Path(netguard.__file__).parent)
@@ -117,9 +142,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that at the end nobody waits for the last file of another worker."""
 
     def place(item: pytest.Item) -> int:
-        folder = item.nodeid.split("/")[1]
-        return _SLOW.index(folder) if folder in _SLOW else len(_SLOW)
+        file = item.nodeid.partition("::")[0].partition("/")[2]
+        return places.get(file) or places.get(file.partition("/")[0]) or len(places) + 1
 
+    places = {name: number for number, name in enumerate((*_LONGEST, *_SLOW), start=1)}
     items.sort(key=place)
 
 
