@@ -124,8 +124,9 @@ def test_what_the_person_has_corrected_is_in_the_record() -> None:
     )
     assert (
         "## Decided so far\n\n- D1. Open: Stay \\[E1\\]? (the person, at the decision)\n"
-        "- D2. Said: Sure \\[E1:1\\]? (the person, at challenge 1, to A)\n"
-        "- D3. Decided: May at the latest (the person, at brief)\n"
+        "- D2. Open: What the Board recommends holds only if: Signed \\[E1:9\\] (the Board, at the brief)\n"
+        "- D3. Said: Sure \\[E1:1\\]? (the person, at challenge 1, to A)\n"
+        "- D4. Decided: May at the latest (the person, at brief)\n"
     ) in markdown(corrected)
 
 

@@ -190,8 +190,8 @@ def test_the_ledger_of_a_board() -> None:
     assert so_far.lines(ledger(state)) == [
         "D1. Open: Should we move the office? (the person, at the decision)",
         "D2. Said: Since when? Since May. (the person, at the questions)",
-        "D3. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
-        "D4. Decided: This condition is met: The lease ends. (the person, at the brief)",
+        "D3. Decided: This condition is met: The lease ends. (the person, at the brief)",
+        "D4. Said: Two tenants have left. (the person, at challenge 1, to The Strategist)",
     ]
 
 
@@ -227,6 +227,20 @@ def test_what_was_told_in_a_view_stays_as_it_was_told() -> None:
     request = fit(reply(after), 1_000_000, "m").request
     assert request.messages[0] == told
     assert "No longer holds: Decided: No cloud. (the person, at x)" in last(reply(after))
+
+
+def test_a_condition_of_the_brief_is_open_until_it_is_ticked() -> None:
+    state = board(CONVENED, *SPOKE, BriefDrafted(BRIEF, BILL))
+    assert so_far.lines(ledger(state))[2] == (
+        "D3. Open: What the Board recommends holds only if: The lease ends. (the Board, at the brief)"
+    )
+
+
+def test_what_only_a_brief_makes_a_condition_is_told_to_no_advisor() -> None:
+    state = board(CONVENED, *SPOKE, BriefDrafted(BRIEF, BILL), ChallengeMade(DEVIL.id, "So?"))
+    assert any("holds only if" in one.text for one in ledger(state))
+    assert "holds only if" not in text_of(reply(state))
+    assert "holds only if" not in text_of(prompts.brief(state, small=False)[0])
 
 
 def test_the_clerk_keeps_the_words_of_a_condition_that_is_ticked() -> None:

@@ -337,9 +337,34 @@ def test_json_is_plain_and_complete() -> None:
         "step": "review",
         "evidence": [],
         "decidedSoFar": [
-            {"kind": "open", "text": "Should we open\nin Lisbon?", "by": "person", "at": "the decision"},
-            {"kind": "said", "text": "Why now? Rent is low.", "by": "person", "at": "the questions"},
-            {"kind": "said", "text": "Are they?", "by": "person", "at": "challenge 1, to The Mentor"},
+            {
+                "number": "D1",
+                "kind": "open",
+                "text": "Should we open\nin Lisbon?",
+                "by": "person",
+                "at": "the decision",
+            },
+            {
+                "number": "D2",
+                "kind": "said",
+                "text": "Why now? Rent is low.",
+                "by": "person",
+                "at": "the questions",
+            },
+            {
+                "number": "D3",
+                "kind": "open",
+                "text": "What the Board recommends holds only if: Cash lasts",
+                "by": "the Board",
+                "at": "the brief",
+            },
+            {
+                "number": "D4",
+                "kind": "said",
+                "text": "Are they?",
+                "by": "person",
+                "at": "challenge 1, to The Mentor",
+            },
         ],
         "personas": [
             {

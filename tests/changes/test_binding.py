@@ -12,6 +12,7 @@ from moot.changes import approval, binding
 from moot.changes.binding import Binding
 from moot.changes.folder import ChangeFolder
 from moot.changes.review_block import Review, Verdict
+from moot.core.handover import Origin
 from moot.core.ledger import Decided, Kind
 from moot.errors import NotApproved
 from moot.evidence.items import Evidence
@@ -187,3 +188,50 @@ def test_a_path_of_this_machine_is_not_written_and_its_file_is_there_once() -> N
         binding.merge(binding.read(text), Binding(evidence=(mine,))).evidence == binding.read(text).evidence
     )
     assert binding.add(text, Binding(evidence=(mine,))) == text
+
+
+# -- where it comes from, and numbers ------------------------------------------------------------
+
+ORIGIN = Origin("board", "board-1", "Drop it?")
+FOUR = tuple(Decided(f"k{n}", Kind.DECIDED, f"Text {n}", "person", "x", n) for n in (1, 2, 5, 9))
+
+
+@given(_names, _texts)
+def test_where_a_change_comes_from_comes_back_whatever_it_is_called(name: str, title: str) -> None:
+    origin = Origin("analysis", name, title)
+    text = binding.render(Binding("# Design\n\nIt must hold.", FOUR, (NOTES,), origin=origin))
+    assert binding.origin_of(text) == origin
+    assert binding.read(text).origin == origin
+    assert [one.number for one in binding.read(text).decided] == [0, 0, 5, 9], "a place needs no number"
+    assert binding.render(binding.read(text)) == text
+
+
+def test_what_it_comes_from_is_no_design() -> None:
+    text = binding.render(Binding(decided=FOUR, origin=ORIGIN))
+    assert "This change was made from the board board-1 ['Drop it?']." in text
+    assert binding.sources(text) == ()
+    assert binding.origin_of("# Mine\n") is None
+    assert binding.origin_of('<!-- moot:from {"format": 1} -->\n') is None
+
+
+def test_an_entry_keeps_its_number_when_another_is_dropped(folder: ChangeFolder) -> None:
+    folder.bind(Binding(decided=FOUR, origin=ORIGIN))
+    there = binding.read(design_of(folder)).decided
+    own = Decided("own:1", Kind.DECIDED, "New", "person", "x")
+    folder.bind(Binding(decided=(there[0], there[3], own), replaces_decided=True))
+    text = design_of(folder)
+    assert [line[:5] for line in text.splitlines() if line.startswith("- D")] == ["- D1 ", "- D9 ", "- D10"]
+    assert binding.read(text).origin == ORIGIN, "and where it comes from stays"
+
+
+def test_an_entry_that_says_the_same_keeps_its_number_whatever_its_key() -> None:
+    there = Binding(decided=FOUR[:3])
+    again = tuple(Decided("other", one.kind, one.text, one.by, one.at) for one in FOUR[1:])
+    assert [one.number for one in binding.merge(there, Binding(decided=again)).decided] == [2, 5, 6]
+
+
+def test_what_is_added_by_the_program_to_a_file_of_the_person_s_is_numbered_behind_all() -> None:
+    text = binding.render(Binding(decided=FOUR, origin=ORIGIN)) + "\nMine.\n"
+    added = binding.add(text, Binding(decided=(Decided("own:1", Kind.DECIDED, "New", "person", "x"),)))
+    assert "- D10 (decided by the person, at x): New" in added
+    assert [entry.text for entry in binding.read(added).decided][-1] == "New"

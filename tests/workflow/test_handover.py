@@ -18,6 +18,7 @@ from moot.changes import challenge, history, implement
 from moot.changes.folder import ChangeFolder, ChangeFolders
 from moot.changes.points import points
 from moot.changes.task_reviews import Inspected, Judgement, TaskWork
+from moot.core import ledger as core_ledger
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import Event, Task, TaskDone
 from moot.core.ledger import Correction
@@ -331,3 +332,15 @@ def test_what_was_built_is_known_to_the_reassessor_and_the_next_planner(
     done(root, PlanBatch, second, saying(heard, drafted()), key="9")
     assert "- added: new.py" in heard[0]
     assert "After the batch before this one:\nAs planned." in heard[0]
+
+
+def test_a_change_beside_the_batches_is_made_from_the_whole_with_its_numbers() -> None:
+    state = approved().state
+    handed = handover.hand_over(state, "", "Only the dates.")
+    numbers = {one.key: number for number, one in core_ledger.numbered(WORKFLOW.ledger(state)).items()}
+    assert handed.decided
+    assert all(one.number == numbers[one.key] for one in handed.decided)
+    assert REQUIREMENT in handed.design
+    assert handed.evidence == (NOTES,)
+    assert handed.asked.startswith("Only the dates.\n\nThis is about the idea that was designed:\n")
+    assert (handed.origin.format, handed.origin.id) == ("workflow", state.id)

@@ -334,6 +334,12 @@ export interface Looked {
   readonly what: string;
 }
 
+/** A change that was made from a session, and its phase; an archived one is called as its folder there. */
+export interface MadeOut {
+  readonly id: string;
+  readonly phase: string;
+}
+
 /** Who is asking. Nobody signs in on a server that only its own machine reaches. */
 export interface MeOut {
   readonly name: string;
@@ -609,6 +615,7 @@ export interface StandingBody {
   readonly evidence: readonly EvidenceOut[];
   readonly ledger: readonly DecidedOut[];
   readonly struck: readonly DecidedOut[];
+  readonly changes: readonly MadeOut[];
   readonly state: Readonly<Record<string, unknown>>;
   readonly lastEventId: number;
 }

@@ -25,6 +25,7 @@ from moot.roundtable.state import THE_PERSON, USER, RoundtableState
 
 SAID = "said:"
 """What the keys begin with of what the person said in so many words."""
+NOT_ANALYSED = "skipped:"
 BOARD, ROUNDTABLE, PROGRAM = "the Board", "the roundtable", "moot"
 _WORD = re.compile(r"[^\W_]{4,}")
 _TAKEN_BACK = "[taken back at"
@@ -85,6 +86,10 @@ def _in_notes(state: AnalysisState) -> set[int]:
     kinds = ("decided", "rejected", "open", "open:person", "settled")
     begins = tuple(f"{kind}:{at}" for kind in kinds)
     return {place for place, key in enumerate(state.order, start=1) if key.startswith(begins)}
+
+
+def was_taken_back(entry: Decided) -> bool:
+    return _TAKEN_BACK in entry.text
 
 
 def _entries(state: AnalysisState) -> tuple[Decided, ...]:
@@ -153,7 +158,7 @@ def changed(
     own = (Kind.DECIDED, Kind.REJECTED)
     return (
         tuple(one.key for one in named if one.kind is Kind.OPEN),
-        tuple(one.key for one in back if one.kind in own and _TAKEN_BACK not in one.text),
+        tuple(one.key for one in back if one.kind in own and not was_taken_back(one)),
     )
 
 
@@ -286,4 +291,4 @@ def _skipped(state: AnalysisState) -> Iterator[Decided]:
         titles = [f"{ref.id} {ref.title}" for ref in state.skipped_steps if ref.phase == phase]
         if titles:
             text = f"Not analysed, because the person skipped the rest of {phase}: {'; '.join(titles)}"
-            yield Decided(f"skipped:{phase}", Kind.REJECTED, text, PERSON, phase)
+            yield Decided(f"{NOT_ANALYSED}{phase}", Kind.REJECTED, text, PERSON, phase)

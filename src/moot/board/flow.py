@@ -47,7 +47,7 @@ from moot.board.events import (
     QuestionsFailed,
     RecordRequested,
 )
-from moot.board.ledger import keep_order, ledger
+from moot.board.ledger import keep_order, ledger, told
 from moot.board.menu import menu_at
 from moot.board.state import Advisor, BoardState, Exchange, Step
 from moot.core.background import BackgroundEvent, LedgerCorrected, keep_background
@@ -122,8 +122,9 @@ def advance(state: BoardState, event: OwnEvent | BackgroundEvent) -> BoardState:
 
 
 _ENTERED = (
-    DecisionPresented | QuestionAnswered | BoardConvened | ChallengeMade | ConditionTicked | LedgerCorrected
-)
+    DecisionPresented | QuestionAnswered | BoardConvened | ChallengeMade | BriefDrafted | ConditionTicked
+    | LedgerCorrected
+)  # fmt: skip
 """After what there can be more that was decided or said."""
 
 
@@ -225,7 +226,7 @@ def _fold_advisor(
                 text=text,
                 usage=usage,
                 knew=state.background,
-                knew_decided=ledger(state),
+                knew_decided=told(state),
             )
             return state.with_advisor(said).billed(usage)
         case AdvisorFailed(persona):

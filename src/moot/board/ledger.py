@@ -5,7 +5,7 @@ Pure. What advisors say is no entry: they advise, and the person decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from moot.board.state import BoardState
@@ -15,8 +15,8 @@ from moot.core.ledger import Decided, Kind, correct
 
 
 def ledger(state: BoardState) -> tuple[Decided, ...]:
-    """As the person has corrected it, under the numbers by which it is spoken of."""
-    said = (*known_at_first(state), *challenges(state), *_ticked(state))
+    """As the person has corrected it, under the numbers by which people and changes speak of it."""
+    said = (*known_at_first(state), *challenges(state), *_conditions(state))
     return common.number(correct(said, state.background.corrections), state.order)
 
 
@@ -24,6 +24,15 @@ def keep_order(state: BoardState) -> BoardState:
     """What has come about since is numbered after everything that was there."""
     new = (entry.key for entry in ledger(state) if entry.number > len(state.order))
     return replace(state, order=(*state.order, *new))
+
+
+def told(state: BoardState) -> tuple[Decided, ...]:
+    """For a request: who speaks next is not held to conditions that only an earlier brief has named."""
+    return tuple(one for one in ledger(state) if not _is_open_condition(one))
+
+
+def _is_open_condition(entry: Decided) -> bool:
+    return entry.kind is Kind.OPEN and entry.key.startswith(CONDITION)
 
 
 def known_at_first(state: BoardState) -> tuple[Decided, ...]:
@@ -46,25 +55,31 @@ def challenges(state: BoardState) -> tuple[Decided, ...]:
     return tuple(_challenged(one.number, one.challenge, name) for one, name in made)
 
 
+DECISION, CONDITION = "decision", "condition:"
+MET = "This condition is met: "
+THE_BOARD, IF = "the Board", "What the Board recommends holds only if: "
+
+
 def _decision(state: BoardState) -> Iterator[Decided]:
     if state.decision:
-        yield Decided("decision", Kind.OPEN, state.decision, PERSON, "the decision")
+        yield Decided(DECISION, Kind.OPEN, state.decision, PERSON, "the decision")
 
 
 def _answers(state: BoardState) -> Iterator[Decided]:
     given = state.answers if state.convened else tuple(one for one in state.answered if one.answer.strip())
-    for number, one in enumerate(given, start=1):
-        yield Decided(f"answer:{number}", Kind.SAID, f"{one.question} {one.answer}", PERSON, "the questions")
+    for place, one in enumerate(given, start=1):
+        yield Decided(f"answer:{place}", Kind.SAID, f"{one.question} {one.answer}", PERSON, "the questions")
 
 
 def _challenged(number: int, words: str, name: str) -> Decided:
     return Decided(f"challenge:{number}", Kind.SAID, words, PERSON, f"challenge {number}, to {name}")
 
 
-def _ticked(state: BoardState) -> Sequence[Decided]:
-    return [
-        Decided(
-            f"condition:{condition}", Kind.DECIDED, f"This condition is met: {condition}", PERSON, "the brief"
-        )
-        for condition in state.ticks
-    ]
+def _conditions(state: BoardState) -> Iterator[Decided]:
+    """Those of the brief, and those of an earlier one that the person has ticked."""
+    for condition in dict.fromkeys((*(text for text, _ in state.conditions), *state.ticks)):
+        key = f"{CONDITION}{condition}"
+        if condition in state.ticks:
+            yield Decided(key, Kind.DECIDED, f"{MET}{condition}", PERSON, "the brief")
+        elif condition.strip():
+            yield Decided(key, Kind.OPEN, f"{IF}{condition}", THE_BOARD, "the brief")

@@ -21,7 +21,7 @@ from moot.board.events import (
     Recommendation,
     Tension,
 )
-from moot.board.ledger import challenges, known_at_first, known_to, ledger
+from moot.board.ledger import challenges, known_at_first, known_to, told
 from moot.board.state import Advisor, BoardState
 from moot.core.background import Background
 from moot.core.ledger import source
@@ -73,7 +73,7 @@ def view(state: BoardState, persona: Persona, *, small: bool) -> Request:
     """An advisor's first view."""
     if small:
         return _small(persona, state.decision)
-    said = source(ledger(state), known_at_first(state))
+    said = source(told(state), known_at_first(state))
     return _request(state, persona, state.background, (_presented(state, persona, said),))
 
 
@@ -90,7 +90,7 @@ def reply(state: BoardState, persona: Persona, *, small: bool) -> Request:
         said += [UserSaid(exchange.challenge), ModelSaid(exchange.reply or "")]
     since = (
         *evidence.sources(state.background.evidence, known=len(advisor.knew.evidence)),
-        *source(ledger(state), known_to(state, persona.id)),
+        *source(told(state), known_to(state, persona.id)),
         *not_found(_said(advisor), state.background.evidence),
         *looked_before([advisor.usage, *(exchange.usage for exchange in advisor.replied)]),
     )
@@ -202,7 +202,7 @@ _QUESTIONS = _shape(Questions, questions=Annotated[list[_QUESTION], Field(min_le
 
 
 def questions(state: BoardState, *, small: bool) -> tuple[Request, type[BaseModel]]:
-    said = () if small else source(ledger(state), known_at_first(state))
+    said = () if small else source(told(state), known_at_first(state))
     asked = f"<decision>\n{state.decision}\n</decision>" if small else fill("board/ask-first", {})
     looks = state.looks and not small
     request = Request(
@@ -255,7 +255,7 @@ def _summed_up(state: BoardState, spoke: list[Advisor], *, small: bool) -> UserS
         Source(f"what {advisor.member.name} said", section, Weight.DEPENDED_ON)
         for advisor, section in zip(spoke, sections, strict=True)
     )
-    return UserSaid(fill("board/sum-up", {}), (*source(ledger(state), known), *views))
+    return UserSaid(fill("board/sum-up", {}), (*source(told(state), known), *views))
 
 
 REFINED = (

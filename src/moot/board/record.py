@@ -32,6 +32,7 @@ from moot.board.wire import MemberOut, TotalOut, UsageOut, texts_of
 from moot.core.citing import cited, cited_texts, sign
 from moot.core.flow import Usage
 from moot.core.ledger import lines as ledger_lines
+from moot.core.ledger import numbered as entries
 from moot.evidence.citations import Citation, check, mark
 from moot.evidence.items import Evidence, numbered
 from moot.text.small_model import SMALL_MODEL
@@ -221,6 +222,18 @@ def brief_markdown(state: BoardState, *, tiny: bool = False) -> str:
     return markdown(blocks)
 
 
+def views_markdown(state: BoardState) -> str:
+    """What each advisor has said, and replied to challenges. What is cited is told as they wrote it."""
+    blocks: list[Block] = [Heading(1, "What the advisors said"), Said(state.decision)]
+    for advisor in state.advisors:
+        blocks.append(Heading(2, _name(advisor)))
+        blocks.append(Said(advisor.text) if advisor.text else Note(f"Did not answer: {_why_silent(advisor)}"))
+        for exchange in advisor.replied:
+            blocks.append(Said(exchange.challenge, label="The person"))
+            blocks.append(Said(exchange.reply or "", label=_name(advisor)))
+    return markdown(blocks)
+
+
 def board_html(
     state: BoardState, *, session_id: str, when: datetime, tiny: bool = False, title: str = ""
 ) -> str:
@@ -248,7 +261,8 @@ def board_json(
             "step": state.step,
             "evidence": [_item(number, item) for number, item in numbered(state.background.evidence)],
             "decidedSoFar": [
-                {"kind": one.kind, "text": one.text, "by": one.by, "at": one.at} for one in ledger(state)
+                {"number": f"D{number}", "kind": one.kind, "text": one.text, "by": one.by, "at": one.at}
+                for number, one in entries(ledger(state)).items()
             ],
             "personas": [MemberOut.of(advisor.member) for advisor in state.advisors],
             "responses": [_response(advisor) for advisor in state.advisors],

@@ -393,7 +393,7 @@ def known_to_reviewers(folder: ChangeFolder, living: Sequence[Source] = ()) -> K
         *citing.sources(folder),
     )
     left = tuple(rounds.history(folder).left.values())
-    return Known(history.points_of(folder), dismissed, told, left)
+    return Known(history.marked_points(folder), dismissed, told, left, history.origin(folder))
 
 
 def check_challengeable(folder: ChangeFolder) -> None:

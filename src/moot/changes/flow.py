@@ -8,9 +8,12 @@ phases and approval.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
+
+import msgspec
 
 from moot.changes import offers
 from moot.changes.binding import Binding, is_of_design
@@ -468,7 +471,12 @@ def ledger(state: SessionState) -> tuple[Decided, ...]:
     something was done."""
     decided, corrections = state.files.decided, state.background.corrections
     kept = {entry.text for entry in decided}
-    return correct(decided, [one for one in corrections if not (is_own(one) and one.text in kept)])
+    held = correct(decided, [one for one in corrections if not (is_own(one) and one.text in kept)])
+    # What is new is numbered behind all that was there, also behind what does not hold any more.
+    free = itertools.count(max((entry.number for entry in decided), default=len(decided)) + 1)
+    return tuple(
+        entry if entry.number else msgspec.structs.replace(entry, number=next(free)) for entry in held
+    )
 
 
 def binding(state: SessionState) -> Binding:

@@ -10,12 +10,16 @@ import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from moot.changes import approval, binding, review_block, tasks
+from msgspec.structs import replace
+
+from moot.changes import approval, binding, review_block, tasks, tracing
 from moot.changes.folder import DESIGN, PROPOSAL, TASKS, ChangeFolder, Recorded
 from moot.changes.points import Point, points
+from moot.changes.proposal import Finding
 from moot.changes.review_block import Issue, Review
 from moot.changes.state_file import PERSON, RecordedReview, Worked
 from moot.core import ledger
+from moot.core.handover import Origin, with_numbers
 from moot.core.ledger import Decided, Kind
 from moot.errors import InvalidInput
 from moot.llm.messages import Source, Weight
@@ -31,6 +35,38 @@ def points_of(folder: ChangeFolder) -> tuple[Point, ...]:
     return points(folder.design() or "")
 
 
+def origin(folder: ChangeFolder) -> Origin | None:
+    return binding.origin_of(folder.design() or "")
+
+
+def origin_name(folder: ChangeFolder) -> str:
+    found = origin(folder)
+    return found.name if found else ""
+
+
+def untraced(folder: ChangeFolder) -> tuple[Finding, ...]:
+    """What the plan names that was not decided where it comes from, or does not take up."""
+    return tuple(tracing.findings(folder.design() or "", *_plan(folder)))
+
+
+def taken_up(folder: ChangeFolder) -> dict[str, list[str]]:
+    """By the name of each entry that binds it, the requirements and tasks that name it."""
+    _, specs, boxes = _plan(folder)
+    there = tracing.places(specs, boxes)
+    return {
+        point.id: [str(place) for place in there if point.id in place.names] for point in points_of(folder)
+    }
+
+
+def marked_points(folder: ChangeFolder) -> tuple[Point, ...]:
+    """Each with where the plan itself says that it takes it up."""
+    return tracing.mark(folder.design() or "", points_of(folder), *_plan(folder))
+
+
+def _plan(folder: ChangeFolder) -> tuple[str, dict[str, str], str]:
+    return review_block.outside(folder.proposal() or ""), folder.specs(), folder.tasks() or ""
+
+
 def description(folder: ChangeFolder) -> str:
     """What it was last drafted from. Changes of earlier versions do not say."""
     said = [one.text for one in folder.state().said if one.step == DESCRIBED]
@@ -43,9 +79,11 @@ def description(folder: ChangeFolder) -> str:
 def decided(folder: ChangeFolder) -> tuple[Decided, ...]:
     """What binds it first, so that its entries have the numbers that design.md gives them; then what the
     person and the reviewers have decided about it, in the order of time."""
-    bound = binding.read(folder.design() or "").decided
+    bound = with_numbers(binding.read(folder.design() or "").decided)
     since = sorted(_since(folder), key=lambda each: each[0])
-    return (*bound, *(entry for _, entry in since))
+    first = max((entry.number for entry in bound), default=0) + 1
+    later = (replace(entry, number=number) for number, (_, entry) in enumerate(since, start=first))
+    return (*bound, *later)
 
 
 def _since(folder: ChangeFolder) -> Iterator[tuple[str, Decided]]:

@@ -17,7 +17,7 @@ from itertools import pairwise
 from moot.changes import binding
 from moot.changes.binding import Binding
 from moot.changes.review_block import Issue, Severity
-from moot.core.ledger import Decided, Kind
+from moot.core.ledger import Kind, numbered
 from moot.errors import InvalidInput
 from moot.files import markdown
 
@@ -88,7 +88,7 @@ _COSTS = "Tradeoffs:"
 def points(text: str) -> tuple[Point, ...]:
     """Of design.md, in order. Nothing where there is no design."""
     bound = binding.read(text)
-    return (*_of_design(bound), *_of_ledger(bound.decided))
+    return (*_of_design(bound), *_of_ledger(bound))
 
 
 def _of_design(bound: Binding) -> Iterator[Point]:
@@ -99,12 +99,14 @@ def _of_design(bound: Binding) -> Iterator[Point]:
             yield Point(f"P{len(seen)}", text, place)
 
 
-def _of_ledger(decided: Sequence[Decided]) -> Iterator[Point]:
-    """What is open binds nobody."""
-    for number, entry in enumerate(decided, start=1):
-        if entry.kind is not Kind.OPEN:
-            word = "Rejected: " if entry.kind is Kind.REJECTED else ""
-            yield Point(f"D{number}", word + " ".join(entry.text.split()), "decided so far")
+def _of_ledger(bound: Binding) -> Iterator[Point]:
+    """What is open binds nobody. Of a session in which decisions are noted, the words they were made of are
+    known, and no points of their own."""
+    for number, entry in numbered(bound.decided).items():
+        if entry.kind is Kind.OPEN or (bound.origin and entry.kind is Kind.SAID):
+            continue
+        word = "Rejected: " if entry.kind is Kind.REJECTED else ""
+        yield Point(f"D{number}", word + " ".join(entry.text.split()), "decided so far")
 
 
 def _statements(design: str) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from moot.changes import points
 from moot.changes.points import Point
 from moot.changes.review_block import Issue
 from moot.changes.tasks import Task
+from moot.core.handover import Origin
 from moot.llm.context import BYTES_PER_TOKEN, size_of
 from moot.llm.messages import Request, Source, Tool, UserSaid, Weight
 from moot.prompts.template import fill
@@ -65,10 +66,16 @@ def _material(files: Mapping[str, str]) -> str:
 Shared = tuple[tuple[Source, ...], ...]
 
 
-def draft(change_id: str, description: str, shared: Shared = (), sources: tuple[Source, ...] = ()) -> Request:
+def draft(
+    change_id: str,
+    description: str,
+    shared: Shared = (),
+    sources: tuple[Source, ...] = (),
+    origin: Origin | None = None,
+) -> Request:
     """For a typed reply: the proposal with its specifications and tasks."""
     return Request(
-        system=fill("change/proposal", {"change_id": change_id}),
+        system=fill("change/proposal", {"change_id": change_id, "sourced": _sourced(origin)}),
         messages=(UserSaid(f"<asked-for>\n{description}\n</asked-for>", sources),),
         max_tokens=DRAFT_TOKENS,
         temperature=DRAFT_TEMPERATURE,
@@ -82,18 +89,24 @@ def redraft(
     wishes: str,
     shared: Shared = (),
     sources: tuple[Source, ...] = (),
+    origin: Origin | None = None,
 ) -> Request:
     """The same, from what is there and what was found wrong with it. `wishes` are the person's own words."""
     own = f"\n\n<wishes>\n{wishes}\n</wishes>" if wishes else ""
     asked = f"<open-issues>\n{issues_in_words(issues)}\n</open-issues>{own}"
     files = Source("the change as it stands", texts.as_material(), Weight.NEEDED)
     return Request(
-        system=fill("change/reproposal", {"change_id": texts.change_id}),
+        system=fill("change/reproposal", {"change_id": texts.change_id, "sourced": _sourced(origin)}),
         messages=(UserSaid(asked, (*sources, files)),),
         max_tokens=DRAFT_TOKENS,
         temperature=DRAFT_TEMPERATURE,
         shared=shared,
     )
+
+
+def _sourced(origin: Origin | None) -> str:
+    """How a plan keeps to a session that it was made from."""
+    return f"\n\n{fill('change/sourced', {'origin': str(origin)})}" if origin else ""
 
 
 def points_to_cover(found: Sequence[Point]) -> Shared:
@@ -161,12 +174,14 @@ def issues_in_words(issues: Sequence[Issue]) -> str:
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a reviewer or a coding agent has to know besides the files: the points of the design, the issues
-    that the person has dismissed, what else was said and decided, and what the last review left open."""
+    that the person has dismissed, what else was said and decided, what the last review left open, and the
+    session that the change was made from."""
 
     points: Sequence[Point] = ()
     dismissed: Dismissed = ()
     told: Sequence[Source] = ()
     left: Sequence[Issue] = ()
+    origin: Origin | None = None
 
 
 NOTHING = Known()
@@ -195,9 +210,10 @@ def review_with_tools(
 
 def _for_reviewer(change_id: str, known: Known) -> dict[str, str]:
     listed = points.in_words(known.points)
+    traced = f"\n\n{fill('change/traced', {'origin': str(known.origin)})}" if known.origin else ""
     return {
         "change_id": change_id,
-        "design": f"\n\n{fill('change/points', {'points': listed})}" if listed else "",
+        "design": (f"\n\n{fill('change/points', {'points': listed})}" if listed else "") + traced,
         "told": _told(known.told),
         "open": _left_in_words(known.left),
         "dismissed": _dismissed_in_words(known.dismissed),

@@ -278,6 +278,13 @@ class SpecDraft(BaseModel):
     scenarios: Annotated[list[ScenarioDraft], Field(min_length=1)]
 
 
+class LeftOpenDraft(BaseModel):
+    entry: Annotated[_Text, Field(description="Its number, such as D5.")]
+    meanwhile: Annotated[
+        _Text, Field(description="How the plan leaves it open, and what another answer would change.")
+    ]
+
+
 class ProposalDraft(BaseModel):
     title: Annotated[_Text, Field(description="What changes, in a few words.")]
     summary: _Text
@@ -286,6 +293,10 @@ class ProposalDraft(BaseModel):
     impact: _Text
     specs: list[SpecDraft]
     tasks: Annotated[_Texts, Field(description="In the order in which they are done; without boxes.")]
+    left_open: Annotated[
+        list[LeftOpenDraft],
+        Field(description="Only what you were told that was left open where the change comes from."),
+    ] = []
 
 
 def render_proposal(draft: ProposalDraft) -> str:

@@ -30,6 +30,7 @@ from moot.changes import (
     rounds,
     state_file,
     tasks,
+    tracing,
 )
 from moot.changes import binding as binding_of
 from moot.changes.binding import Binding
@@ -40,6 +41,7 @@ from moot.changes.metered_agents import recording_failure
 from moot.changes.phases import TRANSITIONS, Move, Phase, moved, of_verdict
 from moot.changes.proposal import Finding, ProposalDraft, SpecDraft
 from moot.changes.review_block import Review, Severity, Verdict
+from moot.changes.source import DESCRIPTION_LIMIT, check_description, check_length
 from moot.changes.standing import Standing
 from moot.changes.state_file import PERSON, Call, Data, RecordedReview, Said, Validation
 from moot.changes.surroundings import surroundings
@@ -74,7 +76,6 @@ Tell = Callable[[str], None]
 TAKEN_UP = "an earlier run ended before its review was counted; that is done now"
 NOTHING = Binding()
 NOT_OURS = "a review that was not made by moot; it does not count"
-DESCRIPTION_LIMIT = 20_000
 LOOKS, LOOK_TOKENS = 12, 40_000
 """A draft rests on the code: what it names has to be there."""
 
@@ -156,18 +157,20 @@ class Changes:
                     problem = f"no reviewer can read a line of {MAX_CHARACTERS:,} characters or more"
                     found.append(Finding(name, number, "error", problem))
             found += check_links(self.moot.workspace.root, folder.path, name, text)
-        found += citing.not_found(folder, texts)
+        found += (*citing.not_found(folder, texts), *history.untraced(folder))
         # What is said of a line already is not said of it twice.
         said = {(one.file, one.line) for one in found if one.level == "error"}
         against = (one for one in self.living.findings(folder) if (one.file, one.line) not in said)
         return (*found, *against)
 
-    def valid(self, folder: ChangeFolder) -> None:
+    def valid(self, folder: ChangeFolder, tell: Tell = lambda _: None) -> None:
         """As `check`, and the outcome is recorded, with what it rests on."""
         self.check(
             folder, lambda errors: folder.record_validation(Validation("proposal", not errors, errors))
         )
         self.living.record(folder)
+        for one in history.untraced(folder):
+            tell(one.message)
 
     def check(self, folder: ChangeFolder, record: Callable[[int], object] = lambda _: None) -> None:
         """Raises what is wrong; what is only doubtful is let pass."""
@@ -213,6 +216,7 @@ class Changes:
             dismissed=dismissed,
             approved_by=approved_by,
             note=note,
+            source=history.origin_name(folder),
         )
 
     def _approved_by(self, folder: ChangeFolder) -> tuple[str, str]:
@@ -317,13 +321,13 @@ class Changes:
             shared = await self._shared(folder, description)
             unfinished = prompts.unfinished(review_block.outside(written or ""))
             sources = (*history.sources(folder, described=False), *also, *unfinished)
-            request = prompts.draft(change_id, description, shared, sources)
+            request = prompts.draft(change_id, description, shared, sources, history.origin(folder))
             draft = await self._draft(folder, "proposal", request, tell)
             if written is not None or folder.specs() or folder.tasks() is not None:
                 tell(f"keeps the earlier text in {folder.keep_earlier(drafted_files(folder))}")
             self._write(folder, draft, Move.PROPOSE, "proposal")
             citing.tell_not_found(folder, tell)
-            self.valid(folder)
+            self.valid(folder, tell)
         return folder
 
     async def repropose(
@@ -337,7 +341,7 @@ class Changes:
         """Revises a change from the open issues of its last review. Every review stays as it is, and so does
         what the person has written by their own hand."""
         folder = self.folders.open(change_id)
-        wishes = _check_length(wishes.strip(), "wishes")
+        wishes = check_length(wishes.strip(), "wishes")
         with claimed(folder.path, "revised"), charging(self.account(change_id)):
             self.settle(folder, tell)
             moved(folder.state().phase, Move.REPROPOSE)
@@ -355,7 +359,7 @@ class Changes:
             said = history.description(folder) or title_of(texts)
             wanted = "\n".join((said, wishes, *(issue.description for issue in issues)))
             shared = await self._shared(folder, wanted, texts.proposal)
-            request = prompts.redraft(texts, issues, wishes, shared, sources)
+            request = prompts.redraft(texts, issues, wishes, shared, sources, history.origin(folder))
             edits = history.edits_since(folder)
             draft = await self._draft(folder, "reproposal", request, tell)
             kept = folder.keep_earlier(drafted_files(folder))
@@ -365,14 +369,14 @@ class Changes:
             citing.tell_not_found(folder, tell)
             for line in history.left_out(folder):
                 tell(f"has left out what you wrote by hand: {line}")
-            self.valid(folder)
+            self.valid(folder, tell)
         return folder
 
     async def _draft(self, folder: ChangeFolder, step: str, request: Request, tell: Tell) -> ProposalDraft:
         model = await self.moot.gateway.model(Speaker("proposer"))
         tell(f"{model.name} drafts")
         await costs.foretell([(request, Proposal)], model, tell)
-        shape = self.living.fitting(folder.id, Proposal)
+        shape = tracing.fitting(folder.design() or "", self.living.fitting(folder.id, Proposal))
         request = replace(request, looks=LOOKS, tools_tokens=LOOK_TOKENS)
         with recording_failure(folder, step, str(model.name)):
             drafted, seen = await ask_with_eyes(
@@ -419,6 +423,7 @@ class Changes:
         phase = moved(state.phase, move)
         if state.phase != phase:
             folder.update_state(lambda data: data.update(phase=str(phase)))
+        draft = tracing.spell_out(folder.design() or "", draft)
         specs: dict[str, str] = {}
         before = folder.specs() if keep else {}
         for spec in draft.specs:
@@ -477,19 +482,6 @@ def title_of(texts: prompts.ChangeTexts) -> str:
     """The first heading of a proposal, or its id."""
     found = [heading for heading in markdown.headings(texts.proposal) if heading.level == 1]
     return found[0].title if found else texts.change_id
-
-
-def check_description(description: str, limit: int = DESCRIPTION_LIMIT) -> str:
-    description = description.strip()
-    if not description:
-        raise InvalidInput("description", "say in a sentence or two what should change, and why")
-    return _check_length(description, "description", limit)
-
-
-def _check_length(text: str, field: str, limit: int = DESCRIPTION_LIMIT) -> str:
-    if len(text) > limit:
-        raise InvalidInput(field, f"has {len(text)} characters; at most {limit}")
-    return text
 
 
 def _bind(folder: ChangeFolder, new: Binding, tell: Tell) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from moot.changes.flow import CHANGE, ChangeEvent, DraftChosen, SessionState, WorkStopped, choices
 from moot.changes.folder import ChangeFolder
 from moot.changes.log import ChangeLog
 from moot.changes.looking import Looking
-from moot.changes.service import Changes, check_description
+from moot.changes.service import Changes
+from moot.changes.source import LONGEST_ASKED, FindSource, Source, check_description
 from moot.changes.task_reviews import Judge
 from moot.changes.work import ChangeWork
 from moot.core.estimate import Asking
@@ -40,10 +41,14 @@ FORMAT = event_format(CHANGE, lambda state: state.files.standing.id, model=lambd
 
 
 class ChangeOpening(BaseModel):
-    """A change by its id; for a new one, also what should change, and why."""
+    """A change by its id; for a new one, also what should change, and why, or the session that it is made
+    from: an item, a board or the workflow."""
+
+    model_config = ConfigDict(populate_by_name=True)
 
     change: str
     description: str = ""
+    source: str = Field("", alias="from")
 
 
 class ChangeService(Service[SessionState, ChangeEvent]):
@@ -52,17 +57,21 @@ class ChangeService(Service[SessionState, ChangeEvent]):
     decided_in_person = True
     """To approve a change, and to dismiss an issue."""
 
-    def __init__(self, moot: Moot, judge: Judge | None = None) -> None:
-        """`judge` is who looks at what is built."""
+    def __init__(self, moot: Moot, judge: Judge | None = None, find_source: FindSource | None = None) -> None:
+        """`judge` is who looks at what is built; `find_source` knows the sessions that a change may be made
+        from."""
         super().__init__(moot, FORMAT, Prompts({}))
         self._moot = moot
         self._judge = judge
+        self._find_source = find_source
         self._changes = Changes(moot)
 
     async def begin(
         self, hub: Hub, opening: ChangeOpening, by: Client, given: Sequence[ChangeEvent] = ()
     ) -> ActiveSession[SessionState, ChangeEvent]:
         change_id, description = valid_id(opening.change, "change id"), opening.description.strip()
+        source = await self._source(opening, description, by)
+        description = source.asked if source else description
         folder = await self._folder(change_id, description)
         live = await hub.live(await self._session(hub.store, change_id), by.address)
         await live.put_all(given)
@@ -70,8 +79,17 @@ class ChangeService(Service[SessionState, ChangeEvent]):
         if description and description != live.state.description:
             if DraftChosen.choice not in [choice.id for choice in choices(live.state)]:
                 raise AlreadyThere("change", change_id, folder.path)
+            if source:
+                self._changes.bind(change_id, source.binding, lambda _: None)
+                await live.runner.catch_up()
             await live.runner.put(DraftChosen(description))
         return live
+
+    async def _source(self, opening: ChangeOpening, words: str, by: Client) -> Source | None:
+        if not opening.source:
+            return None
+        assert self._find_source is not None, "nobody has said how a source is found"
+        return await self._find_source(opening.source, words, by.owner or None)
 
     async def _folder(self, change_id: str, description: str) -> ChangeFolder:
         """The change's, made where there is none and it is said what should change."""
@@ -80,7 +98,7 @@ class ChangeService(Service[SessionState, ChangeEvent]):
         except NotFound:
             if not description:
                 raise
-        check_description(description)
+        check_description(description, LONGEST_ASKED)
         # Before anything is written: a key that is missing is no reason to leave files behind.
         await self._moot.gateway.choice(Speaker("proposer"))
         return self._changes.folders.create(change_id)

@@ -34,6 +34,8 @@ class Standing:
     dismissed: int = 0
     approved_by: str = ""
     note: str = ""
+    source: str = ""
+    """What it was made from, such as `analysis offline-mode`; empty where that is no session."""
 
 
 @dataclass(frozen=True, slots=True)

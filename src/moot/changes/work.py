@@ -20,6 +20,7 @@ from moot.changes.implement import Implementing
 from moot.changes.looking import look, mark_of
 from moot.changes.retrying import retry, roll_back
 from moot.changes.service import Changes, Tell, drafted_files
+from moot.changes.source import LONGEST_ASKED
 from moot.changes.standing import Files
 from moot.changes.task_reviews import Judge
 from moot.changes.testing import ConfirmedTests
@@ -78,7 +79,7 @@ class ChangeWork:
         bound = self._bind(state)
         match state.chosen:
             case flow.DraftChosen(description):
-                folder = await changes.propose(change_id, description, tell, bound)
+                folder = await changes.propose(change_id, description, tell, bound, limit=LONGEST_ASKED)
                 return await self._ended(flow.ProposalDrafted, f"Drafted: {_names(folder)}")
             case flow.ChallengeChosen():
                 return await self._challenge()

@@ -36,6 +36,7 @@ async def analyze(
     from moot.analysis.service import Analyses, greeting
     from moot.analysis.state import Step
     from moot.cli.analysis_screen import AnalysisNarrator
+    from moot.cli.changes import tell_made
     from moot.cli.conversation import answering, converse
     from moot.cli.desk import gather
 
@@ -48,13 +49,17 @@ async def analyze(
         narrator.introduce(analysis.model, tiny=analysis.tiny)
         for note in analysis.notes:
             screen.say(f"Note: {note}", "dim")
+        tell_made(moot, "analysis", analysis.item.slug)
         if analysis.resumed:
             narrator.recall(greeting(analysis.state, analysis.item.meta()))
         ended = await converse(moot, analysis.runner, narrator, analysis.asking, given)
         state = analysis.state
         hint = f"Saved. Continue with: {called_as()} analyze {state.slug}"
         if state.step is Step.FINISHED:
-            hint = f"The analysis is {_STATUS[state.status]}. It is in {analysis.item.path}"
+            hint = (
+                f"The analysis is {_STATUS[state.status]}. It is in {analysis.item.path}\n"
+                f"Write the proposal: {called_as()} proposal {state.slug} --from {state.slug}"
+            )
         return ended.report(
             lambda: document(analysis), hint, as_json=as_json, failed=state.failure is not None
         )
@@ -64,10 +69,17 @@ async def analyze(
 async def items(moot: Moot, as_json: JsonOption = False) -> None:
     """List the items of the workspace and how far their analyses are."""
     from moot.analysis.service import Analyses
+    from moot.changes.origins import made_from
 
     standings = Analyses(moot).standings()
+    made = {one.slug: made_from(moot.workspace, "analysis", one.slug) for one in standings}
     if as_json:
-        screen.show_json([dataclasses.asdict(one) for one in standings])
+        screen.show_json(
+            [
+                {**dataclasses.asdict(one), "changes": [dataclasses.asdict(each) for each in made[one.slug]]}
+                for one in standings
+            ]
+        )
         return
     if not standings:
         screen.say(f'No items yet. Start with: {called_as()} analyze "what you have in mind"')
@@ -77,6 +89,8 @@ async def items(moot: Moot, as_json: JsonOption = False) -> None:
         else:
             held = f", {one.elaborations} roundtables" if one.elaborations else ""
             screen.show(f"{one.slug:<28} {one.status:<9} {one.steps} steps{held}  {one.title}")
+        for change in made[one.slug]:
+            screen.show(f"{'':<28} change {change}")
 
 
 def document(analysis: Analysis) -> dict[str, Any]:

@@ -56,6 +56,7 @@ async def board(
     from moot.board.flow import BOARD
     from moot.board.service import PROMPTS, advisors, new_board, present, resume_board
     from moot.cli.board_screen import BoardNarrator
+    from moot.cli.changes import tell_made
     from moot.cli.conversation import answering, converse
     from moot.cli.desk import gather
     from moot.core.estimate import Asking
@@ -80,6 +81,7 @@ async def board(
             begun = await resume_board(moot, resume, person, narrator)
         narrator.follow(lambda: begun.runner.state, tiny=begun.tiny)
         narrator.introduce(begun.model, tiny=begun.tiny)
+        tell_made(moot, "board", begun.session.id)
         asking = Asking(begun.model, PROMPTS, begun.session.id)
         ended = await converse(moot, begun.runner, narrator, asking, given)
         if not (ended.interrupted or screen.interactive() or narrator.brief_told):
@@ -87,13 +89,22 @@ async def board(
             narrator.tell_brief()
         code = ended.report(
             lambda: document(begun),
-            f"Saved. Continue with: {called_as()} board --resume {begun.session.id}",
+            _go_on(begun),
             as_json=as_json,
             failed=_failed(begun.state),
         )
         if export is not None:
             _write_record(begun, export)
         return code
+
+
+def _go_on(begun: Begun) -> str:
+    hint = f"Saved. Continue with: {called_as()} board --resume {begun.session.id}"
+    if begun.state.brief is None:
+        return hint
+    return (
+        f"{hint}\nMake it a change, under its conditions: {called_as()} proposal ID --from {begun.session.id}"
+    )
 
 
 def _refuse_settled(context: typer.Context) -> None:

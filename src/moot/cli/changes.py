@@ -62,6 +62,8 @@ def _show_standing(one: Standing) -> None:
         f" {one.tasks_done}/{one.tasks} tasks"
     )
     notes = []
+    if one.source:
+        notes.append(f"made from {one.source}")
     if one.approved_by == "person":
         notes.append(f"approved by the person, and by no reviewer: {one.note}")
     elif one.note:
@@ -96,26 +98,42 @@ async def archive(moot: Moot, change_id: ChangeArgument, as_json: JsonOption = F
 # -- drafting ------------------------------------------------------------------------------------
 
 
-async def _bound(changes: Changes, change_id: str, evidence: list[str] | None, words: str) -> Binding:
-    """What is given with a command, and named in its words, binds the change."""
+async def _bound(
+    changes: Changes,
+    change_id: str,
+    evidence: list[str] | None,
+    words: str,
+    there: tuple[Evidence, ...] = (),
+) -> Binding:
+    """What is given with a command, and named in its words, binds the change, numbered behind what is
+    `there`."""
     from moot.changes import binding
     from moot.changes.binding import Binding
     from moot.changes.flow import CHANGE
     from moot.cli.desk import gather
     from moot.errors import NotFound
 
-    there: tuple[Evidence, ...] = ()
     with suppress(NotFound):
-        there = binding.read(changes.folders.open(change_id).design() or "").evidence
+        there = (*there, *binding.read(changes.folders.open(change_id).design() or "").evidence)
     gathered = await gather(changes.moot, CHANGE, evidence or (), words, there)
     return Binding(evidence=gathered.items)
 
 
-@command("model workspace")
+@command("model workspace database")
 async def proposal(
     moot: Moot,
     change_id: ChangeArgument,
-    description: Annotated[str, typer.Argument(metavar="DESCRIPTION", help="What should change, and why.")],
+    description: Annotated[
+        str, typer.Argument(metavar="DESCRIPTION", help="What should change, and why. Optional with --from.")
+    ] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="ITEM|BOARD|WORKFLOW",
+            help="Make it from what was decided there: an item, a board's session, or 'workflow'.",
+        ),
+    ] = "",
     evidence: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,14 +142,26 @@ async def proposal(
     Evidence is kept in its design.md, for whoever reviews and builds it.
 
     moot proposal feat-auth "Let people sign in with a passkey; passwords get phished."
+
+    moot proposal offline-orders --from offline-mode
     """
     from moot.changes.service import Changes
+    from moot.changes.source import DESCRIPTION_LIMIT, LONGEST_ASKED
     from moot.cli.progress import Steps
 
-    changes = Changes(moot)
-    binding = await _bound(changes, change_id, evidence, description)
+    changes, limit, found = Changes(moot), DESCRIPTION_LIMIT, None
+    if source:
+        from moot.sessions.sources import Sources
+
+        found = await Sources(moot).find(source, description)
+        screen.say(f"Made from {found.binding.origin}: {found.evidence}")
+    there = found.binding.evidence if found else ()
+    binding = await _bound(changes, change_id, evidence, description, there)
+    if found:
+        description, limit = found.asked, LONGEST_ASKED
+        binding = found.with_more(binding.evidence)
     with Steps(f"Proposal '{change_id}'") as tell:
-        folder = await changes.propose(change_id, description, tell, binding)
+        folder = await changes.propose(change_id, description, tell, binding, limit=limit)
     _show_files(changes, folder, as_json=as_json)
 
 
@@ -161,11 +191,29 @@ def _show_files(changes: Changes, folder: ChangeFolder, *, as_json: bool) -> Non
     files = ["proposal.md", *folder.specs(), "tasks.md"]
     paths = [(folder.path / name).relative_to(root).as_posix() for name in files]
     _report(
-        {"change": folder.id, "phase": folder.state().phase, "files": paths},
+        {"change": folder.id, "phase": folder.state().phase, "files": paths, **_traced(folder)},
         "\n".join(paths),
         f"Read it, then: {called_as()} challenge {folder.id}",
         as_json=as_json,
     )
+
+
+def tell_made(moot: Moot, format_: str, session: str) -> None:
+    """Which changes were made from a session."""
+    from moot.changes.origins import made_from
+
+    if made := made_from(moot.workspace, format_, session):
+        screen.say(f"Made from it: {', '.join(map(str, made))}", "dim")
+
+
+def _traced(folder: ChangeFolder) -> dict[str, Any]:
+    """Where the change was made from a session: which, and where its plan takes up each entry of it."""
+    from moot.changes import history
+
+    origin = history.origin(folder)
+    if origin is None:
+        return {}
+    return {"from": {"format": origin.format, "id": origin.id}, "takenUp": history.taken_up(folder)}
 
 
 # -- checking ------------------------------------------------------------------------------------
@@ -179,9 +227,12 @@ async def validate_proposal(
     from moot.changes.service import Changes
 
     changes = Changes(moot)
-    found = changes.findings(changes.folders.open(change_id))
+    folder = changes.folders.open(change_id)
+    found = changes.findings(folder)
     fix = f'proposal {change_id} "…"'
-    return _report_findings({"change": change_id}, found, strict=strict, as_json=as_json, fix=fix)
+    return _report_findings(
+        {"change": change_id, **_traced(folder)}, found, strict=strict, as_json=as_json, fix=fix
+    )
 
 
 @command()

@@ -6,6 +6,7 @@ every later prompt, shown wherever the session is. Refuses to know what a decisi
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
@@ -129,7 +130,15 @@ def number(entries: Iterable[Decided], order: Iterable[str]) -> tuple[Decided, .
 
 
 def numbered(ledger: Iterable[Decided]) -> dict[int, Decided]:
-    return {entry.number or place: entry for place, entry in enumerate(ledger, start=1)}
+    """By its own number, or else by its place; where that is another's number, after all of them."""
+    entries = tuple(ledger)
+    own = {entry.number for entry in entries}
+    following = itertools.count(max((*own, len(entries)), default=0) + 1)
+    found: dict[int, Decided] = {}
+    for place, entry in enumerate(entries, start=1):
+        free = place not in own and place not in found
+        found[entry.number or (place if free else next(following))] = entry
+    return found
 
 
 def is_own(correction: Correction) -> bool:

@@ -13,7 +13,8 @@ from moot.changes.challenge import Challenged, Challenging
 from moot.changes.decisions import LONGEST_REASON, Deciding
 from moot.changes.proposal import Finding
 from moot.changes.review_block import Issue
-from moot.changes.service import DESCRIPTION_LIMIT, Changes
+from moot.changes.service import Changes
+from moot.changes.source import DESCRIPTION_LIMIT, LONGEST_ASKED
 from moot.changes.standing import Standing
 from moot.mcp.giving import Given
 from moot.mcp.hints import ACTS, FETCHES_AND_ACTS, READS
@@ -21,6 +22,7 @@ from moot.mcp.reviewing import ChangeId
 from moot.mcp.working import Progress, to_its_end
 from moot.repo.reading import without_paths
 from moot.sessions.giving import GivenOut, given_out, offers_of
+from moot.sessions.sources import Sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +55,7 @@ class ChangeOut(BaseModel):
     note: str | None = Field(description="The person's reason, or why an approval no longer holds.")
     strangers: int = Field(description="Reviews in proposal.md not made by moot; they do not count.")
     dismissed: int = Field(description="Issues of the latest review that the person has dismissed.")
+    source: str | None = Field(description="What it was made from, such as 'analysis offline-mode'.")
 
 
 class CreatedOut(ChangeOut):
@@ -100,7 +103,16 @@ Description = Annotated[
     str,
     Field(
         max_length=DESCRIPTION_LIMIT,
-        description="What should change and why, in the words of whoever wants it.",
+        description="What should change and why, in the words of whoever wants it. With a source, it may be "
+        "empty, or say which part of it is wanted.",
+    ),
+]
+SourceName = Annotated[
+    str,
+    Field(
+        max_length=200,
+        description="What the change is made from: an analysed item, a board's session, or 'workflow'. What "
+        "was decided there binds the change, and its requirements say by number what they carry out.",
     ),
 ]
 
@@ -125,14 +137,20 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
 
     async def create_change(
         change_id: NewChangeId,
-        description: Description,
         context: Context[Any, Any],
+        description: Description = "",
+        source: SourceName = "",
         evidence: Given = (),
     ) -> CreatedOut:
         given = await calls.use(lambda sessions: sessions.gather(offers_of(evidence)))
-        binding = Binding(evidence=given.gathered.items if given is not None else ())
+        items, limit = given.gathered.items if given is not None else (), DESCRIPTION_LIMIT
+        binding = Binding(evidence=items)
+        if source:
+            found = await Sources(moot).find(source, description)
+            description, binding, limit = found.asked, found.with_more(items), LONGEST_ASKED
         async with Progress(context) as progress:
-            folder = await to_its_end(changes.propose(change_id, description, progress.tell, binding))
+            drafting = changes.propose(change_id, description, progress.tell, binding, limit=limit)
+            folder = await to_its_end(drafting)
         told = None if given is None else given_out(given)
         return CreatedOut(**_out(changes.standing(folder), root).model_dump(), given=told)
 
@@ -172,10 +190,10 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
     server.add_tool(
         create_change,
         title="Draft a new change",
-        description="Draft a new change from a description: a proposal, specifications and tasks, written by "
-        "a model that has looked at the workspace and read the evidence, which is kept in the change's "
-        "design.md, for its reviewers and coders. Takes a minute or two. Have it reviewed afterwards "
-        "with challenge_change.",
+        description="Draft a new change from a description, or from an item, a board or the workflow: a "
+        "proposal, specifications and tasks, written by a model that has looked at the workspace and read "
+        "the evidence, which is kept in the change's design.md, for its reviewers and coders. Takes a "
+        "minute or two. Have it reviewed afterwards with challenge_change.",
         annotations=FETCHES_AND_ACTS,
     )
     server.add_tool(
@@ -220,5 +238,6 @@ def _out(standing: Standing, root: Path) -> ChangeOut:
         "problem": without_paths(standing.problem, root) or None,
         "approved_by": standing.approved_by or None,
         "note": without_paths(standing.note, root) or None,
+        "source": standing.source or None,
     }
     return ChangeOut.model_validate(fields)

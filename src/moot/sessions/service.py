@@ -26,11 +26,13 @@ from moot.evidence.files import Reach
 from moot.server import Client, Drives, Hub, SeenSessions, Service
 from moot.server.event_frames import AskOut, asks, view
 from moot.sessions.giving import Given
+from moot.sessions.sources import Sources, made_from_session
 from moot.text.faults import explain
 from moot.workflow.sessions import WorkflowService
 
 if TYPE_CHECKING:
     from moot.app import Moot
+    from moot.changes.origins import Made
     from moot.core.bill import SessionBill
     from moot.core.ledger import Decided
     from moot.evidence.gather import Gathered, Intake, Offer
@@ -50,7 +52,7 @@ def services(moot: Moot) -> dict[str, AnyService]:
         AskService(moot),
         AnalysisService(moot),
         WorkflowService(moot),
-        ChangeService(moot, TaskJudge(moot)),
+        ChangeService(moot, TaskJudge(moot), Sources(moot).find),
         DiffService(moot),
     ]
     return {one.format.flow.name: one for one in found}
@@ -70,6 +72,8 @@ class Standing:
     evidence: tuple[Evidence, ...]
     ledger: tuple[Decided, ...]
     struck: tuple[Decided, ...]
+    changes: tuple[Made, ...] = ()
+    """Those that were made from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +125,15 @@ class Sessions(SeenSessions):
         asked = asks(flow, live.state)
         paused = not driven and bool(live.runner.pending())
         given, decided = _background(live).evidence, flow.ledger(live.state)
-        gone = struck(flow, live.state)
-        return Standing(session, view(live.state), asked, driven, paused, live.seq, given, decided, gone)
+        made = await asyncio.to_thread(self._made_from, session, live.state)
+        gone, shown = struck(flow, live.state), view(live.state)
+        return Standing(session, shown, asked, driven, paused, live.seq, given, decided, gone, made)
+
+    def _made_from(self, session: Session, state: Any) -> tuple[Made, ...]:
+        """Only who may use the workspace sees what is in its files."""
+        if self._person is not None and not self._person.admin:
+            return ()
+        return made_from_session(self._moot.workspace, session, state)
 
     async def evidence(self, session_id: str) -> tuple[Evidence, ...]:
         """What the session was given, with what it says."""

@@ -68,6 +68,13 @@ class SessionHead(_Part):
     updated_at: str
 
 
+class MadeOut(_Part):
+    """A change that was made from a session, and its phase; an archived one is called as its folder there."""
+
+    id: str
+    phase: str
+
+
 class StandingHead(SessionHead):
     paused: bool = Field(
         description="Something is still to be done, and nobody is at work on it: nothing is spent until "
@@ -77,6 +84,7 @@ class StandingHead(SessionHead):
     evidence: tuple[EvidenceOut, ...] = Field(description="What it was given to read, in order.")
     ledger: tuple[DecidedOut, ...] = Field(description="What was decided so far, with all corrections.")
     struck: tuple[DecidedOut, ...] = Field(description=STRUCK)
+    changes: tuple[MadeOut, ...] = Field(description="The changes that were made from it.")
 
 
 class EstimateOut(_Part):
@@ -162,4 +170,5 @@ def standing_of(standing: Standing) -> dict[str, Any]:
         "evidence": items_out(standing.evidence),
         "ledger": ledger_out(standing.ledger),
         "struck": struck_out(standing.struck),
+        "changes": tuple(MadeOut(id=made.id, phase=made.phase) for made in standing.changes),
     }

@@ -10,9 +10,12 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator
 
+from msgspec.structs import replace
+
 from moot.brainstorm.prompts import conversation
 from moot.changes.binding import Binding
 from moot.core import ledger as core_ledger
+from moot.core.handover import Handover, Origin
 from moot.core.ledger import Decided
 from moot.llm.messages import Source, Weight
 from moot.workflow import documents, ledger
@@ -70,6 +73,17 @@ def binding(state: WorkflowState, written: str = "") -> Binding:
     place = _place(state)
     part = "\n\n".join((f"{place}: {state.batch.title}\n\n{state.batch.description}", *_others(state)))
     return Binding(design, kept, state.evidence, part if place else "", replaces_decided=True)
+
+
+def hand_over(state: WorkflowState, written: str, words: str) -> Handover:
+    """The whole of it, for a change beside its batches. `written` is what the design document says now."""
+    design, kept = _read_back(state, written)
+    numbers = {each.key: number for number, each in core_ledger.numbered(ledger.entries(state)).items()}
+    decided = tuple(replace(each, number=numbers[each.key]) for each in kept)
+    idea = state.brainstorm.description.strip()
+    asked = f"{words}\n\nThis is about the idea that was designed:\n{idea}" if words else idea
+    origin = Origin("workflow", state.id, documents.title(state))
+    return Handover(origin, asked, decided, state.evidence, design=design)
 
 
 def _read_back(state: WorkflowState, written: str) -> tuple[str, tuple[Decided, ...]]:
