@@ -89,7 +89,7 @@ def test_doctor_names_what_is_not_installed_and_how_to_have_it(
     shown = command(plain, ["doctor"], tmp_path, stub)
     assert shown.code == 0, shown
     for name in MISSING:
-        assert f"ok  {name:<11} not installed (only needed to " in shown.out
+        assert f"--  {name:<11} not installed (only needed to " in shown.out
         assert f"To have it: pip install 'moot[{name}]'" in shown.out
 
 
