@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from moot.analysis.citable import not_there, strays
 from moot.analysis.events import StepCompleted, StepOpened, StepRef
 from moot.analysis.ledger import ledger
-from moot.analysis.lines import Lines
+from moot.analysis.lines import MOST_ASKED, Lines
 from moot.analysis.material import at_hand
 from moot.analysis.references import KINDS, There, as_text, defined, kinds_in, mentioned
 from moot.analysis.replies import Notes
@@ -121,6 +121,7 @@ def test_lines_are_those_of_the_item_or_of_the_workspace(tmp_path: Path) -> None
     assert [lines(name) for name in ("spec.md", "src/sync.py", "sync.py")] == [3, 2, 2]
     assert lines("src/merge.py") is None
     assert (lines.have("a\nb"), lines.have("A=1"), lines.have("Q-39")) == (True, False, False)
+    assert [lines.have("Q-39") for _ in range(MOST_ASKED)].count(True) == 3, "no answer takes for ever"
     assert [lines(name) for name in ("example.com", ".env", "notes.rs")] == [0, 0, 0]
 
 

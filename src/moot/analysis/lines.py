@@ -11,6 +11,9 @@ from pathlib import Path, PurePosixPath
 from moot.analysis.edits import Files
 from moot.repo import listing, reading, search
 
+MOST_ASKED = 20
+"""Each time, all files of the workspace are read."""
+
 
 class Lines:
     """Asked for many names at one time; looks into the workspace only where one is asked for."""
@@ -18,6 +21,7 @@ class Lines:
     def __init__(self, root: Path, files: Files) -> None:
         self._root = root
         self._files = files
+        self._asked = 0
 
     def __call__(self, name: str) -> int | None:
         """None where there is no such file. 0 where it is not known, because nobody may read it, or because
@@ -33,13 +37,18 @@ class Lines:
         return None if is_file and not self._seen.capped else 0
 
     def have(self, words: str) -> bool:
-        """Whether a file of the workspace says that, none of moot's own; where not all of them are known, one
-        may."""
-        seen = search.look(self._root)
-        if seen.capped:
+        """Whether a file of the workspace says that, none of moot's own; where not all of them are known, or
+        so much was asked already, one may."""
+        self._asked += 1
+        seen = self._own_excluded
+        if seen.capped or self._asked > MOST_ASKED:
             return True
         readable = filter(search.may_be_read, seen.files)
         return any(words in (search.text(self._root, file) or "") for file in readable)
+
+    @cached_property
+    def _own_excluded(self) -> listing.Survey:
+        return search.look(self._root)
 
     @cached_property
     def _seen(self) -> listing.Survey:
