@@ -15,7 +15,9 @@ from moot.analysis.prompts import AnalysisPrompts
 from moot.analysis.replies import FeedbackReply, Notes
 from moot.analysis.state import Step
 from moot.analysis.steps import load_steps
+from moot.core.background import LedgerCorrected
 from moot.core.flow import Drafted, PersonAnswered, PersonaSpoke, TaskDone
+from moot.core.ledger import read_correction
 from moot.core.model_effects import as_reply
 from moot.llm.context import fit, shared_texts
 from moot.llm.messages import ModelSaid, Request, UserSaid
@@ -186,6 +188,25 @@ def test_the_table_knows_that_the_person_listens_on() -> None:
     assert "listens on" not in told(table)
     assert "nothing to say for now, and listens on. It is your turn" in told(replace(table, silences=1))
     assert "nothing to say for now, again, and listens on." in told(replace(table, silences=2))
+
+
+def test_what_the_person_corrects_before_the_last_question_is_known_to_whoever_takes_the_notes_again() -> (
+    None
+):
+    play = Play(scan="standard").opens()
+    play.says("Twenty.")
+    notes = Notes("So.", {}, (), "Who pays?", ("Ready by May.", "Twenty seats.", "Trains."))
+    play.settle(Drafted(notes, BILL))
+    for number, words in ((1, "drop D{}"), (2, "D{}: Thirty seats")):
+        place = next(one.number for one in ledger(play.state) if one.key == f"decided:00-01:{number}")
+        correction = read_correction(ledger(play.state), (), words.format(place), "00-01")
+        play.put(LedgerCorrected(correction))
+    play.says("The county.")
+    request, _ = PROMPTS.assess(play.state, small=False)
+    assert said(request).endswith(
+        "into your notes and the files:\n- Ready by May: does not hold any more\n"
+        "- Twenty seats: instead of it holds: Thirty seats"
+    )
 
 
 # -- a very small model --------------------------------------------------------------------------

@@ -78,6 +78,18 @@ def source_beside_conversation(state: AnalysisState) -> tuple[Source, ...]:
     return common.source(ledger(state), known, _in_notes(state))
 
 
+def corrected_notes(state: AnalysisState) -> Iterator[str]:
+    """What the person has said of what the notes of the step at hand had noted."""
+    said = common.in_force(state.background.corrections)
+    for one in _step(state, state.record):
+        correction = said.get(one.key)
+        if correction is not None and not one.key.startswith(SAID):
+            now = (
+                "does not hold any more" if correction.strikes else f"instead of it holds: {correction.text}"
+            )
+            yield f"{one.text.rstrip('.')}: {now}"
+
+
 def _in_notes(state: AnalysisState) -> set[int]:
     """The numbers of what the notes of the step at hand have said so far, while they are taken again."""
     if state.step is not Step.ASSESSING:

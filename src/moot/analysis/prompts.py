@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, create_model
 
-from moot.analysis import shapes
+from moot.analysis import ledger, shapes
 from moot.analysis.asking import is_only_questions
 from moot.analysis.edits import Files
 from moot.analysis.effects import ASSESS, FEEDBACK, OPEN, READ
@@ -130,7 +130,7 @@ class AnalysisPrompts:
             "follow_up": f"\n{fill(FOLLOW_UP, {'name': facts['name']})}" if left > 0 else "",
         }
         shape = shapes.shape("StepNotes", record.ref.outputs, **shapes.notes(asks=left > 0))
-        said = UserSaid(f"Take the notes.{_notes_so_far(record)}", at_hand(state.before_notes))
+        said = UserSaid(f"Take the notes.{_notes_so_far(state)}", at_hand(state.before_notes))
         return self._request(state, fill(ASSESS, facts), said, NOTES_TOKENS), shape
 
     def feedback(self, state: AnalysisState, *, small: bool) -> tuple[Request, type[BaseModel]]:
@@ -179,7 +179,8 @@ class AnalysisPrompts:
         return hosted
 
 
-def _notes_so_far(record: StepRecord) -> str:
+def _notes_so_far(state: AnalysisState) -> str:
+    record = state.record
     if not record.summary:
         return ""
     notes = {
@@ -190,10 +191,13 @@ def _notes_so_far(record: StepRecord) -> str:
         "left_open": record.left_open,
         "missing": record.missing,
     }
+    corrected = "\n".join(f"- {line}" for line in ledger.corrected_notes(state))
+    told = "\n\nThe person has corrected this since; that is what goes into your notes and the files:\n"
     return (
         " Before the last question you had taken these, and nothing of them is written anywhere yet. Give "
         "all of it again, with what was said since: your new notes replace them.\n\n"
         f"<notes-so-far>\n{json.dumps(notes, ensure_ascii=False, indent=1)}\n</notes-so-far>"
+        f"{told + corrected if corrected else ''}"
     )
 
 
