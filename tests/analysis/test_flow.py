@@ -48,7 +48,7 @@ from moot.analysis.events import (
     WorkspaceScanned,
 )
 from moot.analysis.flow import ANALYSIS, TRANSITIONS
-from moot.analysis.ledger import ledger
+from moot.analysis.ledger import ledger, still_held
 from moot.analysis.material import at_hand
 from moot.analysis.replies import FeedbackReply, Notes, Reading
 from moot.analysis.state import AnalysisState, AskedBack, Step
@@ -500,6 +500,21 @@ def test_notes_that_are_taken_again_in_another_order_change_no_number() -> None:
     assert after["Thirty seats."] == number
     assert after["The county pays."] > number
     assert len(after) == 3
+
+
+def test_what_was_struck_of_the_notes_stays_struck_although_new_notes_do_not_have_it() -> None:
+    play = Play(scan="standard", keeps_numbers=True).opens()
+    play.says("Ready by May.")
+    play.settle(Drafted(Notes("So.", {}, ("who pays",), "Who pays?", ("Ready by May.", "Berlin.")), BILL))
+    number = next(one.number for one in ledger(play.state) if one.key.startswith("decided:"))
+    play.put(LedgerCorrected(read_correction(ledger(play.state), (), f"drop D{number}", "00-01")))
+    play.says("The county.")
+    play.settle(Drafted(Notes("So.", {}, decided=("The county pays.",)), BILL))
+    assert [one.text for one in ledger(play.state) if one.kind == "decided"] == ["The county pays."]
+    assert still_held(play.state, play.state.record.decided) == ("The county pays.",)
+    told = "".join(source.text for source in at_hand(play.state))
+    assert "No longer holds: Decided: Ready by May." in told
+    assert "Berlin" not in told
 
 
 def test_what_is_decided_at_the_menu_is_listed_as_decided() -> None:

@@ -190,9 +190,7 @@ def test_the_table_knows_that_the_person_listens_on() -> None:
     assert "nothing to say for now, again, and listens on." in told(replace(table, silences=2))
 
 
-def test_what_the_person_corrects_before_the_last_question_is_known_to_whoever_takes_the_notes_again() -> (
-    None
-):
+def test_what_the_person_corrects_of_the_notes_is_known_when_they_are_taken_again() -> None:
     play = Play(scan="standard").opens()
     play.says("Twenty.")
     notes = Notes("So.", {}, (), "Who pays?", ("Ready by May.", "Twenty seats.", "Trains."))

@@ -253,6 +253,7 @@ def _in_step(state: AnalysisState, event: StepEvent) -> AnalysisState:
                 settled=(*record.settled, *event.settled),
                 taken_back=(*record.taken_back, *event.taken_back),
             )
+            current = ledger.keep_corrected(state, current)
             return replace(state, step=step, current=current, question=question).pay(spoken)
         case StepCompleted(unknown=unknown):
             record = replace(record, unknown=unknown)

@@ -90,6 +90,28 @@ def corrected_notes(state: AnalysisState) -> Iterator[str]:
             yield f"{one.text.rstrip('.')}: {now}"
 
 
+_NOTED = {"decided": "decided", "rejected": "rejected", "left_open": "open:person", "missing": "open"}
+"""What notes say, by the fields of a record, and what the keys of its entries begin with."""
+
+
+def keep_corrected(state: AnalysisState, current: StepRecord) -> StepRecord:
+    """The step at hand with its new notes. What the person has corrected in those before stays with its
+    correction: what they have struck would otherwise hold again wherever they have said it."""
+    said = common.in_force(state.background.corrections)
+    for field, kind in _NOTED.items() if state.keeps_numbers else ():
+        now = getattr(current, field)
+        before = _placed(state, getattr(state.record, field))
+        kept = (text for place, text in before if f"{kind}:{current.ref.id}:{place}" in said)
+        current = replace(current, **{field: tuple(dict.fromkeys((*now, *kept)))})
+    return current
+
+
+def still_held(state: AnalysisState, texts: Iterable[str]) -> tuple[str, ...]:
+    """Those of them that the person has not struck or replaced since."""
+    there = {one.text for one in ledger(state)}
+    return tuple(text for text in texts if text in there)
+
+
 def _in_notes(state: AnalysisState) -> set[int]:
     """The numbers of what the notes of the step at hand have said so far, while they are taken again."""
     if state.step is not Step.ASSESSING:

@@ -23,6 +23,7 @@ from moot.analysis.events import (
     StepsRead,
     WorkspaceScanned,
 )
+from moot.analysis.ledger import still_held
 from moot.analysis.state import AnalysisState, StepRecord
 from moot.cli import screen
 from moot.cli.narrator import bill, tell_unverified
@@ -149,10 +150,11 @@ class AnalysisNarrator(RoundtableNarrator):
         """What was made of the answers, so that the person can object."""
         if record.summary:
             screen.say(f"Noted: {record.summary}")
-        _tell_each("Decided", record.decided)
-        _tell_each("Ruled out", record.rejected)
-        _tell_each("You leave open", record.left_open)
-        _tell_each("Still missing", record.missing)
+        state = self._state()
+        _tell_each("Decided", still_held(state, record.decided))
+        _tell_each("Ruled out", still_held(state, record.rejected))
+        _tell_each("You leave open", still_held(state, record.left_open))
+        _tell_each("Still missing", still_held(state, record.missing))
 
     def _tell_written(self, record: StepRecord, event: StepCompleted | FeedbackWritten) -> None:
         if isinstance(event, StepCompleted):
