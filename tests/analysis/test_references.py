@@ -161,6 +161,11 @@ def test_whoever_speaks_at_the_table_is_told_what_was_cited_there_and_is_not_the
     told = "\n".join(source.text for source in at_hand(play.state))
     assert "- Jordan in turn 3: step 09-01 (there is none)" in told
     assert "- Jordan in turn 3: [E1:99-120] (no such lines, E1 has 2)\n</not-there>" in told
+    play.settle(Drafted(Named(), BILL))
+    play.says("")
+    play.settle(PersonaSpoke("There is no [E1:99-120], Jordan.", BILL))
+    told = "\n".join(source.text for source in at_hand(play.state))
+    assert told.count("[E1:99-120] (no such lines, E1 has 2)") == 1, "who says so has not cited it"
     assert "not-there" not in "".join(source.text for source in at_hand(at_the_table("By [E1:2].").state))
 
 

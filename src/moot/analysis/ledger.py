@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -98,17 +99,17 @@ def keep_corrected(state: AnalysisState, current: StepRecord) -> StepRecord:
     """The step at hand with its new notes. What the person has corrected in those before stays with its
     correction: what they have struck would otherwise hold again wherever they have said it."""
     said = common.in_force(state.background.corrections)
+    fields: dict[str, Any] = {}
     for field, kind in _NOTED.items() if state.keeps_numbers else ():
-        now = getattr(current, field)
         before = _placed(state, getattr(state.record, field))
         kept = (text for place, text in before if f"{kind}:{current.ref.id}:{place}" in said)
-        current = replace(current, **{field: tuple(dict.fromkeys((*now, *kept)))})
-    return current
+        fields[field] = tuple(dict.fromkeys((*getattr(current, field), *kept)))
+    return replace(current, **fields)
 
 
 def still_held(state: AnalysisState, texts: Iterable[str]) -> tuple[str, ...]:
-    """Those of them that the person has not struck or replaced since."""
-    there = {one.text for one in ledger(state)}
+    """Those of them, of the notes, that the person has not struck or replaced since."""
+    there = {one.text for one in ledger(state) if one.kind is not Kind.SAID}
     return tuple(text for text in texts if text in there)
 
 

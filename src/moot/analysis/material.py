@@ -137,9 +137,14 @@ def _not_there(state: AnalysisState) -> Iterator[Source]:
         spoken = (one for one in state.roundtable.statements if one.by != THE_PERSON)
         said += [(f"{one.by} in turn {one.number}", one.text) for one in spoken]
     looked_up = zip(said, not_there(state, (text for _, text in said)), strict=True)
-    found = [f"- {by}: {one}" for (by, _), missing in looked_up for one in missing]
-    if found:
-        told = fill("cited/not-there", {"citations": "\n".join(dict.fromkeys(found))})
+    # Whoever says that something is not there names it again.
+    first: dict[str, str] = {}
+    for (by, _), missing in looked_up:
+        for one in missing:
+            first.setdefault(one, by)
+    if first:
+        found = "\n".join(f"- {by}: {one}" for one, by in first.items())
+        told = fill("cited/not-there", {"citations": found})
         yield Source("what was cited and is not there", told, Weight.DEPENDED_ON)
 
 

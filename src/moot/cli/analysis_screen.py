@@ -45,6 +45,7 @@ class AnalysisNarrator(RoundtableNarrator):
         super().__init__(library, words_to_stdout=words_to_stdout)
         self._state: Callable[[], AnalysisState] = AnalysisState
         self._left_out: set[str] = set()
+        self._named_missing: set[str] = set()
         self._depth: Depth | None = None
 
     def _table(self) -> RoundtableState | None:
@@ -129,7 +130,6 @@ class AnalysisNarrator(RoundtableNarrator):
                 self._tell_written(state.record, event)
             case FeedbackTaken(reply) | AnswerRead(reply=reply) if reply:
                 self._tell_reply(state, reply)
-                tell_unverified(reply, self._evidence)
                 _tell_each("Decided", getattr(event, "decided", ()))
                 _tell_each("Ruled out", getattr(event, "rejected", ()))
                 _tell_each("You leave open", getattr(event, "left_open", ()))
@@ -164,7 +164,12 @@ class AnalysisNarrator(RoundtableNarrator):
         self._tell_not_there(event.unknown)
 
     def _not_there(self, text: str) -> tuple[str, ...]:
-        return not_there(self._state(), (text,))[0]
+        """Besides evidence, which is told with what was quoted. Each once: whoever says that something is not
+        there names it again."""
+        found = [one for one in not_there(self._state(), (text,))[0] if not one.startswith("[")]
+        new = tuple(one for one in found if one not in self._named_missing)
+        self._named_missing.update(new)
+        return new
 
     def _tell_left_out(self, state: AnalysisState) -> None:
         for ref, why in state.left_out:
@@ -177,6 +182,7 @@ class AnalysisNarrator(RoundtableNarrator):
         voice = state.voice(state.current.ref.persona)
         who = f"{voice.shown} ({voice.role})"
         self._line(f"\n{who}: {reply}", speaker=who)
+        tell_unverified(reply, self._evidence)
         self._tell_not_there(self._not_there(reply))
 
 
