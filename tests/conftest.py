@@ -44,6 +44,7 @@ _FOREIGN_NAMES = (
 _SLOW = ("surfaces", "llm", "telemetry", "browser", "clients", "changes", "cli", "processes", "web", "store")
 _LONGEST = (
     "processes/test_hostile_repository.py",
+    "analysis/test_killed.py",
     "cli/test_workflow.py",
     "changes/test_killed.py",
     "browser/test_evidence.py",
@@ -65,6 +66,8 @@ _LONGEST = (
     "browser/test_sessions_and_keys.py",
     "chaos/test_chaos.py",
     "cli/test_implement.py",
+    "evidence/test_hostile_items.py",
+    "changes/test_living.py",
     "server/test_meter.py",
     "mcp/test_sessions.py",
     "web/test_board_api.py",
