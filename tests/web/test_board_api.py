@@ -116,8 +116,10 @@ def test_2_questions(server: Server, stub: StubServer) -> None:
     sent = stub.requests[0]
     assert "8 advisors" in sent.system
     assert sent.body["max_completion_tokens" if "max_completion_tokens" in sent.body else "max_tokens"] == 512
-    assert sent.tools == ()
-    assert server.post("/api/board/questions", {"decision": DECISION, "looks": True}).status_code == 200
+    assert (sent.tools, answered.json()["lookedAt"]) == ((), [])
+    stub.script(Behaviour(text="", tool_calls=(("list_directory", {}),)))
+    answered = server.post("/api/board/questions", {"decision": DECISION, "looks": True})
+    assert answered.json() == {"questions": questions, "lookedAt": ["the top folder"]}
     assert "read_file" in stub.requests[1].tools
 
 

@@ -353,7 +353,7 @@ async function handle(request, response) {
         { error: "The model is overloaded. Wait a little and try again." },
         { "Retry-After": "8" },
       );
-    return json(response, 200, { questions: QUESTIONS });
+    return json(response, 200, { questions: QUESTIONS, lookedAt: [] });
   }
   if (is("POST", /^\/api\/board\/session$/)) {
     const { decision, answers = [], evidence = [] } = await bodyOf(request);

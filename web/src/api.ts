@@ -19,7 +19,6 @@ import type {
   ModelInfo,
   OpenRequest,
   PersonasOut,
-  Question,
   QuestionsOut,
   QuestionsRequest,
   RetryRequest,
@@ -170,10 +169,10 @@ export const api = {
     evidence: readonly EvidenceIn[],
     looks: boolean,
     signal?: AbortSignal,
-  ): Promise<readonly Question[]> => {
+  ): Promise<QuestionsOut> => {
     const asked = { decision, ...some({ evidence }), ...(looks ? { looks } : {}) };
     const response = await post<QuestionsRequest>("/api/board/questions", asked, signal);
-    return ((await response.json()) as QuestionsOut).questions;
+    return (await response.json()) as QuestionsOut;
   },
 
   /** Sent again with the same key, it is the same session. */

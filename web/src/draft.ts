@@ -12,11 +12,21 @@ export interface Draft {
   /** Advisors may look into the workspace. */
   readonly looks: boolean;
   readonly questions: readonly Question[];
+  /** What was read in the workspace before they were asked. */
+  readonly lookedAt: readonly string[];
   readonly answers: Readonly<Record<string, string>>;
 }
 
 const KEY = "moot.draft";
-const EMPTY: Draft = { decision: "", askedFor: "", askedWith: "", looks: false, questions: [], answers: {} };
+const EMPTY: Draft = {
+  decision: "",
+  askedFor: "",
+  askedWith: "",
+  looks: false,
+  questions: [],
+  lookedAt: [],
+  answers: {},
+};
 const listeners = new Set<() => void>();
 let draft: Draft | null = null;
 

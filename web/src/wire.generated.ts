@@ -429,6 +429,7 @@ export interface QuestionOut {
 
 export interface QuestionsOut {
   readonly questions: readonly QuestionOut[];
+  readonly lookedAt: readonly string[];
 }
 
 export interface QuestionsRequest {

@@ -115,7 +115,8 @@ def _board_routes(app: FastAPI, moot: Moot) -> None:  # noqa: PLR0915
             questions=[
                 wire.QuestionOut(id=q.id, question=q.question, hint=q.hint or None)
                 for q in state.questions or ()
-            ]
+            ],
+            looked_at=[what for bill in state.bills for what in bill.looked_at],
         )
 
     @app.post(

@@ -212,6 +212,8 @@ class QuestionOut(Payload):
 
 class QuestionsOut(Payload):
     questions: list[QuestionOut]
+    looked_at: list[str]
+    """What was read in the workspace before."""
 
 
 class ModelOut(Payload):

@@ -18,8 +18,7 @@ export function Look(): ReactNode {
       <span>
         Advisors may look into the workspace
         <span className="hint">
-          Read-only, a few times each, and never at private files. You see what was read. Who asks the questions may,
-          too.
+          So may who asks the questions. Read-only, a few times each, and never at private files. You see what was read.
         </span>
       </span>
     </label>

@@ -6,6 +6,7 @@ import { Look, useMayLook } from "../components/look";
 import { ModelNote } from "../components/model-note";
 import { Problem, Waiting } from "../components/notes";
 import { Offers } from "../components/offers";
+import { Rests } from "../components/rests";
 import { Room, tooLong } from "../components/room";
 import { changeDraft, clearDraft, getDraft, givenAnswers, useDraft } from "../draft";
 import { asSentence, count } from "../format";
@@ -46,7 +47,8 @@ export function Questions(): ReactNode {
     const controller = new AbortController();
     const evidence = given(offersAt(NEW));
     api.questions(decision, evidence, getDraft().looks, controller.signal).then(
-      (questions) => changeDraft({ questions, askedFor: decision, askedWith: JSON.stringify(evidence), answers: {} }),
+      ({ questions, lookedAt }) =>
+        changeDraft({ questions, lookedAt, askedFor: decision, askedWith: JSON.stringify(evidence), answers: {} }),
       (error: unknown) => {
         if (!isAbort(error)) setAsking(trouble(error));
       },
@@ -165,6 +167,7 @@ export function Questions(): ReactNode {
             ))}
           </ol>
         ) : null}
+        {asked ? <Rests usage={null} looks={draft.lookedAt} /> : null}
       </form>
       <section className="offered" aria-labelledby="offered">
         <h2 id="offered">Evidence</h2>
