@@ -33,7 +33,7 @@ def test_what_is_given_is_weighed_and_reaches_the_model_whole(stub: StubServer, 
     (tmp_path / "rents.md").write_text("Rents fall.\nBy a tenth.\n", encoding="utf-8")
     ended = ask(stub, tmp_path, "the-strategist", QUESTION, "--with", "rents.md")
     assert ended.code == 0
-    assert "Evidence: 1 item, 1" in ended.err
+    assert "Evidence: 1 item, 6 tokens" in ended.err, "as on the page, without how to cite"
     assert "E1  rents.md" in ended.err
     [request] = stub.requests
     assert (

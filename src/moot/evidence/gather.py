@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from moot.evidence import files, urls
 from moot.evidence.bounds import STANDARD, Bounds, in_words
 from moot.evidence.files import Place, Reach
-from moot.evidence.items import Evidence, sources
+from moot.evidence.items import Evidence
 from moot.evidence.reading import NotTaken, read, shown
 from moot.llm.messages import Tokens
 from moot.llm.metering import IMAGE_TOKENS, tokens_of
@@ -72,8 +72,7 @@ class Gathered:
     @property
     def tokens(self) -> int:
         """About as many as one reading of all items takes."""
-        images = sum(1 for item in self.items if item.image)
-        return tokens_of(*(source.text for source in sources(self.items))) + IMAGE_TOKENS * images
+        return sum(map(tokens_in, self.items))
 
     def within(self, bounds: Bounds, already: Sequence[Evidence]) -> Gathered:
         """The same for a session that has been given more meanwhile."""
