@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,16 @@ def test_what_was_struck_is_what_it_was_before_that() -> None:
     assert [each.text for each in correct(ENTRIES, said)] == ["A database", "Berlin"]
     before = correct(ENTRIES, without_strikes(said))
     assert [each.text for each in before] == ["It is easy", "A database", "No cloud", "Berlin"]
+
+
+def test_what_is_struck_can_still_be_read_and_is_brought_back_before_it_is_changed() -> None:
+    struck = (msgspec.structs.replace(ENTRIES[1], number=2),)
+    left = (msgspec.structs.replace(ENTRIES[0], number=1),)
+    told = ledger.whole(left, "d2", struck)
+    assert told == "D2. Struck: Rejected: A database (the brainstormer, at approaches)"
+    for words in ("D2: x", "drop D2"):
+        with pytest.raises(InvalidInput, match="D2 is struck: 'undo D2' brings it back"):
+            read_correction(left, (Correction("approach:a2"),), words, "design", struck)
 
 
 @pytest.mark.parametrize(("key", "words"), [("level", ""), (None, ""), ("gone", ""), ("own:1", "x")])

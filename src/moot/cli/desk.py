@@ -143,7 +143,7 @@ class Desk:
 
     def _decided(self, ask: AskPerson, words: str) -> PersonGave | None:
         ledger, gone = self.flow.ledger(self.state()), struck(self.flow, self.state())
-        if (entry := whole(ledger, words)) is not None:
+        if (entry := whole(ledger, words, gone)) is not None:
             screen.say(wrapped(entry))
             return None
         if not words:

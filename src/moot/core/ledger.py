@@ -175,7 +175,7 @@ def read_correction(
         if not words:
             raise InvalidInput("decided so far", f"is empty: write {HINT}")
         return Correction(_next_own(corrections), words, at)
-    number, entry = int(found["number"]), _entry(ledger, found["number"])
+    number, entry = int(found["number"]), _entry(ledger, found["number"], struck)
     text = found["text"].strip()
     if strikes and text:
         raise InvalidInput("decided so far", f"write 'drop D{number}' alone, or 'D{number}:' and what holds")
@@ -184,10 +184,14 @@ def read_correction(
     return Correction(entry.key, text, at)
 
 
-def _entry(ledger: Sequence[Decided], number: str) -> Decided:
+def _entry(ledger: Sequence[Decided], number: str, struck: Sequence[Decided] = ()) -> Decided:
     known = numbered(ledger)
     if entry := known.get(int(number)):
         return entry
+    if any(entry.number == int(number) for entry in struck):
+        raise InvalidInput(
+            "decided so far", f"D{int(number)} is struck: 'undo D{int(number)}' brings it back"
+        )
     there = f"D{min(known)} to D{max(known)}" if known else "nothing yet"
     gone = " any more" if known and min(known) <= int(number) <= max(known) else ""
     raise InvalidInput("decided so far", f"there is no D{int(number)}{gone}: there is {there}")
@@ -283,10 +287,16 @@ def gaps(
     )
 
 
-def whole(ledger: Sequence[Decided], words: str) -> str | None:
-    """The entry of which `words` are no more than the number. Raises InvalidInput where there is none."""
+def whole(ledger: Sequence[Decided], words: str, struck: Sequence[Decided] = ()) -> str | None:
+    """The entry of which `words` are no more than the number, also where it is struck. Raises InvalidInput
+    where there is none."""
     found = re.fullmatch(r"D(\d{1,4})\.?", words.strip(), re.IGNORECASE)
-    return f"D{int(found[1])}. {line(_entry(ledger, found[1]))}" if found else None
+    if found is None:
+        return None
+    for entry in struck:
+        if entry.number == int(found[1]):
+            return f"D{entry.number}. Struck: {line(entry)}"
+    return f"D{int(found[1])}. {line(_entry(ledger, found[1]))}"
 
 
 _ONE_LINE, _GLIMPSE = 200, 48
