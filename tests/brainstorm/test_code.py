@@ -55,11 +55,15 @@ def test_a_first_draft_and_a_discussion_carry_it(step: Step) -> None:
 
 def test_what_the_person_asks_about_comes_before_the_idea() -> None:
     play = asking(Step.QUESTIONS, text="what does parse_date do?")
-    assert play.talk.code_wanted.startswith("what does parse_date do?\nStrip ANSI codes")
+    asked, rest = play.talk.code_wanted
+    assert asked == "what does parse_date do?"
+    assert rest.startswith("Strip ANSI codes")
     chosen = at(Step.QUESTIONS).choose("question-1: in parse_date", "finish", "approach-1").talk
-    assert chosen.code_wanted.startswith("Strip ANSI codes")
-    assert "in parse_date" in chosen.code_wanted
-    assert "Way 1" in chosen.code_wanted
+    asked, rest = chosen.code_wanted
+    assert asked == ""
+    assert rest.startswith("Strip ANSI codes")
+    assert "in parse_date" in rest
+    assert "Way 1" in rest
 
 
 def test_it_goes_with_the_reply_and_its_names_stay() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -62,6 +63,24 @@ def test_whoever_speaks_again_is_told_what_was_read_before() -> None:
     (*_, first, then) = conversation(talk)
     assert first.text.endswith("\nSo.\n(Read for this: app.py 1–3; docs/a.md 1–9)\n</said>")
     assert then.text.endswith("\nThen.\n(Read for this: b.py 1–2)\n</said>"), "each is named once"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_was_laid_out_is_given_once(step: Step) -> None:
+    play = at(step)
+    talk = play.talk
+    assert talk.triage is not None
+    laid_out = {
+        Step.TRIAGE: [talk.triage.reasoning],
+        Step.QUESTIONS: [each.text for each in talk.questions],
+        Step.APPROACHES: [each.summary for each in talk.approaches],
+        Step.DESIGN: [each.content for each in talk.design_sections],
+    }[step]
+    said = told(play.put(RequestMade("discuss", "why?")))
+    for words in laid_out:
+        # Several may have the same words.
+        assert len(re.findall(rf"{re.escape(words)}\.?\n", said)) == laid_out.count(words)
+    assert said.count("as it stands below.)") >= 1
 
 
 def message(request: Request) -> str:
@@ -194,8 +213,10 @@ def test_beyond_the_window_the_oldest_goes_first_and_both_are_told() -> None:
     assert fit(request, enough, "model").left_out == ()
     assert fit(request, enough + 1, "model").left_out == ()
     fitted = fit(request, enough - 1, "model")
-    assert fitted.left_out == ("what the brainstormer said at questions (entry 2 of the conversation)",)
-    assert "- what the brainstormer said at questions (entry 2 of the conversation)" in whole(fitted.request)
+    # What is older, and only points to the list below, takes less room than saying that it is not there.
+    oldest = "what the person said at questions (entry 3 of the conversation)"
+    assert fitted.left_out == (oldest,)
+    assert f"- {oldest}" in whole(fitted.request)
     less = fit(request, enough - 4_000, "model").left_out
     assert [name for name in less if "the person" in name] == [
         f"what the person said at questions (entry {number} of the conversation)" for number in (3, 5, 7)

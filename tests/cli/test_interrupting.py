@@ -174,6 +174,23 @@ def test_what_was_taken_is_no_answer_to_anything_else(tty: tuple[int, Any], pers
     assert played(tty, scene) == ["done", "C"]
 
 
+def test_what_was_typed_while_something_was_done_is_not_sent(
+    tty: tuple[int, Any], person: TerminalPerson
+) -> None:
+    """A letter that was meant for what is gone must not decide what nobody has read yet."""
+
+    async def scene() -> str:
+        os.write(tty[0], b"\x1b[DA\r\rC\r")
+        person.works()
+        asked = asyncio.create_task(person.answer(MENU, None))
+        while person.typing != "A\n\nC":  # noqa: ASYNC110 - the editor tells nobody
+            await asyncio.sleep(0)
+        os.write(tty[0], b"?\r")
+        return await asked
+
+    assert played(tty, scene) == "A\n\nC?"
+
+
 def test_an_empty_line_interrupts_nobody(tty: tuple[int, Any], person: TerminalPerson) -> None:
     async def scene() -> str:
         os.write(tty[0], b"\r\r  \rdone\r")

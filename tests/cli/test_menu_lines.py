@@ -74,7 +74,7 @@ def refused(ask: AskPerson, line: str) -> str:
 def test_what_may_be_taken_over_is_shown_with_what_to_type() -> None:
     which = Choice("question-2", "Which?", Takes.OPTIONAL_TEXT, ("Daily", "Never"))
     ask = AskPerson("questions", "a question to answer", "1", (which,))
-    assert list(shown(ask)) == [("2", "Which? (2 1 = Daily; 2 2 = Never)")]
+    assert list(shown(ask)) == [("2", "Which? (2\u00a01 = Daily; 2\u00a02 = Never)")]
     assert read_line(ask, "2 2") == chosen("question-2", "Never")
 
 
@@ -492,11 +492,12 @@ def test_the_same_letter_does_the_same_at_every_menu_of_a_brainstorm() -> None:
 
 
 TESTS = question_about_tests([Found("make test", "Makefile"), Found("tox", "tox.ini")])
+DOCUMENT = at(Step.DESIGN).choose("approve", "approve-and-wait").asked
 EVERY_MENU = [
     *(YES_OR_NO, FAILED, QUESTION, NO_QUESTIONS, STOPPED, CHALLENGE, LAST_CHALLENGE, REVIEW),
     *(SPEAKING, FLOOR, DOUBT, NO_SYNTHESIS, AT_MENU, BOARD_QUESTION, NO_BOARD, SKIPPED),
     *(TRIAGE, QUESTIONS, ANSWER, OPEN_ANSWER, APPROACHES, DESIGN, COMMENT, FOR_THE_BOARD),
-    *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND, TESTS),
+    *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND, TESTS, DOCUMENT),
 ]
 
 

@@ -141,7 +141,7 @@ def test_help_names_no_key_that_does_nothing_here(capsys: pytest.CaptureFixture[
         assert key not in idea
     assert "Alt-Enter" in idea
     assert "Ctrl-D leaves; everything that was complete is saved." in menu
-    assert "/with PATH gives evidence" in idea
+    assert "/with PATH… gives evidence" in idea
 
 
 def test_a_label_that_somebody_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:

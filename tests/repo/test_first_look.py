@@ -66,6 +66,19 @@ def test_a_discussion_that_names_a_function_gets_its_body(shop: Path, said: str)
     assert first.weight is Weight.HELPFUL
 
 
+def test_code_of_the_idea_is_found_again_whatever_is_said_of_it(tmp_path: Path) -> None:
+    put(tmp_path, "shop.py", "def ring(customer):\n    return customer.phone\n")
+    chatter = "a card a hook a bell a stall a clock a pump a saddle a wheel a spoke a rim a hub a chain"
+    for word in chatter.replace("a ", "").split():
+        put(tmp_path, f"{word}.py", f"def {word}():\n    return '{word} {word}'\n")
+    alone = names(first_look(tmp_path, chatter))
+    assert "body of ring() in shop.py:1-2" not in alone
+    both = names(first_look(tmp_path, chatter, besides="`ring` the customer"))
+    assert both[:2] == [alone[0], "body of ring() in shop.py:1-2"]
+    assert len(set(both)) == len(both)
+    assert names(first_look(tmp_path, "", besides="`ring` it")) == ["body of ring() in shop.py:1-2"]
+
+
 def test_what_is_named_first_comes_first(shop: Path) -> None:
     told = first_look(shop, "Does `empty` come before `total`?")
     assert names(told)[:2] == [

@@ -125,7 +125,7 @@ class Brain:
         verdict = self.verdicts[before] if before < len(self.verdicts) else "APPROVED"
         issues = [] if verdict == "APPROVED" else [HIGH]
         review = {"verdict": verdict, "issues": issues, "summary": f"Read it all, as number {before + 1}."}
-        points = dict.fromkeys(re.findall(r"^- ([PD]\d+): ", request.said, re.MULTILINE))
+        points = dict.fromkeys(ids_of_points(request.said))
         review["coverage"] = [{"point": one, "state": "covered", "where": "tasks.md"} for one in points]
         open_ids = dict.fromkeys(re.findall(r"^\d+\. (I\d+), ", request.said, re.MULTILINE))
         if not issues:
@@ -134,6 +134,12 @@ class Brain:
             ]
         reads = (("read_file", {"path": f"specs/{name}"}) for name in specs)
         return Behaviour(tool_calls=(*reads, ("append_review", review)))
+
+
+def ids_of_points(told: str) -> list[str]:
+    """Of a design's, and of what was decided, as a reviewer is told them."""
+    decided = re.findall(r"^And what was decided, by the numbers .*: (.*)$", told, re.MULTILINE)
+    return [*re.findall(r"^- (P\d+): ", told, re.MULTILINE), *re.findall(r"D\d+", " ".join(decided))]
 
 
 _REPLIES = (

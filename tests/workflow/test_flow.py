@@ -57,6 +57,7 @@ from moot.workflow.menu import (
     CommentBegun,
     CommentDropped,
     Continued,
+    DesignReady,
     EndedHere,
     NextChosen,
     PlanKept,
@@ -97,6 +98,22 @@ def work(play: Play) -> list[str]:
 
 
 # -- batches -------------------------------------------------------------------------------------
+
+
+def test_the_design_document_can_wait_for_the_person_before_it_is_planned() -> None:
+    play = at(Step.DESIGN)
+    while (approve := len(play.talk.design_sections) - 1) > play.talk.current_section:
+        assert "approve-and-wait" not in [choice.id for choice in play.asked.choices], approve
+        play.choose("approve")
+    play.choose("approve-and-wait")
+    assert play.state.stage is Stage.AT_DESIGN_DOCUMENT
+    assert play.state.design_path in play.asked.expects
+    assert WORKFLOW.fold([restored(snapshot(play.state))]) == play.state
+    stopped = WORKFLOW.advance(play.state, Stopped())
+    assert WORKFLOW.advance(stopped, Resumed()).stage is Stage.AT_DESIGN_DOCUMENT
+    planned = play.choose("plan").state
+    assert planned.batch.change_id
+    assert not planned.design_waits
 
 
 def test_a_workflow_without_batches_is_one_batch() -> None:
@@ -552,6 +569,7 @@ def every_stage() -> dict[Stage, WorkflowState]:
         Play().put(OPENED).perform().fail(),
         dirty().choose("stash"),
         dirty().choose("new-branch"),
+        at(Step.DESIGN).choose("approve", "approve-and-wait"),
     ):
         state = WORKFLOW.initial
         found.setdefault(state.stage, state)
@@ -607,6 +625,7 @@ EVENTS: dict[type, WorkflowEvent] = {
     DesignWritten: DesignWritten("moot/designs/x.md"),
     BatchPlanned: BatchPlanned("x"),
     BatchReviewed: BatchReviewed("APPROVED"),
+    DesignReady: DesignReady(),
     RevisionWanted: RevisionWanted(),
     BatchRevised: BatchRevised(),
     BatchBuilt: BatchBuilt(complete=True),

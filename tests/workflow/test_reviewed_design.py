@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tests.support.change import HIGH
 from tests.support.changes import FakeReviewer
 from tests.support.command import environment
 from tests.support.mcp_client import used
+from tests.support.shop import ids_of_points
 from tests.workflow.test_handover import REQUIREMENT, done, folder_of, planned, root
 
 __all__ = ["root"]
@@ -48,7 +48,7 @@ def test_a_model_reviewer_has_it_among_the_points_and_in_the_design(root: Path) 
         del call
         issue = {**HIGH, "description": f"P1 is missing: {REQUIREMENT}"}
         review: dict[str, Any] = {"verdict": "NEEDS_REVISION", "issues": [issue], "summary": "P1 is missing."}
-        found = re.findall(r"^- ([PD]\d+): ", heard[0], re.MULTILINE)
+        found = ids_of_points(heard[0])
         review["coverage"] = [
             {"point": one, "state": "missing" if one == "P1" else "covered", "where": "tasks.md"}
             for one in dict.fromkeys(found)

@@ -59,20 +59,21 @@ def evidence_of(
     """All that is known, for the Board, which has a session of its own: what the person has given first, so
     that it has the same numbers there. What was said, step by step, so that where not all fits, what was
     said first goes first."""
+    stands = tuple(prompts.so_far(talk))
     texts = {
         "the idea": talk.description,
         "what was found in the workspace": talk.scout_output,
         "the code that it is about": _joined(talk.code),
-        **{f"what was said at the step {at}": _joined(said) for at, said in _said(talk).items()},
-        "where the brainstorm stands": _joined(prompts.so_far(talk)),
+        **{f"what was said at the step {at}": _joined(said) for at, said in _said(talk, stands).items()},
+        "where the brainstorm stands": _joined(stands),
         "what was decided so far": _joined(decided),
     }
     return *given, *(_as_evidence(name, text) for name, text in texts.items() if text)
 
 
-def _said(talk: BrainstormState) -> dict[str, list[Source]]:
+def _said(talk: BrainstormState, stands: tuple[Source, ...]) -> dict[str, list[Source]]:
     said: dict[str, list[Source]] = {}
-    for entry, source in prompts.entries(talk):
+    for entry, source in prompts.entries(talk, stands=stands):
         said.setdefault(entry.step, []).append(source)
     return said
 

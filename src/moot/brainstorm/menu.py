@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
+
 from moot.brainstorm import text as words
 from moot.brainstorm.events import DEFERRED, Level, Wish
 from moot.brainstorm.state import BrainstormState, Situation, Step
@@ -48,7 +50,10 @@ class ApproachChosen(Event, frozen=True):
 
 
 class SectionsApproved(Event, frozen=True):
+    """With `waits`, what follows from it is written down, and waits for the person."""
+
     sections: tuple[str, ...]
+    waits: bool = False
 
 
 class PreviousSectionShown(Event, frozen=True):
@@ -225,16 +230,26 @@ def _at_design(state: BrainstormState) -> Offered:
         for sections in (state.shown_sections, state.design_sections)
     )
     more = len(state.design_sections) > len(state.shown_sections)
+    shown_ids = {each.id for each in state.shown_sections}
+    ends = all(each.status == "approved" or each.id in shown_ids for each in state.design_sections)
+    wait = Choice("approve-and-wait", "Write – approve, and let me edit the document before it is planned")
+    waiting: Offered = {wait: replace(shown, waits=True)} if ends else {}
     previous: Offered = {Choice("previous", "Previous section"): PreviousSectionShown()}
     skip: Offered = {Choice("skip", "Skip – approve all sections as they are"): everything}
     return {
-        Choice("approve", "Approve this section" if more else "Approve the design"): shown,
+        Choice("approve", _approving(more=more, ends=ends)): shown,
+        **waiting,
         _REVISE: _request("revise"),
         _DISCUSS: _request("discuss"),
         **(previous if state.has_previous_section else {}),
         **_elsewhere(state),
         **(skip if more else {}),
     }
+
+
+def _approving(*, more: bool, ends: bool) -> str:
+    what = "Approve this section" if more else "Approve the design"
+    return f"{what} – it is written down, and planned" if ends else what
 
 
 def _answering(state: BrainstormState) -> Menu[BrainstormDecision]:

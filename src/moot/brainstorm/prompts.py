@@ -6,10 +6,11 @@ what does not fit into a model's window, llm/context.py leaves out, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from moot.brainstorm import shapes
@@ -27,6 +28,7 @@ LOOKS, LOOK_TOKENS = 12, 24_000
 """How often the brainstormer may look into the repository for one reply, and how much of it that may be."""
 _SMALL_ROOM = 600
 _STALE = "made before something that they rest on was changed: to be made again"
+_LISTED = "(The list of questions, as it stands below.)"
 _SPEAKERS = {
     PERSON: "the person",
     BRAINSTORMER: "the brainstormer",
@@ -185,11 +187,12 @@ def request(
     room: Room,
 ) -> Request:
     """All that the brainstormer has to know, the comment last: what stands nearest to the reply counts."""
+    stands = tuple(so_far)
     sources = (
         *talk.code,
-        *conversation(talk, without=comment),
+        *conversation(talk, comment, stands),
         *_part(talk),
-        *so_far,
+        *stands,
         *known.decided,
     )
     asked = _tag("comment", comment) or "Reply now."
@@ -241,21 +244,26 @@ def _part(talk: BrainstormState) -> Iterator[Source]:
 def at_roundtable(talk: BrainstormState, known: Known) -> tuple[Source, ...]:
     """Besides what is shared: what the person asks there comes last."""
     assert talk.request is not None
-    said = conversation(talk, without=talk.request.text)
+    stands = tuple(so_far(talk))
+    said = conversation(talk, talk.request.text, stands)
     asked = Source("what the person asks", _tag("asked", talk.request.text), Weight.NEEDED)
-    return *talk.code, *said, *_part(talk), *so_far(talk), *known.decided, asked
+    return *talk.code, *said, *_part(talk), *stands, *known.decided, asked
 
 
 def _tag(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 
-def conversation(talk: BrainstormState, without: str = "") -> Iterator[Source]:
-    """All of it, entry by entry, so that the oldest goes first where not all fits."""
-    return (source for _, source in entries(talk, without))
+def conversation(talk: BrainstormState, without: str = "", stands: Sequence[Source] = ()) -> Iterator[Source]:
+    """All of it, entry by entry, so that the oldest goes first where not all fits. What `stands` is given
+    beside it is not repeated."""
+    return (source for _, source in entries(talk, without, stands))
 
 
-def entries(talk: BrainstormState, without: str = "") -> Iterator[tuple[Entry, Source]]:
+def entries(
+    talk: BrainstormState, without: str = "", stands: Sequence[Source] = ()
+) -> Iterator[tuple[Entry, Source]]:
+    standing = "\n\n".join(source.text for source in stands)
     log = talk.conversation_log
     if without and log and log[-1].speaker == PERSON and log[-1].content == without:
         log = log[:-1]
@@ -265,11 +273,44 @@ def entries(talk: BrainstormState, without: str = "") -> Iterator[tuple[Entry, S
         listed.update(new)
         speaker = _SPEAKERS.get(entry.speaker, entry.speaker)
         read = f"\n(Read for this: {'; '.join(new)})" if new else ""
-        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{entry.content}{read}\n</said>'
+        is_ours = entry.speaker == BRAINSTORMER
+        content = _without(talk, entry.content, standing) if is_ours else entry.content
+        text = f'<said number="{number}" by="{speaker}" at="{entry.step}">\n{content}{read}\n</said>'
         depended_on = talk.is_near(entry) or entry.speaker == PERSON
         weight = Weight.DEPENDED_ON if depended_on else Weight.HELPFUL
         name = f"what {speaker} said at {entry.step} (entry {number} of the conversation)"
         yield entry, Source(name, text, weight)
+
+
+def _without(talk: BrainstormState, content: str, standing: str) -> str:
+    """What the brainstormer has said, without what was laid out with it and stands below."""
+    if talk.questions and words.questions(talk.questions) in standing:
+        content = _without_questions(talk, content)
+    laid_out = {
+        "The assessment": words.triage(talk.triage) if talk.triage else "",
+        "The list of approaches": words.approaches(talk.approaches, talk.recommendation, talk.because),
+    }
+    for name, said in laid_out.items():
+        if said and said in standing:
+            content = content.replace(said, f"({name}, as it stands below.)")
+    for each in talk.design_sections:
+        if each.content in standing:
+            named = f"(The section {each.id}, {each.title}, as it stands below.)"
+            content = content.replace(words.sections((each,)), named)
+    return content
+
+
+def _without_questions(talk: BrainstormState, content: str) -> str:
+    """Whatever of them had been answered by then."""
+    asked = tuple(words.question_with_options(replace(each, answer="")) for each in talk.questions)
+    ends = tuple(line.removeprefix("[unanswered]") for line in asked)
+    kept: list[str] = []
+    for line in content.split("\n"):
+        if not line.endswith(ends):
+            kept.append(line)
+        elif _LISTED not in kept:
+            kept.append(_LISTED)
+    return "\n".join(kept)
 
 
 def so_far(talk: BrainstormState) -> Iterator[Source]:

@@ -222,12 +222,13 @@ class BrainstormState(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         return _fingerprint(self.complexity_level, self.subject, settled, self.chosen)
 
     @property
-    def code_wanted(self) -> str:
-        """What the code is looked for by, the most telling first."""
+    def code_wanted(self) -> tuple[str, str]:
+        """What the code is looked for by: what the person asks now, and, the most telling first, what the
+        rest is about."""
         asked = self.request.text if self.request else ""
         answers = [f"{each.text} {each.answer}" for each in self.questions if each.answered]
         chosen = [f"{self.chosen.title}: {self.chosen.summary}"] if self.chosen else []
-        return "\n".join(filter(None, (asked, self.subject, *chosen, *answers)))
+        return asked, "\n".join((self.subject, *chosen, *answers))
 
     @property
     def code_is_due(self) -> bool:

@@ -249,7 +249,6 @@ class Challenging:
                 title=title_of(texts),
                 issues=tuple(rounds.history(folder).left.values()),
                 tree=listing.tree(seen),
-                known=known_to_reviewers(folder),
                 has_design=folder.design() is not None,
             )
         )
@@ -387,7 +386,7 @@ def known_to_reviewers(folder: ChangeFolder, living: Sequence[Source] = ()) -> K
     )
     told = (
         *living,
-        *history.told(folder),
+        *history.told_to_reviewers(folder),
         *history.revised(folder),
         *history.edits(folder),
         *citing.sources(folder),

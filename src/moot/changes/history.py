@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -139,32 +139,60 @@ def sources(
     )
 
 
-def told(folder: ChangeFolder) -> tuple[Source, ...]:
-    """For whoever has the files of the change: what is not in them."""
-    return (*_described(folder), *_so_far(folder))
+def told(folder: ChangeFolder, failed: str = "") -> tuple[Source, ...]:
+    """For whoever has the files of the change: what is not in them. Who is told besides with what a task has
+    `failed` last, is not told it here."""
+    return (*_described(folder), *_so_far(folder, failed))
 
 
-def _so_far(folder: ChangeFolder) -> tuple[Source, ...]:
-    """Verdicts stand with their reviews, and settle nothing for whoever reviews another text."""
+def told_to_reviewers(folder: ChangeFolder) -> tuple[Source, ...]:
+    """Without what they read in design.md: a review is taken of nobody who has not."""
+    design = folder.design() or ""
     found = decided(folder)
-    verdicts = [one for one in found if one.key.startswith("review:") and one.by != PERSON]
-    return (*_built(folder), *ledger.source(found, verdicts))
+    known = [one for one in found if one.key in {each.key for each in binding.read(design).decided}]
+    known += _verdicts(found)
+    return (*_described(folder, beside=design), *_built(folder), *ledger.source(found, known))
 
 
-def _described(folder: ChangeFolder) -> tuple[Source, ...]:
-    said = description(folder)
+def _so_far(folder: ChangeFolder, failed: str = "") -> tuple[Source, ...]:
+    found = decided(folder)
+    return (*_built(folder, failed), *ledger.source(found, _verdicts(found)))
+
+
+def _verdicts(found: Iterable[Decided]) -> list[Decided]:
+    """They stand with their reviews, and settle nothing for whoever reviews another text."""
+    return [one for one in found if one.key.startswith("review:") and one.by != PERSON]
+
+
+def _described(folder: ChangeFolder, beside: str = "") -> tuple[Source, ...]:
+    said = _without(description(folder), beside)
     if not said:
         return ()
     text = f"<asked-for>\nWhat the person asked for, in their own words.\n{said}\n</asked-for>"
     return (Source("what the change was drafted from", text, Weight.DEPENDED_ON),)
 
 
-def _built(folder: ChangeFolder) -> tuple[Source, ...]:
+def _without(said: str, beside: str) -> str:
+    """The paragraphs that say anything else than what is told `beside` it, line by line."""
+    there = {" ".join(line.split()) for line in beside.splitlines()} - {""}
+    kept = []
+    for paragraph in said.split("\n\n"):
+        lines = paragraph.splitlines()
+        left = [line for line in lines if " ".join(line.split()) not in there]
+        # What only introduced the lines that are gone goes with them.
+        if left == lines or any(not line.rstrip().endswith(":") for line in left):
+            kept.append("\n".join(left))
+    return "\n\n".join(kept).strip()
+
+
+def _built(folder: ChangeFolder, failed: str = "") -> tuple[Source, ...]:
+    work = folder.state().work
+    last = next((one for one in reversed(work) if one.task == failed and one.problem), None)
     lines = []
-    for one in folder.state().work:
+    for one in work:
         lines.append(f"- {one.task}: {'failed' if one.problem else 'done'}")
         lines += [f"  The coding agent said: {_indented(one.said)}"] * bool(one.said)
-        lines += [f"  What went wrong: {_indented(one.problem)}"] * bool(one.problem)
+        lines += [f"  What went wrong: {_indented(one.problem)}"] * bool(one.problem and one is not last)
     text = "<built>\nWhat came of building it so far, the oldest first.\n" + "\n".join(lines) + "\n</built>"
     return (Source("what came of building it so far", text, Weight.DEPENDED_ON),) if lines else ()
 

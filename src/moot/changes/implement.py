@@ -303,8 +303,12 @@ class Implementing:
         self, folder: ChangeFolder, coder: Coder, number: int, failed_with: str, before: str, tell: Tell
     ) -> Attempt:
         root, timeout = self._moot.workspace.root, self._settings.workflow.timeout_secs
-        place, known = self._place(folder), self._known(folder)
-        text = prompts.task(folder.id, place, _tasks(folder), number, self._test, failed_with, known)
+        listed = _tasks(folder)
+        place, known = (
+            self._place(folder),
+            self._known(folder, listed[number - 1].text if failed_with else ""),
+        )
+        text = prompts.task(folder.id, place, listed, number, self._test, failed_with, known)
         marks, head = self._marks(folder), await self._head()
         undone: list[str] = []
         try:
@@ -445,8 +449,8 @@ class Implementing:
         marks = listing.marks(self._moot.workspace.root)
         return {name: mark for name, mark in marks.items() if not name.startswith(own)}
 
-    def _known(self, folder: ChangeFolder) -> Known:
-        return Known(history.points_of(folder), told=(*history.told(folder), *self._also))
+    def _known(self, folder: ChangeFolder, failed: str = "") -> Known:
+        return Known(history.points_of(folder), told=(*history.told(folder, failed), *self._also))
 
     def _place(self, folder: ChangeFolder) -> str:
         return folder.path.relative_to(self._moot.workspace.root).as_posix()

@@ -177,6 +177,15 @@ def of_design(found: Iterable[Point]) -> tuple[Point, ...]:
     return tuple(point for point in found if point.id.startswith("P"))
 
 
+def to_cover(found: Sequence[Point]) -> str:
+    """The design's points with their words; of what was decided the ids, because it is told with who decided
+    it, and where."""
+    own = of_design(found)
+    named = ", ".join(point.id for point in found if point not in own)
+    decided = f"And what was decided, by the numbers that it has in 'decided so far': {named}"
+    return "\n".join(filter(None, (in_words(own), decided if named else "")))
+
+
 def in_words(found: Iterable[Point]) -> str:
     """One line for each, below its section."""
     lines: list[str] = []

@@ -38,11 +38,6 @@ _CHECKS = """\
 - Wording and taste: Low, or nothing."""
 
 
-_POINTS = """\
-The plan is checked against each of them; one that is missing or contradicted is a High issue. They were
-picked out of design.md by rule, which holds as a whole."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChangeTexts:
     """The files of a change, without reviews."""
@@ -114,7 +109,7 @@ def points_to_cover(found: Sequence[Point]) -> Shared:
     if not found:
         return ()
     told = "A review checks the plan against each of these points of the design, and calls them so:"
-    text = f"<points>\n{told}\n{points.in_words(found)}\n</points>"
+    text = f"<points>\n{told}\n{points.to_cover(found)}\n</points>"
     return ((Source("the points of the design", text, Weight.DEPENDED_ON),),)
 
 
@@ -209,7 +204,8 @@ def review_with_tools(
 
 
 def _for_reviewer(change_id: str, known: Known) -> dict[str, str]:
-    listed = points.in_words(known.points)
+    # With what the plan says of each, where it was made from a session.
+    listed = points.in_words(known.points) if known.origin else points.to_cover(known.points)
     traced = f"\n\n{fill('change/traced', {'origin': str(known.origin)})}" if known.origin else ""
     return {
         "change_id": change_id,
@@ -275,12 +271,10 @@ def agents_file(
     title: str,
     issues: Sequence[Issue],
     tree: str,
-    known: Known = NOTHING,
     has_design: bool = False,
 ) -> str:
     """AGENTS.md: what a reviewer, or anybody else, has to know about a change before reading it."""
     names = [*(["design.md (what binds it)"] if has_design else []), "proposal.md", *texts.specs, "tasks.md"]
-    listed = points.in_words(known.points)
     body = fill(
         "change/agents",
         {
@@ -290,7 +284,6 @@ def agents_file(
             "title": title,
             "files": "\n".join(f"- {name}" for name in names),
             "checks": _CHECKS,
-            "design": f"\n\n## The points of the design\n\n{_POINTS}\n\n{listed}" if listed else "",
             "issues": issues_in_words(issues),
             "tree": tree.replace("```", "'''"),
         },

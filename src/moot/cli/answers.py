@@ -74,6 +74,9 @@ class ScriptedPerson:
         self.rested_at: AskPerson | None = None
         """Where the conversation was left because there was no reply."""
 
+    def works(self) -> None:
+        """A list is written beforehand, and waits for nothing."""
+
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if problem is not None:
             raise _refused(ask, problem)
@@ -115,6 +118,9 @@ class FirstSays:
     def __init__(self, first: str, then: LineReader) -> None:
         self._first: str | None = first
         self._then = then
+
+    def works(self) -> None:
+        self._then.works()
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         if self._first is None:

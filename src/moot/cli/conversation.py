@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from moot.cli.menu_lines import LineReader
     from moot.cli.narrator import Narrator
     from moot.core.estimate import Asking
-    from moot.core.runner import Runner
+    from moot.core.flow import ModelEffect, Outcome, Task
+    from moot.core.runner import Runner, Speech
 
 
 @contextmanager
@@ -98,9 +99,25 @@ async def converse(
     return replace(ended, costs=costs)
 
 
+def _watch(runner: Runner[Any, Any], works: Callable[[], None]) -> None:
+    """Says so before anything is done that the person waits for."""
+    speak, work = runner.speak, runner.work
+
+    async def speaking(effect: ModelEffect, state: Any, speech: Speech) -> Outcome:
+        works()
+        return await speak(effect, state, speech)
+
+    async def working(effect: Task[Any], state: Any) -> Outcome:
+        works()
+        return await work(effect, state)
+
+    runner.speak, runner.work = speaking, working
+
+
 async def _converse(moot: Moot, runner: Runner[Any, Any], narrator: Narrator, given: Gathered) -> Ended:
     if isinstance(runner.person, TypingPerson):
         runner.person.desk = Desk.of(moot, runner)
+        _watch(runner, runner.person.works)
     try:
         if given.items:
             await runner.put(EvidenceGiven(given.items))

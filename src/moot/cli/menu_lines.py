@@ -92,6 +92,8 @@ LINES: dict[str, Line] = {
     "approach": Line("#"),
     "option": Line("#"),
     "approve": Line("A"),
+    "approve-and-wait": Line("W"),
+    "plan": Line("A"),
     "revise": Line("R"),
     "previous": Line("P"),
     "ask-default": Line(""),
@@ -123,7 +125,9 @@ _WORDING = {
 }
 """What is expected, as it is put to somebody who types."""
 
-_WORDS_UNREAD = frozenset({"uncommitted", "failed", "verdict", "open-tasks", "reassess", "next"})
+_WORDS_UNREAD = frozenset(
+    {"uncommitted", "design-document", "failed", "verdict", "open-tasks", "reassess", "next"}
+)
 """Steps at whose capital letters whatever follows is not read, if the choice takes no words."""
 
 
@@ -151,8 +155,8 @@ def shown(ask: AskPerson) -> Iterator[tuple[str, str]]:
 
 
 def _suggestions(key: str, offered: Sequence[str]) -> str:
-    """As they are taken over: by their numbers, behind the key."""
-    return "; ".join(f"{key} {number} = {text}" for number, text in enumerate(offered, start=1))
+    """As they are taken over: by their numbers, behind the key, from which no line break parts them."""
+    return "; ".join(f"{key}\u00a0{number} = {text}" for number, text in enumerate(offered, start=1))
 
 
 def _together(ask: AskPerson, word: str) -> str:
@@ -296,7 +300,9 @@ def _first_word(choice: Choice) -> str:
 
 class LineReader(Protocol):
     """Whoever types: somebody at a terminal, or a list of replies. `problem` says why the line before was not
-    taken."""
+    taken. That something `works` that they wait for is said before it does."""
+
+    def works(self) -> None: ...
 
     async def answer(self, ask: AskPerson, problem: str | None) -> str: ...
 
@@ -319,6 +325,9 @@ class TypingPerson:
     def __init__(self, reader: LineReader) -> None:
         self._reader = reader
         self.desk: Desk | None = None
+
+    def works(self) -> None:
+        self._reader.works()
 
     async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave:
         while True:

@@ -41,7 +41,9 @@ _STEPS = {
     "answer": "Your own words, or the number of an option.",
     "approaches": "Pick one by its number. Discuss to have them combined or changed.",
     "design": "Approve what is shown, or have it revised. Approving the last part ends the brainstorm: then "
-    "the batches are planned, reviewed and built.",
+    "it is written down, and the batches are planned, reviewed and built. Write waits before that.",
+    "design-document": "The document binds whoever plans, reviews and builds. Edit it in any editor, save, "
+    "and go on.",
     "comment": "Your words go where you wanted them, with the conversation so far.",
     "verdict": "The reviewer does not approve the plan. Have it revised once more, with your own wishes if "
     "you like, or stop and look at the change yourself.",
@@ -66,10 +68,19 @@ class TerminalPerson:
         self._ask: AskPerson | None = None
         self._typed_ahead = TypedAhead()
 
+    @property
+    def typing(self) -> str:
+        """What stands in the line."""
+        return "" if self._prompt is None else str(self._prompt.default_buffer.text)
+
+    def works(self) -> None:
+        self._typed_ahead.works()
+
     async def answer(self, ask: AskPerson, problem: str | None) -> str:
         self._ask = ask
         if self._prompt is None:
             self._prompt = self._editor()
+        self._typed_ahead.before_menu()
         screen.say()
         if problem:
             screen.say(refusal(problem))
@@ -166,7 +177,7 @@ class TerminalPerson:
         )
 
     def _can_go_back(self) -> bool:
-        if self._ask is None or self._prompt is None or self._prompt.default_buffer.text:
+        if self._ask is None or self.typing:
             return False
         return menu_lines.key_of(self._ask, BACK) is not None
 

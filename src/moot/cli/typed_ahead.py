@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from moot.core.runner import UserQuit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prompt_toolkit.key_binding import KeyPress
 
     from moot.core.flow import AskPerson
@@ -29,8 +31,13 @@ class TypedAhead:
     def __init__(self) -> None:
         self._kept: list[KeyPress] = []
         self._kept_for = ""
+        self._worked = False
         self.typed = ""
         """What was answered last."""
+
+    def works(self) -> None:
+        """Something is being said or done that the person has to see before they decide what comes next."""
+        self._worked = True
 
     def refused(self, problem: str | None) -> str:
         """What stands in the line already where the last answer was not taken: many words, to be edited. A
@@ -61,6 +68,18 @@ class TypedAhead:
                 self._kept, self._kept_for = [*self._kept, *line], ask.step
                 return text
 
+    def before_menu(self) -> None:
+        """Just before a menu is shown. Where something was waited for, what was typed until now stands in the
+        line and is not sent: who typed it had not seen what is asked, where a letter may mean anything."""
+        from prompt_toolkit.application.current import get_app_session
+        from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+
+        worked, self._worked = self._worked, False
+        terminal = get_app_session().input
+        if worked and os.isatty(terminal.fileno()):
+            _read(terminal)
+            store_typeahead(terminal, _unsent(get_typeahead(terminal)))
+
     def hand_over(self, ask: AskPerson) -> None:
         """Just before a prompt reads: what came in the meantime is what is typed first."""
         from prompt_toolkit.application import get_app
@@ -72,6 +91,22 @@ class TypedAhead:
             store_typeahead(terminal, [*kept, *get_typeahead(terminal)])
         if os.isatty(terminal.fileno()):
             _read(terminal)
+
+
+def _unsent(keys: Sequence[KeyPress]) -> list[KeyPress]:
+    """What only writes, with its lines; Ctrl-D, which leaves, is heard whenever it was typed."""
+    from prompt_toolkit.key_binding import KeyPress
+    from prompt_toolkit.keys import Keys
+
+    written: list[KeyPress] = []
+    for key in keys:
+        if key.key == Keys.ControlM:
+            written.append(KeyPress(Keys.ControlJ, "\n"))
+        elif len(key.key) == 1 or key.key in (Keys.ControlD, Keys.BracketedPaste):
+            written.append(key)
+    while written and written[-1].key == Keys.ControlJ:
+        del written[-1]
+    return written
 
 
 def _read(terminal: Any) -> None:

@@ -256,7 +256,7 @@ class Runner(Generic[S, E]):
         self._log = log
         self._name = name
         self.speak = participants.speak
-        self._work = participants.work
+        self.work = participants.work
         self._away = participants.away
         self.person = participants.person
         self._listener = participants.listener
@@ -422,7 +422,7 @@ class Runner(Generic[S, E]):
                 assert self.person is not None
                 return _cleaned(await self.person.answer(effect, problem))
             case Task():
-                return await self._work(effect, self.state)
+                return await self.work(effect, self.state)
             case _:
                 attempt = next(self._attempts)
                 self._listener.began(effect, attempt)

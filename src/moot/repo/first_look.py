@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from moot.llm.context import BYTES_PER_TOKEN, size_of
@@ -20,6 +21,7 @@ from moot.repo import listing, search
 from moot.repo.bodies import Body, bodies
 from moot.repo.filenames import is_prose, is_test
 from moot.repo.keywords import Keyword
+from moot.repo.listing import Survey
 
 TOKENS = 12_000
 MOST_BODIES = 12
@@ -57,12 +59,21 @@ class _Candidate:
     score: float
 
 
-def first_look(root: Path, about: str, tokens: int = TOKENS) -> tuple[Source, ...]:
-    """The likeliest first: whole bodies of functions, and by their names those that did not fit."""
+def first_look(root: Path, about: str, tokens: int = TOKENS, besides: str = "") -> tuple[Source, ...]:
+    """The likeliest first: whole bodies of functions, and by their names those that did not fit. What two
+    texts are about takes turns: one with few words of its own does not lose the code of the other."""
     root = root.resolve()
-    about = about[:MOST_TEXT]
     seen = search.look(root)
     files = [file for file in seen.files if search.may_be_read(file) and not is_prose(file)]
+    ranked = [_ranked(root, seen, files, text[:MOST_TEXT]) for text in (about, besides) if text.strip()]
+    found: dict[tuple[str, Body], _Candidate] = {}
+    for one in chain.from_iterable(zip_longest(*ranked)):
+        if one is not None:
+            found.setdefault((one.file, one.body), one)
+    return _within(tuple(found.values()), tokens)
+
+
+def _ranked(root: Path, seen: Survey, files: Sequence[str], about: str) -> list[_Candidate]:
     commanded = (word.replace("-", "_") for word in wording.commanded_in(about, seen.entry_points))
     exact = tuple(dict.fromkeys((*named_in(about), *commanded)))
     named = [file for file in listing.named_files(seen, about) if file in set(files)]
@@ -79,8 +90,7 @@ def first_look(root: Path, about: str, tokens: int = TOKENS) -> tuple[Source, ..
     texts = _likely_texts(root, files, exact, named, tuple(weights))
     rarity = _rarity(weights, texts.values())
     found = [one for file, text in texts.items() for one in _candidates(file, text, exact, named, rarity)]
-    found.sort(key=lambda one: (-one.score, is_test(one.file), one.file, one.body.first))
-    return _within(found, tokens)
+    return sorted(found, key=lambda one: (-one.score, is_test(one.file), one.file, one.body.first))
 
 
 def named_in(about: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from moot.workflow.menu import (
     CommentBegun,
     CommentDropped,
     Continued,
+    DesignReady,
     EndedHere,
     PlanKept,
     ReassessmentPassed,
@@ -49,7 +50,8 @@ from moot.workflow.menu import (
 from moot.workflow.state import REASSESS_STEP, Phase, Stage, Trees, WorkflowState
 
 TRANSITIONS: Table = {
-    (Stage.DOCUMENTING, DesignWritten): Stage.PLANNING,
+    (Stage.DOCUMENTING, DesignWritten): (Stage.PLANNING, Stage.AT_DESIGN_DOCUMENT),
+    (Stage.AT_DESIGN_DOCUMENT, DesignReady): Stage.PLANNING,
     (Stage.PLANNING, BatchPlanned): Stage.REVIEWING,
     (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
     (Stage.AT_VERDICT, RevisionWanted): Stage.REVISING,
@@ -76,7 +78,7 @@ TRANSITIONS: Table = {
     (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
     (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
 }
-Planning = DesignWritten | BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
+Planning = DesignWritten | DesignReady | BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
 Building = (
     BatchBuilt
     | BuildResumed
@@ -156,6 +158,8 @@ def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
         case DesignWritten(path, sha256):
             checks.text("path", path)
             return replace(state, design_path=path, design_hash=sha256)
+        case DesignReady():
+            return replace(state, design_waits=False)
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
             return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)

@@ -114,6 +114,7 @@ _NOT_BUILDING = (
     Stage.QUEUING,
     Stage.BRAINSTORMING,
     Stage.DOCUMENTING,
+    Stage.AT_DESIGN_DOCUMENT,
     Stage.PLANNING,
     Stage.REVIEWING,
     Stage.REVISING,
@@ -239,7 +240,8 @@ def _cost(event: OwnEvent) -> float:
 
 def _talk(state: WorkflowState, event: BrainstormEvent) -> WorkflowState:
     talk = brainstorm_flow.advance(state.brainstorm, event)
-    state = replace(state, brainstorm=talk, failure=None)
+    waits = talk.finished and isinstance(event, SectionsApproved) and event.waits
+    state = replace(state, brainstorm=talk, failure=None, design_waits=waits)
     return batches.begin(state) if talk.finished else state
 
 

@@ -33,16 +33,20 @@ def uncorrected(state: WorkflowState) -> tuple[Decided, ...]:
 
 _NO_POINTS = ("level", "skips", "splits", "batches", "section:", "assumed:", "built:", "review:")
 """Keys of entries that say how the work goes on, or that are in the design word for word."""
+_CHOSEN = "approach"
+"""Has a section of its own in the design. The others, which were passed over, have none."""
 _AFTER_THE_DESIGN = ("review", "verdict", "open-tasks", BUILD_STEP, REASSESS_STEP)
 
 
 def binding(state: WorkflowState) -> tuple[Decided, ...]:
     """What a change has to keep to, besides the design: no advice, and nothing that the person has only
     asked."""
+    said_otherwise = ledger.in_force(state.corrections)
     return tuple(
         each
         for each in entries(state)
         if not each.key.startswith(_NO_POINTS)
+        and (each.key != _CHOSEN or each.key in said_otherwise)
         and each.by not in (MOOT, REVIEWER, of_brainstorm.BOARD)
         and not (each.kind is Kind.SAID and is_only_questions(each.text))
     )

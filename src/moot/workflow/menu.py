@@ -27,6 +27,10 @@ class BranchWanted(Event, frozen=True):
     pass
 
 
+class DesignReady(Event, frozen=True):
+    """The person has looked at the design document, and maybe changed it."""
+
+
 class RevisionWanted(Event, frozen=True):
     """The person has the plan revised once more; `wishes` are their own words, maybe none."""
 
@@ -104,6 +108,7 @@ WorkflowDecision = (
     | UncommittedAccepted
     | StashWanted
     | BranchWanted
+    | DesignReady
     | RevisionWanted
     | BuildResumed
     | TaskSkipped
@@ -144,6 +149,10 @@ def menu(state: WorkflowState) -> Menu[WorkflowDecision] | None:
             return _or_stop(Menu("uncommitted", _tell_uncommitted(state), _AT_UNCOMMITTED))
         case Stage.FAILED:
             return _at_failure(state)
+        case Stage.AT_DESIGN_DOCUMENT:
+            told = f"the design is in {state.design_path}; what it says when you go on is planned"
+            plan = Choice("plan", "Accept – plan it as the document is by now")
+            return _or_stop(Menu("design-document", told, {plan: DesignReady()}))
         case Stage.AT_VERDICT:
             revise = Choice("revise", "Revise the plan once more, and review it again", Takes.OPTIONAL_TEXT)
             return _or_stop(Menu("verdict", "whether the plan is revised again", {revise: RevisionWanted}))

@@ -49,6 +49,7 @@ class Stage(StrEnum):
     QUEUING = "queuing"
     BRAINSTORMING = "brainstorming"
     DOCUMENTING = "documenting"
+    AT_DESIGN_DOCUMENT = "at-the-design-document"
     PLANNING = "planning"
     REVIEWING = "reviewing"
     REVISING = "revising"
@@ -142,6 +143,8 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """What the person makes of what was decided so far."""
     design_hash: str = field(default="", name="designSha256")
     """Of the design document, as it was written."""
+    design_waits: bool = False
+    """Whether the person wants to edit the design document before it is planned."""
     design_on_disk: str = ""
     """The design document, as a batch found it, where somebody has changed it since it was written."""
     built: str = ""
@@ -202,7 +205,7 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
             case Phase.BRAINSTORM:
                 return Stage.BRAINSTORMING
             case Phase.PLAN:
-                return Stage.PLANNING if self.design_path else Stage.DOCUMENTING
+                return self._stage_of_plan()
             case Phase.REVIEW if self.verdict is None:
                 return Stage.REVIEWING
             case Phase.REVIEW:
@@ -224,6 +227,11 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
                 return Stage.FINALIZING
             case _:
                 return Stage.TAKING_NEXT if self.next_chosen else Stage.FINISHED
+
+    def _stage_of_plan(self) -> Stage:
+        if not self.design_path:
+            return Stage.DOCUMENTING
+        return Stage.AT_DESIGN_DOCUMENT if self.design_waits else Stage.PLANNING
 
     @property
     def _revision_is_due(self) -> bool:

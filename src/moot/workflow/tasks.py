@@ -172,7 +172,8 @@ class WorkflowWork:
         return WorkspaceScouted(found.text, tuple(found.read), design=changed, built=made)
 
     def _look_at_code(self, state: WorkflowState) -> CodeFound:
-        found = first_look(self._moot.workspace.root, state.brainstorm.code_wanted)
+        asked, rest = state.brainstorm.code_wanted
+        found = first_look(self._moot.workspace.root, asked, besides=rest)
         # What matters most comes last, because what comes first is left out first.
         return CodeFound(found[::-1])
 
