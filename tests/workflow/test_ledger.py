@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from moot.brainstorm.events import Consulted
 from moot.brainstorm.ledger import note_roundtable
 from moot.brainstorm.state import Step
+from moot.changes.binding import Binding, render
+from moot.changes.points import in_words, points
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.ledger import Correction, Kind, lines, read_correction
 from moot.evidence.items import Evidence
@@ -91,7 +93,7 @@ def test_parts_are_decided_as_they_were_confirmed() -> None:
 
 def test_parts_that_the_person_does_not_want_are_rejected() -> None:
     play = at(Step.TRIAGE, **{"brainstorm/triage": triage(batches=BATCHES)}).choose("keep-whole", "agree")
-    assert told(play.state)[1] == (
+    assert told(play.state)[0] == (
         "Rejected: Building it in batches: Test baseline (Know what fails today); "
         "Cross-task validation (Wire it into execute) (the person, at triage)"
     )
@@ -215,11 +217,29 @@ def test_a_comment_changes_no_number_of_what_the_person_has_added() -> None:
     assert after == [*before, "D2. Said: D1 holds on Sundays, too (the person, at triage)"]
 
 
+def test_an_entry_keeps_its_number_whatever_comes_and_goes_and_so_it_is_bound() -> None:
+    play = at(Step.QUESTIONS).choose("question-1: PostgreSQL", "question-2: daily", "discuss: hm")
+    assert [entry.number for entry in WORKFLOW.ledger(play.state)] == [1, 2, 3, 4]
+    play.put(LedgerCorrected(Correction("answer:q1")))
+    play.choose("question-3: no", "finish", "approach-1", "approve", "approve")
+    found = {entry.number: entry.text for entry in WORKFLOW.ledger(play.state)}
+    assert 2 not in found
+    assert found[3].endswith("daily")
+    assert found[4] == "hm"
+    assert found[5].endswith("no")
+    bound = render(Binding(decided=binding(play.state)))
+    assert f"- D3 (decided by the person, at questions): {found[3]}" in bound
+    assert "D2 (" not in bound
+    assert f"- D3: {found[3]}" in in_words(points(bound))
+    again = WORKFLOW.fold([restored(snapshot(play.state))])
+    assert WORKFLOW.ledger(again) == WORKFLOW.ledger(play.state)
+
+
 def test_what_is_given_at_any_stage_moves_nothing_on() -> None:
     for play in (at(Step.TRIAGE), Play().open().choose("skip"), at(Step.DESIGN).choose("stop")):
         before, pending = play.state, play.effects
         play.put(EvidenceGiven((NOTES,))).put(LedgerCorrected(Correction("own:1", "x")))
-        assert replace(play.state, evidence=(), corrections=()) == before
+        assert replace(play.state, evidence=(), corrections=(), order=before.order) == before
         assert play.effects == pending
 
 

@@ -202,7 +202,13 @@ def advance_own(state: WorkflowState, event: OwnEvent) -> WorkflowState:
     return replace(changed, happened=changed.happened + (not aside), total_cost=cost)
 
 
-advance = keep_background(advance_own)
+_advance = keep_background(advance_own)
+
+
+def advance(state: WorkflowState, event: WorkflowEvent) -> WorkflowState:
+    after = _advance(state, event)
+    # A file is as it was left.
+    return after if isinstance(event, Restored) else ledger.keep_order(after)
 
 
 def _change(state: WorkflowState, event: OwnEvent) -> WorkflowState:

@@ -23,8 +23,14 @@ BUILD_STEP = "build"
 
 
 def entries(state: WorkflowState) -> tuple[Decided, ...]:
-    """With the person's corrections."""
-    return ledger.correct(uncorrected(state), state.corrections)
+    """With the person's corrections, under the numbers by which people, files and requests speak of them."""
+    return ledger.number(ledger.correct(uncorrected(state), state.corrections), state.order)
+
+
+def keep_order(state: WorkflowState) -> WorkflowState:
+    """What has come about since is numbered after everything that was there."""
+    new = tuple(entry.key for entry in entries(state) if entry.number > len(state.order))
+    return replace(state, order=(*state.order, *new)) if new else state
 
 
 def uncorrected(state: WorkflowState) -> tuple[Decided, ...]:
@@ -91,7 +97,7 @@ def inherited(state: WorkflowState) -> tuple[Decided, ...]:
     came_from = f"This is one of the parts of a larger idea: {talk.description}\nIts parts: {parts}"
     kept = [Decided("", Kind.DECIDED, came_from, PERSON, Step.TRIAGE)]
     kept += [each for each in entries(state) if each.key.startswith(("noted:", "own:"))]
-    return tuple(replace(each, key=f"noted:{number}") for number, each in enumerate(kept, start=1))
+    return tuple(replace(each, key=f"noted:{number}", number=0) for number, each in enumerate(kept, start=1))
 
 
 # -- for requests --------------------------------------------------------------------------------

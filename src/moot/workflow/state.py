@@ -141,6 +141,8 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """What the person gave to read."""
     corrections: tuple[Correction, ...] = field(default=(), name="ledgerCorrections")
     """What the person makes of what was decided so far."""
+    order: tuple[str, ...] = field(default=(), name="ledgerOrder")
+    """The keys of what was decided so far, as it came about: the place of each is its number for good."""
     design_hash: str = field(default="", name="designSha256")
     """Of the design document, as it was written."""
     design_waits: bool = False
