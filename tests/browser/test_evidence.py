@@ -27,6 +27,7 @@ VIEW = (
     "and the survey [E7:1] agrees. Read all of it [E1:2-3, E2]."
 )
 SUMMARY = "Wait for the landlord [E1:3], whatever [E9] says."
+CONDITION = "What the Board recommends holds only if: Ask [E1:3]."
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 900}
@@ -332,16 +333,16 @@ def test_by_keyboard_alone_from_the_evidence_to_the_cited_lines_and_a_correction
     page.keyboard.press("Control+a")
     page.keyboard.type("We move in June.")
     page.keyboard.press("Control+Enter")
-    expect(decided(page)).to_have_text(re.compile(r"D1.*We move in June\."))
+    expect(decided(page).first).to_have_text(re.compile(r"D1.*We move in June\."))
     has_focus(page, "Correct D1")
     press_to(page, "Add what else holds")
     page.keyboard.press("Enter")
     page.keyboard.type("Never a database.")
     page.keyboard.press("Control+Enter")
-    expect(decided(page)).to_have_count(2)
+    expect(decided(page)).to_have_count(3)
     has_focus(page, "Add what else holds")
     kept = [one["text"] for one in stored(server, board.session_id)["ledger"]]
-    assert kept == ["We move in June.", "Never a database."]
+    assert kept == ["We move in June.", CONDITION, "Never a database."]
 
 
 # -- what is cited ---------------------------------------------------------------------------------
@@ -417,7 +418,7 @@ def test_exports_have_the_evidence_the_ledger_and_what_is_cited(board: Board, ci
     ways(page, "Add what else holds").click()
     page.get_by_label("What is to hold from now on").fill("We never buy.")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(decided(page)).to_have_count(2)
+    expect(decided(page)).to_have_count(3)
     board.open_brief(cited)
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as downloading:
@@ -438,31 +439,32 @@ def test_what_was_decided_is_corrected_struck_and_added_to_and_whoever_speaks_ne
 ) -> None:
     page = board.page
     board.open(cited)
-    expect(decided(page)).to_have_text(re.compile(rf"D1Openyou, the decision{re.escape(DECISION)}"))
+    expect(decided(page).first).to_have_text(re.compile(rf"D1Openyou, the decision{re.escape(DECISION)}"))
     ways(page, "Add what else holds").click()
     page.get_by_label("What is to hold from now on").fill("We never buy.")
     page.get_by_role("button", name="Add", exact=True).click()
     ways(page, "Add what else holds").click()
     page.get_by_label("What is to hold from now on").fill("We stay in Lisbon.")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(decided(page)).to_have_count(3)
-    page.get_by_role("button", name="Correct D2").click()
-    page.get_by_label("What holds instead of D2").fill("We buy nothing this year.")
+    expect(decided(page)).to_have_count(4)
+    page.get_by_role("button", name="Correct D3").click()
+    page.get_by_label("What holds instead of D3").fill("We buy nothing this year.")
     page.get_by_role("button", name="Save").click()
-    expect(decided(page).nth(1)).to_contain_text("We buy nothing this year.")
-    page.get_by_role("button", name="Strike D3").click()
+    expect(decided(page).nth(2)).to_contain_text("We buy nothing this year.")
+    page.get_by_role("button", name="Strike D4").click()
     page.get_by_role("button", name="Keep").click()
-    has_focus(page, "Strike D3")
-    page.get_by_role("button", name="Strike D3").click()
+    has_focus(page, "Strike D4")
+    page.get_by_role("button", name="Strike D4").click()
     page.get_by_role("button", name="Strike", exact=True).click()
-    expect(decided(page)).to_have_count(2)
-    page.get_by_role("button", name="Bring D3 back").click()
     expect(decided(page)).to_have_count(3)
-    page.get_by_role("button", name="Strike D3").click()
+    page.get_by_role("button", name="Bring D4 back").click()
+    expect(decided(page)).to_have_count(4)
+    page.get_by_role("button", name="Strike D4").click()
     page.get_by_role("button", name="Strike", exact=True).click()
-    expect(page.get_by_role("button", name="Bring D3 back")).to_be_visible()
+    expect(page.get_by_role("button", name="Bring D4 back")).to_be_visible()
     page.reload()
-    expect(decided(page)).to_have_text([re.compile("D1"), re.compile("D2.*We buy nothing this year.")])
+    left = ["D1", re.escape(f"D2Openthe Board, the brief{CONDITION}"), "D3.*We buy nothing this year."]
+    expect(decided(page)).to_have_text([re.compile(one) for one in left])
     stub.requests.clear()
     board.challenge()
     expect(board.turns).to_have_count(2)
@@ -474,8 +476,8 @@ def test_what_was_decided_is_corrected_struck_and_added_to_and_whoever_speaks_ne
     # The other tab sees it, and what is decided goes on.
     other = new_board(server.url)
     other.open(cited)
-    expect(decided(other.page)).to_have_count(3)
-    expect(decided(other.page).nth(2)).to_contain_text("challenge 1, to The Devil's Advocate")
+    expect(decided(other.page)).to_have_count(4)
+    expect(decided(other.page).nth(3)).to_contain_text("challenge 1, to The Devil's Advocate")
 
 
 def test_a_correction_that_is_not_kept_says_so_and_keeps_the_words(board: Board, cited: str) -> None:
@@ -737,7 +739,7 @@ def test_the_desk_stays_as_it_was_left(board: Board, server: Server, stub: StubS
     page = board.page
     board.open(session)
     toggle = page.locator(".desk-toggle")
-    expect(toggle).to_have_accessible_name("1 decided so far no evidence")
+    expect(toggle).to_have_accessible_name("2 decided so far no evidence")
     expect(toggle).to_have_attribute("aria-expanded", "true")
     toggle.click()
     expect(page.locator(".desk")).to_have_count(0)
