@@ -80,6 +80,7 @@ async def over_stdio(
     stub: StubServer | None = None,
     mode: str = "auto",
     env: dict[str, str] | None = None,
+    **more: Any,
 ) -> AsyncIterator[Client]:
     command, *rest = stand_in("mcp", *arguments)
     parameters = StdioServerParameters(
@@ -88,7 +89,7 @@ async def over_stdio(
         env=environment(folder, stub) if env is None else env,
         cwd=folder,
     )
-    async with Client(parameters, mode=mode, read_timeout_seconds=60) as client:
+    async with Client(parameters, mode=mode, read_timeout_seconds=60, **more) as client:
         yield client
 
 

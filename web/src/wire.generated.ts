@@ -146,12 +146,13 @@ export interface ChallengeRequest {
 
 export type Check = "verified" | "not in the lines" | "no such lines" | "no such item";
 
-/** `suggestions` are texts that may be taken over as they are. */
+/** `suggestions` are texts that may be taken over as they are. What is `inPerson` no agent may choose. */
 export interface ChoiceOut {
   readonly id: string;
   readonly label: string;
   readonly takes: Takes;
   readonly suggestions: readonly string[];
+  readonly inPerson: boolean;
 }
 
 /** `start` and `end` say where its brackets are in the text, counted in characters. Without lines, all of the item is cited. */

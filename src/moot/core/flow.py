@@ -63,12 +63,13 @@ class Takes(StrEnum):
 class Choice:
     """Something that the person may choose. `id` is the word that comes back; by which letter, number or
     button it is chosen, the surface decides. `label` says what it does. `suggestions` are texts that may be
-    taken over as they are."""
+    taken over as they are. One that is `in_person` nobody may hand on: the person chooses it themselves."""
 
     id: str
     label: str
     takes: Takes = Takes.NOTHING
     suggestions: tuple[str, ...] = ()
+    in_person: bool = False
 
 
 def numbered(word: str, things: Iterable[T]) -> dict[str, T]:

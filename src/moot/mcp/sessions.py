@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
 from moot.core.citing import texts_in, unverified
@@ -54,6 +56,12 @@ class SessionOut(StandingHead):
 class SessionsOut(BaseModel):
     sessions: list[SessionHead]
     more: bool = Field(description="Whether there are more than these: search for words of the title.")
+
+
+class Agreed(BaseModel):
+    """What the person says when their client asks them."""
+
+    agree: bool = Field(title="Do it", description="Whether you want this done now.")
 
 
 Format = Annotated[str, Field(max_length=64)]
@@ -126,16 +134,36 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
 
         return await use(listed)
 
+    async def ask_in_person(
+        session_id: str, step: str, key: str, call: Context[Any, Any], choice: str | None = None
+    ) -> Agreed | Elicit[Agreed]:
+        """What only the person themselves may choose, their client asks them."""
+        asks = (await use(lambda sessions: sessions.standing(session_id))).asks
+        ask = next((one for one in asks if (one.step, one.key) == (step, key)), None)
+        chosen = next((one for one in ask.choices if one.id == choice), None) if ask else None
+        if ask is None or chosen is None or not chosen.in_person or not _can_ask(call):
+            return Agreed(agree=False)
+        return Elicit(f"{ask.expects}\n\n{chosen.label}?", Agreed)
+
     async def answer_session(
         session_id: SessionId,
         step: AskedStep,
         key: AskedKey,
         call: Context[Any, Any],
+        agreed: Any,
         choice: Chosen = None,
         text: Words = "",
     ) -> SessionOut:
         given = PersonAnswered(text, choice)
-        return await run(call, session_id, lambda sessions: sessions.answer(session_id, step, key, given))
+        by_person = isinstance(agreed, AcceptedElicitation) and agreed.data.agree
+        return await run(
+            call,
+            session_id,
+            lambda sessions: sessions.answer(session_id, step, key, given, in_person=by_person),
+        )
+
+    # Evaluated here, where the resolver is known; it is asked before the tool is run.
+    answer_session.__annotations__["agreed"] = Annotated[ElicitationResult[Agreed], Resolve(ask_in_person)]
 
     async def stop_session(session_id: SessionId) -> SessionOut:
         async def stopped(sessions: Sessions) -> Standing:
@@ -180,7 +208,8 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
         description="Answer what a session asks, then run it until it asks again or is finished. Take `step` "
         "and `key` from one of its `asks`, and the `id` of one of that one's `choices`, or words where it "
         "takes free text. The answer is the person's to give: ask the person; never answer for them unless "
-        "they said so.",
+        "they said so. A choice that is `inPerson` is put to the person by their client, if that can; else "
+        "they make it in a terminal or over HTTP.",
         annotations=WORKS,
     )
     server.add_tool(
@@ -198,6 +227,11 @@ def add(server: MCPServer[Any], moot: Moot, calls: Calls) -> None:
         "that: it can cost money.",
         annotations=WORKS,
     )
+
+
+def _can_ask(call: Context[Any, Any]) -> bool:
+    able = call.client_capabilities
+    return able is not None and able.elicitation is not None
 
 
 def _formats(moot: Moot) -> str:

@@ -22,13 +22,14 @@ S = TypeVar("S")
 E = TypeVar("E", bound=Event)
 
 
-class ChoiceOut(Described, frozen=True):
-    """`suggestions` are texts that may be taken over as they are."""
+class ChoiceOut(Described, frozen=True, rename="camel"):
+    """`suggestions` are texts that may be taken over as they are. What is `inPerson` no agent may choose."""
 
     id: str
     label: str
     takes: Takes
     suggestions: tuple[str, ...]
+    in_person: bool
 
 
 class AskOut(Described, frozen=True, rename="camel"):

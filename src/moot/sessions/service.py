@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from moot.store.sessions import Place, Session
 
 T = TypeVar("T")
+IN_PERSON = (
+    "Only the person themselves may choose that, and this client cannot ask them: they do it in a terminal "
+    "(`moot workflow resume`) or over HTTP"
+)
 AnyService = Service[Any, Any]
 
 
@@ -86,7 +90,13 @@ class Cost:
 
 class Sessions(SeenSessions):
     def __init__(
-        self, moot: Moot, hub: Hub, known: Mapping[str, AnyService], person: Person | None = None
+        self,
+        moot: Moot,
+        hub: Hub,
+        known: Mapping[str, AnyService],
+        person: Person | None = None,
+        *,
+        for_agents: bool = False,
     ) -> None:
         may_use_files = person is None or person.admin
         # What lives in the workspace's files says what is in them: models look into all of them for it.
@@ -94,6 +104,7 @@ class Sessions(SeenSessions):
         super().__init__(moot, hub, seen, person)
         self._moot = moot
         self._services = known
+        self._for_agents = for_agents
         self.boards = Boards(moot, hub, person)
 
     def as_seen_by(self, person: Person | None) -> Sessions:
@@ -101,7 +112,7 @@ class Sessions(SeenSessions):
 
     def as_seen_by_agents(self) -> Sessions:
         known = {name: one for name, one in self._services.items() if not one.decided_in_person}
-        return Sessions(self._moot, self.hub, known, self._person)
+        return Sessions(self._moot, self.hub, known, self._person, for_agents=True)
 
     @property
     def formats(self) -> Mapping[str, AnyService]:
@@ -182,15 +193,29 @@ class Sessions(SeenSessions):
         return service, said
 
     async def answer(
-        self, session_id: str, step: str, key: str, answer: PersonAnswered, client: str = ""
+        self,
+        session_id: str,
+        step: str,
+        key: str,
+        answer: PersonAnswered,
+        client: str = "",
+        *,
+        in_person: bool = False,
     ) -> None:
-        """Answers what is asked at a step. Raises NotNow where that is not asked any more."""
+        """Answers what is asked at a step. Raises NotNow where that is not asked any more. What only the
+        person themselves may choose, no agent hands on, unless moot has asked them: `in_person`."""
         live = await self._to_change(session_id, client)
         flow = live.format.flow
         asked = [one for one in flow.pending(live.state) if isinstance(one, AskPerson)]
         ask = next((one for one in asked if (one.step, one.key) == (step, key)), None)
         if ask is None:
             raise NotNow("That is not asked any more: load the session again and answer what it asks now")
+        if (
+            self._for_agents
+            and not in_person
+            and any(one.in_person for one in ask.choices if one.id == answer.choice)
+        ):
+            raise NotAllowed(IN_PERSON)
         event = flow.record(live.state, ask, answer)
         async with live.listening():
             await live.runner.put(event)
