@@ -81,3 +81,12 @@ def test_a_repository_may_not_choose_that_nobody_looks_at_what_is_built() -> Non
             combine(("moot.toml", f"[implement]\n{setting}\n"), ("config.toml", ""))
     own = combine(("moot.toml", ""), ("config.toml", "[implement]\nreview = false\n"))
     assert not own.user.implement.review
+
+
+def test_a_repository_may_not_choose_that_the_person_is_not_asked() -> None:
+    for setting in ("unattended = true", "unattended = false"):
+        with pytest.raises(ConfigInvalid, match=r"workflow\.unattended belongs into your own configuration"):
+            combine(("moot.toml", f"[workflow]\n{setting}\n"), ("config.toml", ""))
+    assert combine(
+        ("moot.toml", ""), ("config.toml", "[workflow]\nunattended = true\n")
+    ).user.workflow.unattended

@@ -72,7 +72,7 @@ class ReviewSettings(_Section):
 
 class Workflow(_Section):
     """How often and how long reviewers and coding agents are tried. `max_rounds`, `max_usd` and `max_minutes`
-    are of one loop of reviews and revisions."""
+    are of one loop of reviews and revisions. `unattended`: an approved plan is built without asking."""
 
     script_retries: int = Field(default=2, ge=0, le=10)
     retry_delay_secs: float = Field(default=5.0, ge=0, le=600)
@@ -80,6 +80,7 @@ class Workflow(_Section):
     max_rounds: int = Field(default=4, ge=1, le=20)
     max_usd: float | None = Field(default=None, gt=0)
     max_minutes: float | None = Field(default=None, gt=0)
+    unattended: bool = False
 
 
 class ModelsByComplexity(_Section):
@@ -278,6 +279,12 @@ def combine(workspace: tuple[str, str], user: tuple[str, str]) -> Config:
             workspace_file,
             f"implement.review belongs into your own configuration, {user_file}: "
             "a repository may not choose that nobody looks at what is built",
+        )
+    if "unattended" in settings.workflow.model_fields_set:
+        raise ConfigInvalid(
+            workspace_file,
+            f"workflow.unattended belongs into your own configuration, {user_file}: "
+            "a repository may not choose that you are not asked",
         )
     for name, said in (("review", settings.review), ("implement", settings.implement)):
         for field in ("pass_env", "test_pass_env"):

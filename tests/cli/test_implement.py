@@ -192,8 +192,31 @@ def test_the_diff_of_each_task_is_reviewed_and_the_review_is_on_record(project: 
     asked = project.change.stub.requests[-1].said
     assert "+# Verify a signature" in asked
     assert "+# Store public keys" not in asked, "that was another task"
+    assert "After it, `exit 0` was run, and succeeded." in asked
+    assert "An earlier attempt" not in asked
     session = second.rpartition("(")[2].removesuffix(")")
     assert session in [one["id"] for one in project.change.run("sessions", "--json").json["sessions"]]
+
+
+def test_whoever_reviews_another_attempt_knows_what_was_wrong_and_what_the_person_has_said(
+    project: Project,
+) -> None:
+    project.agent_does(WORKS, "attempts = 1\n", reviewed=True)
+    wrong = {
+        "severity": "High", "kind": "bug", "file": "app.py", "quote": "+# Store public keys", "line": 1,
+        "problem": "It only says so.", "consequence": "No key is stored.", "fix": "",
+    }  # fmt: skip
+    stub = project.change.stub
+    stub.script(Behaviour(json_text=json.dumps({"findings": [wrong], "summary": "No.", "rejects": False})))
+    assert project.change.run("implement", "feat-auth").code == 1
+    assert "Nothing was tested after it" in stub.requests[-1].said
+    stub.default = Behaviour(json_text=json.dumps({"findings": [], "summary": "Yes.", "rejects": False}))
+    seen = len(stub.requests)
+    ended = project.change.run("implement", "feat-auth", "--comment", "a comment line is all I want")
+    assert ended.code == 0, ended.err
+    asked = stub.requests[seen].said
+    assert "It only says so. No key is stored." in asked
+    assert "The person says: a comment line is all I want" in asked
 
 
 def test_a_command_of_the_repository_runs_once_it_is_confirmed_and_not_before(project: Project) -> None:

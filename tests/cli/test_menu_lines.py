@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from moot.ask.flow import ASK, AnswerFailed, AskOpened, QuestionAsked
 from moot.board.events import (
@@ -49,9 +50,16 @@ from moot.roundtable.events import (
     TopicFramed,
 )
 from moot.roundtable.flow import ROUNDTABLE
-from moot.workflow.events import BatchBuilt, BatchReviewed, WorkflowFinalized, WorkspaceChecked
+from moot.workflow.events import (
+    BatchBuilt,
+    BatchReviewed,
+    PlanLaidOut,
+    Summary,
+    WorkflowFinalized,
+    WorkspaceChecked,
+)
 from tests.analysis.test_flow import Play
-from tests.support.workflow import BATCHES, at, triage
+from tests.support.workflow import BATCHES, PLAN, REFUSED, at, triage
 from tests.support.workflow import Play as Workflow
 
 
@@ -390,7 +398,15 @@ REASSESS = (
 FAILED_TASK = BatchBuilt(complete=False, message="no", failed_task=1, before_task="abc")
 OPEN_TASKS = workflow(BuildBatch=FAILED_TASK).choose("skip").asked
 VERDICT = workflow(ReviewPlan=BatchReviewed("REJECTED")).choose("skip").asked
-NEXT = Workflow({"FinalizeWorkflow": WorkflowFinalized(("Docs",))}).open().choose("skip").asked
+_PLAN = replace(PLAN, can_commit=True)
+PLANNED = at(Step.DESIGN, LayOutPlan=PlanLaidOut(_PLAN))
+while PLANNED.asked.step == "design":
+    PLANNED.choose("approve")
+AT_PLAN, WITH_COMMITS = PLANNED.asked, PLANNED.choose("commit-tasks").asked
+BY_TRIAGE = Workflow({"LayOutPlan": PlanLaidOut(_PLAN)}).open().choose("skip").asked
+CHANGED_PLAN = Workflow({"LayOutPlan": PlanLaidOut(REFUSED)}).open().choose("skip").asked
+_BUILT = Summary((), ("docs-1234",))
+NEXT = Workflow({"FinalizeWorkflow": WorkflowFinalized(("Docs",), _BUILT)}).open().choose("skip").asked
 FAILED_ROUND = at(Step.QUESTIONS).put(RequestMade("discuss", "hm")).fail().asked
 
 
@@ -498,6 +514,7 @@ EVERY_MENU = [
     *(SPEAKING, FLOOR, DOUBT, NO_SYNTHESIS, AT_MENU, BOARD_QUESTION, NO_BOARD, SKIPPED),
     *(TRIAGE, QUESTIONS, ANSWER, OPEN_ANSWER, APPROACHES, DESIGN, COMMENT, FOR_THE_BOARD),
     *(UNCOMMITTED, REASSESS, OPEN_TASKS, VERDICT, NEXT, FAILED_ROUND, TESTS, DOCUMENT),
+    *(AT_PLAN, WITH_COMMITS, BY_TRIAGE, CHANGED_PLAN),
 ]
 
 

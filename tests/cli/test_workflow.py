@@ -176,7 +176,7 @@ def test_without_a_coding_agent_it_says_what_to_hand_over(
 ) -> None:
     del brain
     shop = Shop(tmp_path, stub, agent=False)
-    ended = shop.brainstormed("A", "A", "X")
+    ended = shop.brainstormed("A", "A", {"at": "plan", "reply": "A"}, "X")
     assert "No coding agent was found" in ended.err
     assert "Store public keys" in ended.err
     [change] = shop.reviews()
@@ -436,6 +436,7 @@ def test_a_failed_test_run_shows_its_output_and_the_retry_passes_it_on(shop: Sho
     shop.write("check.sh", "/usr/bin/grep -q second built.txt || { echo no line says second; exit 2; }\n")
     shop.user_says(
         f'[implement]\nreview = false\nattempts = 1\ncommand = ["{agent}"]\ntest = "/bin/sh check.sh"\n'
+        "[workflow]\nunattended = true\n"
     )
     told = '/usr/bin/grep -q "no line says" order.txt && echo second >> built.txt'
     script = f"#!/bin/sh\n/bin/cat > order.txt\n{told}\n"

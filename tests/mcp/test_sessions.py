@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from mcp import Client
 from moot.analysis.flow import ANALYSIS
@@ -207,16 +208,15 @@ def test_a_workflow_from_idea_to_built_change(stub: StubServer, tmp_path: Path) 
             assert agent.said[-1]["content"]["sections"][0]["content"] == "One pass removes the codes."
             assert shop.built == 0, "nothing is built before the person has agreed"
             await agent.answer(choice="approve")
-            assert (agent.session["asks"], agent.session["paused"], agent.session["live"]) == (
-                [],
-                False,
-                False,
-            )
+            assert agent.ask is not None
+            assert [choice["id"] for choice in agent.ask["choices"]] == ["archive"]
+            assert (agent.session["paused"], agent.session["live"]) == (False, False)
             done = [one["what"] for one in agent.session["said"]]
             assert done == [
                 "DesignWritten",
                 "BatchPlanned",
                 "BatchReviewed",
+                "PlanLaidOut",
                 "BatchBuilt",
                 "WorkflowFinalized",
             ]
@@ -229,6 +229,44 @@ def test_a_workflow_from_idea_to_built_change(stub: StubServer, tmp_path: Path) 
     assert shop.workflow["phase"] == "done"
     assert list(shop.reviews().values()) == [["APPROVED"]]
     assert shop.built == 2
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("agrees", [True, False, None])
+def test_a_plan_is_built_only_if_the_person_agrees_whom_their_client_asks(
+    stub: StubServer, tmp_path: Path, mode: str, agrees: bool | None
+) -> None:
+    """None: a client that cannot ask."""
+    shop, stub.default, put = Shop(tmp_path, stub), Brain(), []
+    shop.attended()
+
+    async def person(_: object, asked: ElicitRequestParams) -> ElicitResult:
+        put.append(asked.message)
+        return ElicitResult(action="accept", content={"agree": bool(agrees)})
+
+    async def scene() -> None:
+        asking: dict[str, Any] = {} if agrees is None else {"elicitation_callback": person}
+        async with over_stdio(shop.root, env=shop.env, mode=mode, **asking) as client:
+            agent = Agent(client)
+            await agent.begin("workflow", idea=IDEA)
+            await agent.answer(choice="agree")
+            await agent.answer(choice="approve")
+            assert agent.ask is not None
+            assert agent.ask["step"] == "plan"
+            theirs = [choice["id"] for choice in agent.ask["choices"] if choice["inPerson"]]
+            assert theirs == ["build", "build-on-branch", "commit-tasks"]
+            if agrees:
+                await agent.answer(choice="build")
+            else:
+                no = await refused(client, "answer_session", **agent.which(), choice="build")
+                assert no.startswith("Only the person themselves may choose that")
+            assert await agent.state()
+
+    asyncio.run(scene())
+    assert len(put) == (0 if agrees is None else 1)
+    assert all("Approve – build it?" in message for message in put)
+    assert shop.built == (2 if agrees else 0)
+    assert shop.workflow["phase"] == ("done" if agrees else "review")
 
 
 # -- what holds for all --------------------------------------------------------------------------

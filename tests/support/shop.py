@@ -105,6 +105,8 @@ class Brain:
                 return {"sections": self.sections, **said}
             case "what_changes":
                 return dict(self.plan)
+            case "revision":
+                return {"revision": "", **said}
             case "focus_question":
                 return {"summary": "It is about codes.", "focus_question": "Where are they stripped?"}
             case "disagreements":
@@ -149,6 +151,7 @@ _REPLIES = (
     "sections",
     "assessment",
     "what_changes",
+    "revision",
     "focus_question",
     "disagreements",
     "one_line",
@@ -179,7 +182,14 @@ class Shop:
         script.write_text(_AGENT, encoding="utf-8")
         script.chmod(0o755)
         if agent:
-            self.user_says(f'[implement]\nreview = false\ncommand = ["{script}"]\n')
+            self.user_says(
+                f'[implement]\nreview = false\ncommand = ["{script}"]\n[workflow]\nunattended = true\n'
+            )
+
+    def attended(self) -> None:
+        """The person wants to be asked before something is built."""
+        settings = (self._folder / "config" / "moot" / "config.toml").read_text(encoding="utf-8")
+        self.user_says(settings.replace("unattended = true", ""))
 
     def user_says(self, settings: str) -> None:
         file = self._folder / "config" / "moot" / "config.toml"

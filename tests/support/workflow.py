@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from moot.brainstorm.effects import LookAtCode
 from moot.brainstorm.events import CodeFound, Consulted, ScoutReported
@@ -39,7 +40,12 @@ from moot.workflow.events import (
     BatchReviewed,
     BatchRevised,
     BranchCreated,
+    BranchedOff,
+    ChangesArchived,
+    CommandKept,
     DesignWritten,
+    Plan,
+    PlanLaidOut,
     QueueFoundEmpty,
     QueueLeft,
     RestQueued,
@@ -66,6 +72,11 @@ SPLITS = (
     {"title": "New endpoint", "description": "Serve the reviews."},
     {"title": "Help texts", "description": "Rewrite the help of the command line."},
 )
+
+PLAN = Plan(
+    "Codes are stripped.", ("Strip them", "Test it"), estimate="2 tasks", can_branch=True, text="# Strip"
+)
+REFUSED = replace(PLAN, obstacle="its last review says no", issues=("I1 (High): No.",))
 
 SPEAKERS = (
     Speaker("maya", "Maya Okonkwo", "Maya", "Product", "PM", "people"),
@@ -171,10 +182,17 @@ REPLIES: Replies = {
     "WriteDesign": DesignWritten("moot/designs/2026-11-15-strip.md"),
     "PlanBatch": lambda state: BatchPlanned(f"change-{state.current_batch}", 1.0),
     "ReviewPlan": BatchReviewed("APPROVED", "Sound.", cost_usd=2.0),
+    "LayOutPlan": lambda state: PlanLaidOut(
+        PLAN if state.verdict == "APPROVED" else REFUSED, unattended=True
+    ),
+    "KeepTests": lambda state: CommandKept(state.tests_chosen),
+    "BranchOff": BranchedOff("moot-build-x-1234", "main"),
+    "workflow/discuss-plan": {"reply": "It is in task 2.", "revision": "Put it first."},
     "RevisePlan": BatchRevised(),
     "BuildBatch": BatchBuilt(complete=True, tasks_done=2, tasks=2),
     "RollBackTask": TaskRolledBack(("app.py",)),
     "FinalizeWorkflow": WorkflowFinalized(),
+    "ArchiveChanges": ChangesArchived(("change-0",)),
     "TakeNext": QueueFoundEmpty(),
     "workflow/reassess": lambda state: {
         "assessment": "As planned.",

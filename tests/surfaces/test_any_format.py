@@ -120,6 +120,32 @@ def test_a_workflow_from_idea_to_built_change(shop: Shop, tmp_path: Path, stub: 
     assert any(frame["type"] == "progress" for frame in client.frames), "work is told as it comes along"
 
 
+def test_a_plan_is_laid_out_and_approved_over_http(shop: Shop, tmp_path: Path, stub: StubServer) -> None:
+    stub.default = Brain()
+    shop.attended()
+    with serving_shop(shop, tmp_path, stub) as server:
+        client = AnyFormatClient.begin(server, "workflow", idea=IDEA)
+        client.play(scripted({"choice": "agree"}, {"choice": "approve"}, {"choice": "build"}))
+        assert client.session["state"]["phase"] == "done"
+        laid_out = next(
+            frame["event"]["plan"]
+            for frame in client.frames
+            if frame["type"] == "event" and frame["event"]["type"] == "PlanLaidOut"
+        )
+        assert laid_out["tasks"] == ["Store public keys", "Send links"]
+        assert laid_out["estimate"].startswith("2 tasks, at least about ")
+        asked = [
+            {choice["id"]: choice["inPerson"] for choice in ask["choices"]}
+            for frame in client.frames
+            if frame["type"] == "asked"
+            for ask in frame["asks"]
+            if ask["step"] == "plan"
+        ]
+        assert asked[0]["build"] is True
+        assert asked[0]["discuss"] is False
+    assert shop.built == 2
+
+
 def test_a_change_from_a_description_to_the_archive(shop: Shop, tmp_path: Path, stub: StubServer) -> None:
     stub.default = Brain(verdicts=["NEEDS_REVISION"])
     with serving_shop(shop, tmp_path, stub) as server:

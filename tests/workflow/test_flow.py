@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, get_args
 
 import msgspec
@@ -20,6 +21,7 @@ from moot.errors import IllegalMove, InvalidInput
 from moot.workflow import menu
 from moot.workflow.documents import change_id, design_document, slug, title_of
 from moot.workflow.effects import BuildBatch, QueueRest
+from moot.workflow.ending import headline, in_words
 from moot.workflow.events import (
     AttemptFailed,
     Batch,
@@ -27,10 +29,18 @@ from moot.workflow.events import (
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
+    BatchSummary,
     BranchCreated,
+    BranchedOff,
+    ChangesArchived,
+    CommandKept,
     DesignWritten,
+    FoundTest,
     NextBegun,
+    NotBranchedOff,
     NotSetAside,
+    PlanDiscussed,
+    PlanLaidOut,
     QueueFoundEmpty,
     QueueLeft,
     Reopened,
@@ -39,6 +49,7 @@ from moot.workflow.events import (
     Resumed,
     ScopeReassessed,
     Stash,
+    Summary,
     TaskRolledBack,
     WorkflowFinalized,
     WorkflowOpened,
@@ -52,16 +63,26 @@ from moot.workflow.menu import (
     AdjustmentAsked,
     AdjustmentBegun,
     AdjustmentDropped,
+    ArchiveChosen,
     BranchWanted,
     BuildResumed,
+    CommandConfirmed,
     CommentBegun,
     CommentDropped,
+    CommitsChosen,
     Continued,
     DesignReady,
+    DesignReopened,
+    DiscussionDropped,
     EndedHere,
     NextChosen,
+    PlanApproved,
     PlanKept,
+    PlanQuestioned,
+    PlanWritingBegun,
+    PlanWritingDropped,
     ReassessmentPassed,
+    ReviewWanted,
     RevisionWanted,
     RollBackDropped,
     RollBackWanted,
@@ -73,7 +94,19 @@ from moot.workflow.menu import (
 )
 from moot.workflow.snapshot import brings, queue_change, restored, snapshot
 from moot.workflow.state import Phase, Stage, WorkflowState
-from tests.support.workflow import BATCHES, BILL, IDEA, OPENED, SPLITS, Play, at, targets, triage
+from tests.support.workflow import (
+    BATCHES,
+    BILL,
+    IDEA,
+    OPENED,
+    PLAN,
+    SPLITS,
+    Play,
+    at,
+    targets,
+    triage,
+)
+from tests.support.workflow import REFUSED as REFUSED_PLAN
 
 APPROVED = BatchReviewed("APPROVED")
 NEEDS_REVISION = BatchReviewed("NEEDS_REVISION", "A High issue.", high=1)
@@ -81,6 +114,11 @@ REJECTED = BatchReviewed("REJECTED", "Fundamental problems.")
 
 
 HELP_WAITS = WorkflowFinalized(("Help texts",))
+
+
+TESTABLE = replace(PLAN, found=(FoundTest("make test", "Makefile"),))
+TO_ARCHIVE = Summary((BatchSummary(IDEA, "change-0", 2, 2),), ("change-0",))
+REFUSED = PlanLaidOut(REFUSED_PLAN)
 
 
 def planned(**replies: Any) -> Play:
@@ -119,7 +157,8 @@ def test_the_design_document_can_wait_for_the_person_before_it_is_planned() -> N
 def test_a_workflow_without_batches_is_one_batch() -> None:
     play = planned()
     assert work(play) == [
-        "ScoutWorkspace", "WriteDesign", "PlanBatch", "ReviewPlan", "BuildBatch", "FinalizeWorkflow",
+        "ScoutWorkspace", "WriteDesign", "PlanBatch", "ReviewPlan", "LayOutPlan", "BuildBatch",
+        "FinalizeWorkflow",
     ]  # fmt: skip
     assert play.state.batches == (Batch(IDEA, IDEA, "complete", "change-0"),)
     assert (play.state.phase, play.effects) == (Phase.DONE, ())
@@ -132,7 +171,7 @@ def test_every_batch_is_planned_reviewed_built_and_reassessed() -> None:
     play.choose("next-batch")
     assert (play.state.current_batch, play.asked.step) == (1, "reassess")
     play.choose("next-batch")
-    cycle = ["PlanBatch", "ReviewPlan", "BuildBatch", "ScoutAgain", "workflow/reassess"]
+    cycle = ["PlanBatch", "ReviewPlan", "LayOutPlan", "BuildBatch", "ScoutAgain", "workflow/reassess"]
     assert work(play) == ["ScoutWorkspace", "WriteDesign", *cycle, *cycle, "FinalizeWorkflow"]
     assert [batch.status for batch in play.state.batches] == ["complete", "complete"]
     assert [batch.change_id for batch in play.state.batches] == ["change-0", "change-1"]
@@ -229,34 +268,34 @@ def test_adjusting_can_be_thought_better_of() -> None:
 def test_a_plan_is_revised_by_itself_and_then_the_person_decides() -> None:
     play = planned(ReviewPlan=NEEDS_REVISION)
     assert work(play)[2:] == [
-        "PlanBatch", "ReviewPlan", "RevisePlan", "ReviewPlan", "RevisePlan", "ReviewPlan",
+        "PlanBatch", "ReviewPlan", "RevisePlan", "ReviewPlan", "RevisePlan", "ReviewPlan", "LayOutPlan",
     ]  # fmt: skip
-    assert (play.asked.step, play.ids) == ("verdict", ("revise", "stop"))
+    assert (play.asked.step, play.ids) == ("verdict", ("revise", "discuss", "to-triage", "stop"))
     play.choose("revise: keep it smaller")
-    assert work(play)[-2:] == ["RevisePlan", "ReviewPlan"]
+    assert work(play)[-3:] == ["RevisePlan", "ReviewPlan", "LayOutPlan"]
     assert play.asked.step == "verdict"
 
 
 def test_where_no_further_revision_would_help_the_person_decides_at_once() -> None:
     ends = "only I1 is left, and keeps coming back: decide it yourself"
     play = planned(ReviewPlan=msgspec.structs.replace(NEEDS_REVISION, ends=ends))
-    assert work(play)[2:] == ["PlanBatch", "ReviewPlan"]
-    assert (play.asked.step, play.ids) == ("verdict", ("revise", "stop"))
+    assert work(play)[2:] == ["PlanBatch", "ReviewPlan", "LayOutPlan"]
+    assert (play.asked.step, play.ids) == ("verdict", ("revise", "discuss", "to-triage", "stop"))
     assert play.state.review_summary == f"A High issue. ({ends})"
     play.choose("revise: keep it smaller")
-    assert work(play)[-2:] == ["RevisePlan", "ReviewPlan"]
+    assert work(play)[-3:] == ["RevisePlan", "ReviewPlan", "LayOutPlan"]
     assert play.asked.step == "verdict"
 
 
 def test_how_often_a_plan_is_revised_by_itself_can_be_configured() -> None:
     play = Play({"brainstorm/triage": triage(), "ReviewPlan": NEEDS_REVISION})
     play.open(msgspec.structs.replace(OPENED, config={"maxRevisions": 0})).choose("skip")
-    assert work(play)[2:] == ["PlanBatch", "ReviewPlan"]
+    assert work(play)[2:] == ["PlanBatch", "ReviewPlan", "LayOutPlan"]
 
 
 def test_a_rejected_plan_waits_for_the_person() -> None:
     play = planned(ReviewPlan=REJECTED)
-    assert (work(play)[-1], play.asked.step) == ("ReviewPlan", "verdict")
+    assert (work(play)[-2:], play.asked.step) == (["ReviewPlan", "LayOutPlan"], "verdict")
     play.replies["ReviewPlan"] = APPROVED
     assert play.choose("revise: with these changes").state.finished
 
@@ -570,6 +609,11 @@ def every_stage() -> dict[Stage, WorkflowState]:
         dirty().choose("stash"),
         dirty().choose("new-branch"),
         at(Step.DESIGN).choose("approve", "approve-and-wait"),
+        planned(FinalizeWorkflow=WorkflowFinalized(summary=TO_ARCHIVE)).choose("archive"),
+        planned(LayOutPlan=PlanLaidOut(TESTABLE))
+        .choose("tests-1", "discuss")
+        .write("Why?")
+        .choose("build-on-branch"),
     ):
         state = WORKFLOW.initial
         found.setdefault(state.stage, state)
@@ -586,7 +630,10 @@ def test_every_stage_is_known_to_these_tests() -> None:
     assert set(STAGES) == set(Stage)
 
 
-@pytest.mark.parametrize("stage", [stage for stage in Stage if (stage, Stopped) in TRANSITIONS])
+_KEPT = [stage for stage in Stage if stage is not Stage.KEEPING_TESTS]
+
+
+@pytest.mark.parametrize("stage", [stage for stage in _KEPT if (stage, Stopped) in TRANSITIONS])
 def test_stopped_anywhere_nothing_is_asked_of_anybody_until_it_is_resumed(stage: Stage) -> None:
     state = STAGES[stage]
     stopped = WORKFLOW.advance(state, Stopped())
@@ -628,6 +675,20 @@ EVENTS: dict[type, WorkflowEvent] = {
     DesignReady: DesignReady(),
     RevisionWanted: RevisionWanted(),
     BatchRevised: BatchRevised(),
+    PlanLaidOut: PlanLaidOut(PLAN),
+    PlanApproved: PlanApproved(),
+    ReviewWanted: ReviewWanted(),
+    CommitsChosen: CommitsChosen(wanted=False),
+    CommandConfirmed: CommandConfirmed("make test"),
+    CommandKept: CommandKept("make test"),
+    PlanWritingBegun: PlanWritingBegun("discuss"),
+    PlanWritingDropped: PlanWritingDropped(),
+    PlanQuestioned: PlanQuestioned("Why?"),
+    PlanDiscussed: PlanDiscussed("So.", "", BILL),
+    DiscussionDropped: DiscussionDropped(),
+    DesignReopened: DesignReopened(Step.DESIGN),
+    BranchedOff: BranchedOff("moot-build-x"),
+    NotBranchedOff: NotBranchedOff("no commit yet"),
     BatchBuilt: BatchBuilt(complete=True),
     Reopened: Reopened(),
     WorkspaceChecked: WorkspaceChecked(),
@@ -654,6 +715,8 @@ EVENTS: dict[type, WorkflowEvent] = {
     Continued: Continued(),
     EndedHere: EndedHere(),
     WorkflowFinalized: WorkflowFinalized(),
+    ArchiveChosen: ArchiveChosen(),
+    ChangesArchived: ChangesArchived(("change-0",)),
     NextChosen: NextChosen(),
     QueueFoundEmpty: QueueFoundEmpty(),
     QueueLeft: QueueLeft(),
@@ -686,14 +749,20 @@ def test_building_comes_after_an_approving_review_and_after_nothing_else() -> No
     returning = (Restored, Resumed, QueueLeft, TriedAgain, *looked)
     by_restoring = {(stage, kind) for stage, kind in into if kind in returning}
     assert into - by_restoring == {
-        (Stage.REVIEWING, BatchReviewed),
+        (Stage.LAYING_OUT, PlanLaidOut),
+        (Stage.AT_PLAN, PlanApproved),
+        (Stage.BRANCHING_OFF, BranchedOff),
         (Stage.AT_OPEN_TASKS, BuildResumed),
         (Stage.AT_OPEN_TASKS, TaskSkipped),
         (Stage.COMMENTING, BuildResumed),
     }
     for verdict in ("NEEDS_REVISION", "REJECTED"):
         reviewed = WORKFLOW.advance(STAGES[Stage.REVIEWING], BatchReviewed(verdict))
-        assert reviewed.stage in (Stage.REVISING, Stage.AT_VERDICT)
+        assert reviewed.stage in (Stage.REVISING, Stage.LAYING_OUT)
+        refused = WORKFLOW.advance(STAGES[Stage.REVIEWING], BatchReviewed("REJECTED"))
+        for unattended in (False, True):
+            laid_out = WORKFLOW.advance(refused, replace(REFUSED, unattended=unattended))
+            assert laid_out.stage is Stage.AT_VERDICT
 
 
 # -- any way through it --------------------------------------------------------------------------
@@ -701,12 +770,31 @@ def test_building_comes_after_an_approving_review_and_after_nothing_else() -> No
 SCOPES = st.sampled_from(
     [{}, {"batches": BATCHES}, {"splits": SPLITS}, {"batches": BATCHES, "splits": SPLITS}]
 )
+
+
+def _laid_out(laid_out: PlanLaidOut, state: WorkflowState) -> PlanLaidOut:
+    """Nobody has approved elsewhere what the review has not."""
+    return laid_out if state.verdict == "APPROVED" else REFUSED
+
+
 OUTCOMES: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "CheckWorkspace": st.sampled_from([CLEAN, DIRTY]),
         "ReviewPlan": st.sampled_from([APPROVED, NEEDS_REVISION, REJECTED]),
+        "LayOutPlan": st.sampled_from(
+            [
+                partial(_laid_out, one)
+                for one in (PlanLaidOut(TESTABLE), PlanLaidOut(PLAN, unattended=True), REFUSED)
+            ]
+        ),
         "BuildBatch": st.sampled_from([BatchBuilt(complete=True), BatchBuilt(complete=False), FAILED_TASK]),
-        "FinalizeWorkflow": st.sampled_from([WorkflowFinalized(), WorkflowFinalized(("One",))]),
+        "FinalizeWorkflow": st.sampled_from(
+            [
+                WorkflowFinalized(),
+                WorkflowFinalized(("One",)),
+                WorkflowFinalized(("One",), TO_ARCHIVE),
+            ]
+        ),
         "TakeNext": st.sampled_from(
             [
                 QueueFoundEmpty(),
@@ -755,8 +843,9 @@ def test_any_way_through_a_workflow_resumes_identically_and_builds_only_what_was
             play.put(Resumed())
         assert play.state.stage in targets(TRANSITIONS[before.stage, type(last)]) or isinstance(last, Stopped)
         killed = WORKFLOW.advance(WORKFLOW.initial, restored(snapshot(play.state)))
-        assert killed == play.state
-        assert WORKFLOW.pending(killed) == play.effects
+        # A command that was confirmed and not kept yet is confirmed again: no file can say that it was.
+        assert killed == replace(play.state, tests_chosen="")
+        assert WORKFLOW.pending(killed) == play.effects or play.state.tests_chosen
 
 
 def _answers(ask: AskPerson) -> st.SearchStrategy[PersonAnswered]:
@@ -862,6 +951,51 @@ def test_a_useless_reply_is_never_kept_whole(raw: str, message: str) -> None:
     assert len(event.raw) < 5000
     assert len(event.message) < 5000
     assert event.raw[:100] == raw[:100]
+
+
+# -- the end -------------------------------------------------------------------------------------
+
+
+def test_what_was_built_whole_is_offered_to_be_archived_and_once_is_enough() -> None:
+    play = planned(FinalizeWorkflow=WorkflowFinalized(summary=TO_ARCHIVE))
+    assert (play.state.finished, play.ids, play.asked.optional) == (True, ("archive",), True)
+    play.choose("archive")
+    assert (play.done[-1], play.effects, play.state.to_archive) == ("ArchiveChanges", (), ())
+    with pytest.raises(IllegalMove):
+        play.put(ArchiveChosen())
+
+
+def test_what_contradicts_what_holds_stays_and_is_said() -> None:
+    play = planned(FinalizeWorkflow=WorkflowFinalized(("Help texts",), TO_ARCHIVE))
+    assert play.ids == ("begin-next", "archive")
+    play.replies["ArchiveChanges"] = ChangesArchived((), "R1 was changed by somebody else.\nSee moot/specs.")
+    play.choose("archive")
+    assert play.asked.expects == "R1 was changed by somebody else. What now?"
+    assert (play.ids, play.state.to_archive) == (("begin-next", "archive"), ("change-0",))
+
+
+def test_done_is_said_only_where_nothing_is_open() -> None:
+    whole, half = BatchSummary("One", "one", 2, 2), BatchSummary("Two", "two", 1, 2, ("Test it",))
+    done = planned(FinalizeWorkflow=WorkflowFinalized(summary=Summary((whole,)))).state
+    assert headline(done) == "Done: 1 of 1 batch complete"
+    skipped = replace(done, summary=Summary((half,)))
+    assert headline(skipped) == "Ended, and not done: 1 of 1 batch complete; 1 task is open"
+    ended = in_batches(FinalizeWorkflow=WorkflowFinalized(summary=Summary((whole,)))).choose("end-here").state
+    assert headline(ended) == "Ended, and not done: 1 of 2 batches complete"
+
+
+def test_the_end_says_what_shows_each_task_and_what_nobody_has_tested_or_reviewed() -> None:
+    built = BatchSummary(
+        "One", "one", 2, 3, ("Ship it",), ("Do it: 1 file, +1 -0; NOT TESTED",), 2, 1, "2 files, +3 -0"
+    )
+    assert list(in_words(Summary((built, BatchSummary("Two", ""))))) == [
+        "Batch 1, One: 2 of 3 tasks; 2 files, +3 -0",
+        "  Do it: 1 file, +1 -0; NOT TESTED",
+        "  open: Ship it",
+        "Batch 2, Two: not begun",
+        "NOT TESTED: no command has shown that 2 tasks work.",
+        "NOT REVIEWED: nobody has looked at what was done for 1 task.",
+    ]
 
 
 # -- ending before the last batch ----------------------------------------------------------------

@@ -30,9 +30,10 @@ from moot.repo import git
 from moot.workflow import handover, tasks
 from moot.workflow.built import built as what_was_built
 from moot.workflow.documents import design_document
-from moot.workflow.effects import BuildBatch, PlanBatch, ReviewPlan, RevisePlan, ScoutAgain
+from moot.workflow.effects import BuildBatch, LayOutPlan, PlanBatch, ReviewPlan, RevisePlan, ScoutAgain
 from moot.workflow.events import BatchBuilt, DesignWritten
 from moot.workflow.flow import WORKFLOW
+from moot.workflow.menu import PlanApproved
 from moot.workflow.state import WorkflowState
 from moot.workflow.tasks import WorkflowWork
 from tests.support.changes import FakeCoder, FakeReviewer, at_work, drafted, silent
@@ -312,6 +313,8 @@ def test_what_was_built_is_known_to_the_reassessor_and_the_next_planner(
     state = replace(planned(root), known_tree=git.snapshot(root, ("moot/",)) or "")
     state = WORKFLOW.advance(state, done(root, ReviewPlan, state, key="2"))
     assert what_was_built(state, ChangeFolders(Workspace.at(root)), root) == (), "nothing is yet"
+    state = WORKFLOW.advance(state, done(root, LayOutPlan, state, key="3"))
+    state = WORKFLOW.advance(state, PlanApproved())
     built = done(root, BuildBatch, state, key="3")
     assert isinstance(built, BatchBuilt)
     state = WORKFLOW.advance(state, built)

@@ -21,6 +21,7 @@ from moot.config import Config, Settings
 from moot.core.background import EvidenceGiven, LedgerCorrected
 from moot.core.flow import AskPerson, Event, PersonAnswered, PersonGave
 from moot.core.ledger import read_correction
+from moot.core.runner import UserQuit
 from moot.evidence.items import Evidence
 from moot.llm.context import needed_tokens
 from moot.repo.eyes import Eyes
@@ -115,7 +116,8 @@ class Mind(Brain):
             if name in reply:
                 reply[name] = f"{reply[name]} {self.fact(place, request)}"
         if "reply" in reply:
-            kind = next(name for name in ("level", "questions", "approaches") if name in reply)
+            kinds = ("level", "questions", "approaches", "revision")
+            kind = next(name for name in kinds if name in reply)
             reply["reply"] += f" {self.fact(f'reply about {kind}', request)}"
         elif "questions" in reply:
             reply["questions"][0]["text"] = f"{self.fact('question', request)} Is it?"
@@ -168,7 +170,11 @@ class Speaking:
 
     async def answer(self, ask: AskPerson, problem: str | None) -> PersonAnswered | PersonGave:
         assert problem is None, problem
-        step, answer = next(self.left)
+        following = next(self.left, None)
+        if following is None and ask.optional:
+            raise UserQuit
+        assert following is not None, ask
+        step, answer = following
         assert ask.step == step
         return answer()
 
@@ -208,6 +214,7 @@ def test_a_fact_at_each_place_is_known_ever_after(shop: Shop, stub: StubServer, 
     facts = Planting(stub, *Eyes(shop.root, 10_000, 10_000_000).tools())
     mind = Mind(facts=facts, triage={**EXPLORE, "batches": BATCHES}, verdicts=["NEEDS_REVISION"])
     stub.default = mind
+    shop.attended()
     person = Speaking(facts)
     orders = tmp_path / "orders"
     orders.mkdir()
@@ -259,10 +266,13 @@ def test_a_fact_at_each_place_is_known_ever_after(shop: Shop, stub: StubServer, 
             ("design", person.saying("discuss", "comment on the design")),
             ("design", person.saying("revise", "wish for the design")),
             ("design", choosing("skip")),
+            ("plan", person.saying("discuss", "comment on the plan", "No table of codes.")),
+            ("plan", choosing("build")),
             ("reassess", lambda: give(evidence(person.fact("later evidence"), "later.txt"))),
             ("reassess", lambda: correct("later correction")),
             ("reassess", edit_by_hand),
             ("reassess", choosing("next-batch")),
+            ("plan", choosing("build")),
             ("reassess", choosing("next-batch")),
         ]
     )
@@ -281,12 +291,14 @@ def test_a_fact_at_each_place_is_known_ever_after(shop: Shop, stub: StubServer, 
     assert next(person.left, None) is None
 
     by_person = set(person.said) - {"agent"}
-    assert len(by_person) == 16
+    assert len(by_person) == 17
     # Of what advisors say, the brief is what a brainstorm knows.
     by_model = set(mind.said) - {"view"}
     known = {*by_person, *by_model, "function body", "readme"} - _OF_BATCHES
     assert facts.unknown(*known, concerns=everybody) == []
-    for place in known - {"later evidence", "later correction", "edited design", "adjustment", "assessment"}:
+    after_planning = {"comment on the plan", "reply about revision"}
+    later = {"later evidence", "later correction", "edited design", "adjustment", "assessment"}
+    for place in known - later - after_planning:
         for is_one in (brainstormer, planner):
             assert facts.later(place, is_one), f"{place} was said too late for {is_one.__name__}"
     built = next(n for n, one in enumerate(stub.requests) if "A batch of this work has just been" in one.said)
@@ -311,6 +323,7 @@ def test_a_fact_at_each_place_is_known_ever_after(shop: Shop, stub: StubServer, 
         "revised section",
         "edited design",
         "adjustment",
+        "comment on the plan",
         "later evidence",
         "later correction",
     }

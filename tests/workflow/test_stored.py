@@ -10,7 +10,7 @@ import pytest
 
 from moot.brainstorm.menu import AnswerGiven, AnswersClosed
 from moot.files.documents import JsonDocument
-from moot.workflow.events import BatchReviewed, Reopened, WorkspaceChecked
+from moot.workflow.events import BatchReviewed, Plan, PlanLaidOut, Reopened, WorkspaceChecked
 from moot.workflow.files import Queue, SnapshotLog
 from moot.workflow.flow import WORKFLOW, WorkflowEvent
 from moot.workflow.menu import TriedAgain
@@ -35,9 +35,10 @@ STAGES = {
     "trying-again": Stage.BUILDING,
 }
 LOOKED = (Reopened(), WorkspaceChecked((), "1111"))
+BUILT_UNASKED = PlanLaidOut(Plan("Sound."), unattended=True)
 TAKEN_UP: dict[str, tuple[WorkflowEvent, ...]] = {
     "questions": (*LOOKED, TriedAgain(), AnswerGiven("q2", "because"), AnswersClosed()),
-    "configuring": (*LOOKED, BatchReviewed("APPROVED", "Sound.", cost_usd=0.07)),
+    "configuring": (*LOOKED, BatchReviewed("APPROVED", "Sound.", cost_usd=0.07), BUILT_UNASKED),
 }
 
 

@@ -42,7 +42,6 @@ from moot.workflow.events import (
     QueueFoundEmpty,
     QueueLeft,
     Uncommitted,
-    WorkflowFinalized,
     WorkStashed,
 )
 from moot.workflow.state import Phase, WorkflowState
@@ -399,7 +398,7 @@ def test_what_somebody_makes_of_the_design_is_seen_after_a_batch(root: Path) -> 
 
 def test_an_empty_queue_has_no_next_and_nothing_to_leave(root: Path) -> None:
     assert done(root, TakeNext, PLANNING) == QueueFoundEmpty()
-    assert done(root, FinalizeWorkflow, PLANNING) == WorkflowFinalized(())
+    assert done(root, FinalizeWorkflow, PLANNING).waiting == ()
     assert done(root, LeaveQueue, PLANNING) == QueueLeft()
 
 
@@ -410,7 +409,7 @@ def test_a_queued_workflow_of_another_tool_gets_an_id_by_which_it_leaves(root: P
     )
     first = done(root, TakeNext, PLANNING)
     assert isinstance(first, NextBegun)
-    assert done(root, FinalizeWorkflow, PLANNING) == WorkflowFinalized(("Help",))
+    assert done(root, FinalizeWorkflow, PLANNING).waiting == ("Help",)
     done(root, LeaveQueue, replace(PLANNING, id=first.saved["id"]))
     assert done(root, TakeNext, PLANNING) == QueueFoundEmpty()
 

@@ -123,10 +123,11 @@ _EXPECTS: dict[Wish, str] = {
     "board": "the question for the Board",
     "roundtable": "the question for the roundtable",
 }
-_BACK_TO = {
+BACK_TO = {
     Step.TRIAGE: "Back to the assessment",
     Step.QUESTIONS: "Back to the questions",
     Step.APPROACHES: "Back to the approaches",
+    Step.DESIGN: "Back to the design",
 }
 
 
@@ -165,7 +166,7 @@ def _others(state: BrainstormState) -> Offered:
 
 
 def _elsewhere(state: BrainstormState) -> Offered:
-    back: Offered = {Choice("back", _BACK_TO[state.visited[-1]]): GoneBack()} if state.visited else {}
+    back: Offered = {Choice("back", BACK_TO[state.visited[-1]]): GoneBack()} if state.visited else {}
     return {**back, _BOARD: _request("board"), _ROUNDTABLE: _request("roundtable")}
 
 

@@ -131,7 +131,7 @@ def text_of(most: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=most)]
 
 
-def _loose(most: int) -> Any:
+def loose(most: int) -> Any:
     return Annotated[str, StringConstraints(strip_whitespace=True, max_length=most)]
 
 
@@ -140,7 +140,7 @@ def list_of(of: Any, limits: Limits) -> Any:
 
 
 def _literal(names: tuple[str, ...]) -> Any:
-    return Literal[names] if names else _loose(0)
+    return Literal[names] if names else loose(0)
 
 
 def _known(names: tuple[str, ...]) -> Any:
@@ -214,7 +214,7 @@ def _changed(talk: BrainstormState, fewest: int, *, small: bool) -> Any:
         "Section",
         __base__=_Shape,
         id=(one_of, ...),
-        title=(_loose(0 if small else 120), ""),
+        title=(loose(0 if small else 120), ""),
         content=_content(small=small),
     )
     return list_of(section, (fewest, 1 if small else len(ids)))

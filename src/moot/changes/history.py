@@ -145,6 +145,12 @@ def told(folder: ChangeFolder, failed: str = "") -> tuple[Source, ...]:
     return (*_described(folder), *_so_far(folder, failed))
 
 
+def told_reviewer(folder: ChangeFolder) -> tuple[Source, ...]:
+    """For whoever reviews a task: as `told`, without what coding agents say of their own work."""
+    found = decided(folder)
+    return (*_described(folder), *ledger.source(found, _verdicts(found)))
+
+
 def told_to_reviewers(folder: ChangeFolder) -> tuple[Source, ...]:
     """Without what they read in design.md: a review is taken of nobody who has not."""
     design = folder.design() or ""

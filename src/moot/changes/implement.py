@@ -205,7 +205,7 @@ class Implementing:
                 # Before the last commit, so that it takes along where the change stands.
                 self._finish(folder)
             if self._commit:
-                await self._commit_all(f"{subject_of(task.text)}\n\nChange: {folder.id}")
+                await self._commit_all(folder, f"{subject_of(task.text)}\n\nChange: {folder.id}")
         return result(folder.state().phase)
 
     def _next_task(self, folder: ChangeFolder) -> int | None:
@@ -335,15 +335,15 @@ class Implementing:
             return replace(made, problem=changed_nothing(coder.name, said, undone))
         if await self._head() != head:
             return replace(made, problem=COMMITTED.format(name=coder.name, before=head[:10]))
-        return await self._judged(folder, number, before, made, tell)
+        return await self._judged(folder, number, failed_with, before, made, tell)
 
     async def _judged(
-        self, folder: ChangeFolder, number: int, before: str, made: Attempt, tell: Tell
+        self, folder: ChangeFolder, number: int, failed_with: str, before: str, made: Attempt, tell: Tell
     ) -> Attempt:
         """What the tests, the diff and a reviewer have against it, in this order: a review costs the most."""
         with self._protect(folder, tell):
             failed = await self._run_tests(tell)
-        work = self._work(folder, number, before, made.at_end)
+        work = self._work(folder, number, failed_with, before, made.at_end)
         seen = Inspected()
         if self._judge is not None and work is not None:
             try:
@@ -358,7 +358,9 @@ class Implementing:
         judged = await self._judge.review(work, tell)
         return replace(made, problem=judged.problem, is_found=judged.is_found, judged=judged)
 
-    def _work(self, folder: ChangeFolder, number: int, before: str, after: str) -> TaskWork | None:
+    def _work(
+        self, folder: ChangeFolder, number: int, failed_with: str, before: str, after: str
+    ) -> TaskWork | None:
         """None where git cannot say what was done."""
         if not (before and after):
             return None
@@ -367,7 +369,9 @@ class Implementing:
         binding = f'\n\n<file name="design.md">\n{design}\n</file>' if design else ""
         still = tuple(task.text for at, task in enumerate(every, start=1) if not task.done and at != number)
         plan = f"{texts.as_material()}{binding}"
-        return TaskWork(every[number - 1].text, plan, before, after, self._own, still)
+        told = "\n\n".join(one.text for one in (*history.told_reviewer(folder), *self._also))
+        task = every[number - 1].text
+        return TaskWork(task, plan, before, after, self._own, still, self._test, failed_with, told)
 
     async def _head(self) -> str:
         return await asyncio.to_thread(git.commit_of, self._moot.workspace.root, "HEAD")
@@ -388,17 +392,32 @@ class Implementing:
     # -- git ---------------------------------------------------------------------------------
 
     async def _check_can_commit(self, folder: ChangeFolder) -> None:
-        """Asked before anybody is paid for work that could not be committed."""
-        if await self._has_changes(f":!{self._place(folder)}"):
+        """Asked before anybody is paid for work that could not be committed. What the task has left that is
+        tried again is of the change."""
+        if await self._is_as_left(folder):
+            pass
+        elif await self._has_changes(f":!{self._place(folder)}", *self._not_own()):
             raise UncommittedWork("--commit would take work along that is not part of the change")
         await self._run_git("var", "GIT_AUTHOR_IDENT")
         await self._run_git("var", "GIT_COMMITTER_IDENT")
 
-    async def _commit_all(self, message: str) -> None:
-        """Everything but the marks of this very run, which are gone when it ends."""
+    async def _is_as_left(self, folder: ChangeFolder) -> bool:
+        """Whether the next task was tried before, and nobody has touched anything since."""
+        number = self._next_task(folder)
+        _, left = history.before_first(folder, _tasks(folder)[number - 1].text) if number else ("", "")
+        return await self._changed_between(left, await self._take_snapshot()) is False
+
+    def _not_own(self) -> list[str]:
+        return [f":(exclude){name}" for name in self._own]
+
+    async def _commit_all(self, folder: ChangeFolder, message: str) -> None:
+        """The code and the change, without what else is moot's own, and the marks of this very run."""
         marks = [f":(top,exclude,glob)**/{mark}" for mark in MARKS]
-        if await self._has_changes(*marks):
-            await self._run_git("add", "--all", "--", ":/", *marks)
+        place = self._place(folder)
+        for what in ((":/", *self._not_own()), (f":(literal){place}",)):
+            if await self._run_git("status", "--porcelain", "--untracked-files=all", "--", *what, *marks):
+                await self._run_git("add", "--all", "--", *what, *marks)
+        if await self._run_git("diff", "--cached", "--name-only"):
             await self._run_git("commit", "--quiet", "--message", message)
 
     async def _has_changes(self, *excluded: str) -> bool:

@@ -27,6 +27,12 @@ class TaskWork:
     own: tuple[str, ...] = ()
     also_open: tuple[str, ...] = ()
     """Other tasks that nobody has done yet."""
+    tests: str = ""
+    """The command that has succeeded after it; empty where nothing was tested."""
+    failed_with: str = ""
+    """What the agent was told of the attempt before, with what the person has said to that."""
+    told: str = ""
+    """What else was asked for, said and decided."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _LONGEST_COMMENT = 80
 
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Build every plan that a reviewer approves, without asking.")
+]
+
 
 @command("model workspace database")
 async def brainstorm(
@@ -29,6 +33,7 @@ async def brainstorm(
         str | None, typer.Argument(metavar="IDEA", help="What you have in mind, in a sentence or more.")
     ] = None,
     evidence: WithOption = None,
+    unattended: YesOption = False,
     answers: AnswersOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -38,7 +43,9 @@ async def brainstorm(
 
     Without an idea, the workflow that is under way continues; if there is none, you are asked for an idea.
     """
-    return await carry_on(moot, idea, answers, evidence or (), as_json=as_json, asks_idea=True)
+    return await carry_on(
+        moot, idea, answers, evidence or (), unattended=unattended, as_json=as_json, asks_idea=True
+    )
 
 
 async def carry_on(
@@ -47,6 +54,7 @@ async def carry_on(
     answers: Path | None,
     evidence: Sequence[str] = (),
     *,
+    unattended: bool = False,
     as_json: bool,
     asks_idea: bool = False,
 ) -> int:
@@ -63,7 +71,7 @@ async def carry_on(
     with answering(answers) as person:
         asks = answers is None and screen.interactive()
         narrator = BrainstormNarrator(lambda: moot.library, words_to_stdout=not as_json, asks=asks)
-        company = Company(person, narrator, narrator.tell)
+        company = Company(person, narrator, narrator.tell, unattended)
         workflows = Workflows(moot)
         if idea is None and asks_idea and not workflows.waiting() and not await workflows.under_way():
             try:

@@ -31,6 +31,7 @@ from moot.cli.roundtable_screen import RoundtableNarrator
 from moot.cli.screen import wrapped
 from moot.core.flow import AskPersona
 from moot.roundtable.events import ElaborationRecorded, HeldEvent
+from moot.workflow import ending
 from moot.workflow.events import (
     AttemptFailed,
     BatchBuilt,
@@ -38,8 +39,12 @@ from moot.workflow.events import (
     BatchReviewed,
     BatchRevised,
     BranchCreated,
+    BranchedOff,
+    ChangesArchived,
     DesignWritten,
     NextBegun,
+    PlanDiscussed,
+    PlanLaidOut,
     RestQueued,
     ScopeReassessed,
     Stash,
@@ -48,7 +53,7 @@ from moot.workflow.events import (
     WorkspaceScouted,
     WorkStashed,
 )
-from moot.workflow.menu import Stopped, TaskSkipped, named, remaining_in_words
+from moot.workflow.menu import Stopped, TaskSkipped, named, plan_in_words, remaining_in_words
 from moot.workflow.state import Phase, Stage, WorkflowState
 
 if TYPE_CHECKING:
@@ -64,6 +69,7 @@ _AT_WORK = {
     "brainstorm/design": "designs",
     "brainstorm/revise": "revises",
     "workflow/reassess": "looks at what is left",
+    "workflow/discuss-plan": "answers about the plan",
 }
 
 
@@ -157,7 +163,7 @@ class BrainstormNarrator(RoundtableNarrator):
                 self._line(f"\nThe brainstormer: {reply}")
             case Consulted(text):
                 self._line(f"\n{text}")
-            case WorkStashed() | BranchCreated():
+            case WorkStashed() | BranchCreated() | BranchedOff():
                 self._tell_set_aside(event)
             case NextBegun():
                 self.tell_next()
@@ -165,7 +171,7 @@ class BrainstormNarrator(RoundtableNarrator):
                 # The menu that follows says what happened.
                 self._tell_failure(kind, "" if self.asks else message, raw=raw)
             case _:
-                self._tell_work(event)
+                self._tell_plan(event)
 
     def _tell_code(self, names: Sequence[str]) -> None:
         """Each once: most of it is found again for the next request."""
@@ -177,14 +183,14 @@ class BrainstormNarrator(RoundtableNarrator):
         found = f"read {_some(read)}" if read else "found nothing to read"
         screen.say(wrapped(f"Looked at the workspace: {found}."), "dim")
 
-    def _tell_set_aside(self, event: WorkStashed | BranchCreated) -> None:
+    def _tell_set_aside(self, event: WorkStashed | BranchCreated | BranchedOff) -> None:
         if isinstance(event, WorkStashed):
             self._line(_stashed(self._state().stashes[-1]))
             return
         back = f" `git switch {event.before}` goes back." if event.before else ""
         self._line(f"Switched to the new branch {event.name}, with the uncommitted work.{back}")
 
-    def _tell_work(self, event: Event) -> None:
+    def _tell_plan(self, event: Event) -> None:
         state = self._state()
         match event:
             case DesignWritten(path):
@@ -197,8 +203,20 @@ class BrainstormNarrator(RoundtableNarrator):
             case BatchReviewed(verdict, summary, high, medium):
                 self._line(f"Review of {_batch(state)}: {verdict} ({high} High, {medium} Medium)")
                 screen.say(wrapped(summary, 2))
+            case PlanLaidOut(plan, True) if not plan.obstacle:
+                laid_out = plan_in_words(plan, commits=state.commit_tasks)
+                self._line(f"\n{laid_out}\nBuilt without asking, as you have said.")
+            case PlanDiscussed(reply, revision):
+                offered = f"\nIt would revise: {revision}" if revision else ""
+                self._line(f"\nThe brainstormer: {reply}{offered}")
             case BatchRevised():
                 self._line(f"{_batch(state)}: the plan was revised")
+            case _:
+                self._tell_building(event)
+
+    def _tell_building(self, event: Event) -> None:
+        state = self._state()
+        match event:
             case BatchBuilt(complete, message, done, tasks):
                 skipped = "; what was skipped stays open in tasks.md" if complete and done < tasks else ""
                 self._line(f"{_batch(state)}: {done} of {tasks} tasks done{skipped}")
@@ -213,8 +231,16 @@ class BrainstormNarrator(RoundtableNarrator):
                 self._line(f"\n{assessment}")
             case WorkflowFinalized():
                 stashed = "".join(f"\n{_stashed(stash)}" for stash in state.stashes)
-                self._line(f"\nDone: {_progress(state)}{self._so_far()}{stashed}", style="bold")
-                screen.say("Look at what was built with git; moot commits nothing.", "dim")
+                self._line(f"\n{ending.headline(state)}{self._so_far()}{stashed}", style="bold")
+                for line in ending.in_words(event.summary):
+                    self._line(line)
+                if not state.commit_tasks:
+                    screen.say("Look at what was built with git; moot commits nothing.", "dim")
+            case ChangesArchived(archived, problem):
+                if archived:
+                    self._line(f"Archived: {', '.join(archived)}")
+                if problem and not (self.asks and "\n" not in problem):
+                    screen.say(wrapped(problem, 2))
             case Stopped():
                 self._line("Stopped. Nothing happens until you resume.")
 
@@ -232,6 +258,8 @@ class BrainstormNarrator(RoundtableNarrator):
         match state.stage:
             case Stage.AT_REASSESSMENT:
                 return _left(state)
+            case Stage.AT_PLAN | Stage.AT_VERDICT if state.plan is not None:
+                return plan_in_words(state.plan, commits=state.commit_tasks)
             case Stage.FINISHED if len(state.waiting) > (1 if self.asks else 0):
                 return "Queued: " + ", ".join(state.waiting)
             case Stage.BRAINSTORMING:
@@ -279,8 +307,8 @@ def standing_lines(state: WorkflowState) -> list[str]:
     if state.uncommitted is not None:
         lines.append(f"Uncommitted work: {named(state.uncommitted)}; you are asked what to do with it")
     lines.extend(_stashed(stash) for stash in state.stashes)
-    if state.branch:
-        lines.append(f"Branch: {state.branch}")
+    if branch := state.build_branch or state.branch:
+        lines.append(f"Branch: {branch}")
     if state.design_path:
         lines.append(f"Design: {state.design_path}")
     for number, batch in enumerate(state.batches, start=1):

@@ -103,6 +103,14 @@ LINES: dict[str, Line] = {
     "mix": Line("G"),
     "stash": Line("Z"),
     "new-branch": Line("N"),
+    "build": Line("A"),
+    "build-on-branch": Line("AB"),
+    "commit-tasks": Line("C"),
+    "no-commits": Line("C"),
+    "review": Line("V"),
+    "to-design": Line("B"),
+    "to-approaches": Line("BA"),
+    "to-triage": Line("B"),
     "try-again": Line("R"),
     # Not B, which the left arrow types: one slip would undo work.
     "roll-back": Line("U"),
@@ -112,6 +120,7 @@ LINES: dict[str, Line] = {
     "keep-batches": Line("K"),
     "end-here": Line("H"),
     "begin-next": Line("A"),
+    "archive": Line("M"),
 }
 """By the id of a choice, without its number. One that is not here is typed as its id."""
 

@@ -47,12 +47,15 @@ _STEPS = {
     "comment": "Your words go where you wanted them, with the conversation so far.",
     "verdict": "The reviewer does not approve the plan. Have it revised once more, with your own wishes if "
     "you like, or stop and look at the change yourself.",
+    "plan": "A reviewer has approved the plan, and nothing has been built of it yet. Approve it, have it "
+    "revised or discuss it first, or go back: what you then change is planned and reviewed again.",
     "open-tasks": "A task failed, or nobody was there to do it. Retry tells the agent what failed; Comment "
     "adds your words. Skip leaves the task open and goes on. Roll back undoes what it changed, and your "
     "own edits since. Or do it by hand, tick its box in tasks.md, and retry.",
     "reassess": "A batch is done, and the workspace was looked at again. What is said to be left is a "
     "proposal until you go on.",
-    "next": "Workflows that were split off wait in the queue, in order.",
+    "next": "Workflows that were split off wait in the queue, in order. Merge does what `moot archive` "
+    "does with each change that was built.",
     "failed": "Nothing is lost: what failed can be tried again as often as you like.",
     "roundtable": "Say something to everyone, or begin with a name. An empty line listens on; `done` ends "
     "the discussion, also while somebody speaks.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.cli import screen
-from moot.cli.brainstorm import carry_on
+from moot.cli.brainstorm import YesOption, carry_on
 from moot.cli.command import AnswersOption, JsonOption, called_as, command
 
 if TYPE_CHECKING:
@@ -66,9 +66,11 @@ async def queue(moot: Moot, as_json: JsonOption = False) -> None:
 
 @workflow.command()
 @command("model workspace database")
-async def resume(moot: Moot, answers: AnswersOption = None, as_json: JsonOption = False) -> int:
+async def resume(
+    moot: Moot, unattended: YesOption = False, answers: AnswersOption = None, as_json: JsonOption = False
+) -> int:
     """Resume the workflow; if there is none, start the first in the queue."""
-    return await carry_on(moot, None, answers, as_json=as_json)
+    return await carry_on(moot, None, answers, unattended=unattended, as_json=as_json)
 
 
 @workflow.command()

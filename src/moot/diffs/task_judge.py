@@ -36,7 +36,18 @@ are findings of the kind `plan`. That other tasks are not done yet is none.
 {task}
 </task>
 {also_open}
-{plan}"""
+{tests}{before}
+{plan}{told}"""
+_TESTED = "After it, `{command}` was run, and succeeded. Whether that tests what is new, is for you to see."
+_UNTESTED = "Nothing was tested after it: nobody has shown that it works."
+_BEFORE = """
+
+An earlier attempt at this task was not taken. The agent was told the following, and what it did since is in
+the diff, too. See whether it is put right; what the person says there holds.
+
+<before>
+{failed}
+</before>"""
 
 
 class TaskJudge:
@@ -106,7 +117,12 @@ class TaskJudge:
 def _standard(work: TaskWork) -> str:
     listed = "\n".join(f"- {task}" for task in work.also_open)
     still = f"\nStill to be done after this one, each by itself:\n{listed}\n" if listed else ""
-    return _STANDARD.format(task=work.task, also_open=still, plan=work.plan)
+    tests = _TESTED.format(command=work.tests) if work.tests else _UNTESTED
+    before = _BEFORE.format(failed=work.failed_with) if work.failed_with else ""
+    told = f"\n\n{work.told}" if work.told else ""
+    return _STANDARD.format(
+        task=work.task, also_open=still, plan=work.plan, tests=tests, before=before, told=told
+    )
 
 
 def _problem(report: Report) -> tuple[str, bool]:

@@ -65,6 +65,20 @@ def create_branch(root: Path, shown: str, name: str, own: tuple[str, ...]) -> st
     return "" if before == "@{-1}" else before
 
 
+def can_branch(root: Path) -> bool:
+    """Whether `create_branch` would: there is a commit, and nothing half done."""
+    if not git.line(root, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"):
+        return False
+    doing = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
+    return not any(git.line(root, "rev-parse", "--quiet", "--verify", one) for one in doing)
+
+
+def is_clean(root: Path, own: tuple[str, ...]) -> bool:
+    """Whether all is committed but what begins with one of `own`."""
+    names = git.uncommitted(root)
+    return can_branch(root) and all(_is_own(name, own) for name in names)
+
+
 def _check_shown(shown: str, now: str) -> None:
     if not now:
         raise GitRefused("git cannot keep all of it: stash or commit it yourself")

@@ -18,7 +18,7 @@ from moot.core.conversation import PERSON
 from moot.core.flow import Table
 from moot.core.ledger import Kind
 from moot.errors import IllegalMove
-from moot.workflow import ledger
+from moot.workflow import ledger, planning
 from moot.workflow.events import (
     BatchBuilt,
     BatchPlanned,
@@ -42,7 +42,6 @@ from moot.workflow.menu import (
     EndedHere,
     PlanKept,
     ReassessmentPassed,
-    RevisionWanted,
     RollBackDropped,
     RollBackWanted,
     TaskSkipped,
@@ -53,8 +52,7 @@ TRANSITIONS: Table = {
     (Stage.DOCUMENTING, DesignWritten): (Stage.PLANNING, Stage.AT_DESIGN_DOCUMENT),
     (Stage.AT_DESIGN_DOCUMENT, DesignReady): Stage.PLANNING,
     (Stage.PLANNING, BatchPlanned): Stage.REVIEWING,
-    (Stage.REVIEWING, BatchReviewed): (Stage.BUILDING, Stage.REVISING, Stage.AT_VERDICT),
-    (Stage.AT_VERDICT, RevisionWanted): Stage.REVISING,
+    (Stage.REVIEWING, BatchReviewed): (Stage.LAYING_OUT, Stage.REVISING),
     (Stage.REVISING, BatchRevised): Stage.REVIEWING,
     (Stage.BUILDING, BatchBuilt): (Stage.AT_OPEN_TASKS, Stage.SCOUTING, Stage.FINALIZING),
     (Stage.AT_OPEN_TASKS, BuildResumed): Stage.BUILDING,
@@ -78,7 +76,7 @@ TRANSITIONS: Table = {
     (Stage.AT_REASSESSMENT, Continued): (Stage.DOCUMENTING, Stage.PLANNING, Stage.FINALIZING),
     (Stage.AT_REASSESSMENT, EndedHere): Stage.FINALIZING,
 }
-Planning = DesignWritten | DesignReady | BatchPlanned | BatchReviewed | RevisionWanted | BatchRevised
+Planning = DesignWritten | DesignReady | BatchPlanned | BatchReviewed | BatchRevised
 Building = (
     BatchBuilt
     | BuildResumed
@@ -112,13 +110,17 @@ def change(state: WorkflowState, event: Planning | Building | Reassessing) -> Wo
 
 def begin(state: WorkflowState) -> WorkflowState:
     """The brainstorm is over."""
-    return _begin_batch(replace(state, batches=batches_of(state.brainstorm.parts)), 0)
+    state = replace(state, batches=batches_of(state.brainstorm.parts))
+    if state.earlier_plan is None:
+        return _begin_batch(state, 0)
+    return replace(_begin_batch(*planning.taken_up(state, state.earlier_plan)), plan_again=True)
 
 
 def _begin_batch(state: WorkflowState, number: int) -> WorkflowState:
     return replace(
-        _with_batch(replace(state, current_batch=number), status="active"),
+        _with_batch(replace(planning.decided(state), current_batch=number), status="active"),
         phase=Phase.PLAN,
+        plan_again=False,
         verdict=None,
         review_summary="",
         revisions=0,
@@ -162,21 +164,15 @@ def _plan(state: WorkflowState, event: Planning) -> WorkflowState:
             return replace(state, design_waits=False)
         case BatchPlanned(change_id):
             checks.text("change_id", change_id)
-            return replace(_with_batch(state, change_id=change_id), phase=Phase.REVIEW, verdict=None)
+            state = replace(_with_batch(state, change_id=change_id), plan_again=False)
+            return replace(state, phase=Phase.REVIEW, verdict=None)
         case BatchReviewed(verdict, summary, ends=ends):
-            reviewed = replace(state, verdict=verdict, review_summary=summary)
+            reviewed = replace(state, verdict=verdict, review_summary=summary, layout_due=True)
             if verdict != "APPROVED" and ends:
                 # By itself, it is not revised any more.
                 revisions = max(state.revisions, state.max_revisions)
                 return replace(reviewed, revisions=revisions, review_summary=f"{summary} ({ends})".strip())
-            if verdict != "APPROVED":
-                return reviewed
-            return replace(reviewed, phase=Phase.EXECUTE, open_tasks="", commenting=False, rolling_back=False)
-        case RevisionWanted(wishes):
-            if wishes:
-                checks.text("wishes", wishes)
-                state = ledger.note(state, Kind.SAID, wishes, PERSON, "verdict")
-            return replace(state, revision_wanted=True, wishes=wishes)
+            return reviewed
         case BatchRevised():
             state = ledger.note_review(state)
             # What was revised has no verdict until it is reviewed again.

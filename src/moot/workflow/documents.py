@@ -53,6 +53,13 @@ def branch_name(state: WorkflowState) -> str:
     return f"moot-{slug(title(state))}-{_decision(state)}"
 
 
+def build_branch_name(state: WorkflowState) -> str:
+    """Of the branch that the current batch, and what follows it, is built on."""
+    told = f"{state.id}\n{state.current_batch}"
+    mark = hashlib.blake2s(told.encode("utf-8", "replace"), digest_size=2).hexdigest()
+    return f"moot-build-{slug(title(state), 40)}-{mark}"
+
+
 def _decision(state: WorkflowState) -> str:
     assert state.uncommitted is not None
     told = f"{state.id}\n{state.uncommitted.tree}"

@@ -15,8 +15,12 @@ from moot.workflow.events import (
     BatchReviewed,
     BatchRevised,
     BranchCreated,
+    BranchedOff,
+    ChangesArchived,
+    CommandKept,
     DesignWritten,
     NextBegun,
+    PlanLaidOut,
     QueueFoundEmpty,
     QueueLeft,
     RestQueued,
@@ -27,8 +31,8 @@ from moot.workflow.events import (
     WorkStashed,
 )
 
-REASSESS = "workflow/reassess"
-"""Name of a prompt."""
+REASSESS, DISCUSS_PLAN = "workflow/reassess", "workflow/discuss-plan"
+"""Names of prompts."""
 
 
 class Reassessment(msgspec.Struct, frozen=True):
@@ -36,6 +40,13 @@ class Reassessment(msgspec.Struct, frozen=True):
 
     assessment: str
     batches: tuple[Part, ...]
+
+
+class PlanReply(msgspec.Struct, frozen=True):
+    """The reply to what the person has said of a plan."""
+
+    reply: str
+    revision: str = ""
 
 
 class CheckWorkspace(Task[WorkspaceChecked]):
@@ -70,6 +81,19 @@ class ReviewPlan(Task[BatchReviewed]):
     """Have the current batch's change challenged. A review of the same text counts as this one."""
 
 
+class LayOutPlan(Task[PlanLaidOut]):
+    """Say what is about to be built: tasks, open issues, what it costs, and what would be refused. It only
+    looks."""
+
+
+class KeepTests(Task[CommandKept]):
+    """Keep the command that was chosen with the person's own data. Kept twice, it is kept once."""
+
+
+class BranchOff(Task[BranchedOff]):
+    """Switch to a new branch to build on, with all that is not committed. One of that name is found again."""
+
+
 class RevisePlan(Task[BatchRevised]):
     """Have the plan revised, with the person's `wishes`. The change notes that it was."""
 
@@ -89,6 +113,10 @@ class ScoutAgain(Task[WorkspaceScouted]):
 
 class FinalizeWorkflow(Task[WorkflowFinalized]):
     """See what waits in the queue. It only looks."""
+
+
+class ArchiveChanges(Task[ChangesArchived]):
+    """Merge what `to_archive` specify into what holds, and put them away. What is archived already stays."""
 
 
 class TakeNext(Task[NextBegun | QueueFoundEmpty]):

@@ -134,6 +134,67 @@ class BatchReviewed(Event, frozen=True):
     ends: str = ""
 
 
+class FoundTest(msgspec.Struct, frozen=True):
+    """A command that may run the tests, and the file that says so."""
+
+    command: str
+    source: str
+
+
+class Plan(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What the person decides about before anything is built of it. `text` is the whole of it, with its
+    specifications; `obstacle` is why it cannot be built as it is, `untested` why no test will show anything,
+    and `can_branch` whether git can make a new branch here."""
+
+    summary: str
+    tasks: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
+    estimate: str = ""
+    obstacle: str = ""
+    tests: str = ""
+    untested: str = ""
+    found: tuple[FoundTest, ...] = ()
+    """Where the person has confirmed no command."""
+    can_branch: bool = False
+    can_commit: bool = False
+    """Whether a commit would take nothing along but what is built."""
+    text: str = ""
+
+
+class PlanLaidOut(Event, frozen=True):
+    """`unattended`: whoever runs this has said beforehand that nobody is to be asked."""
+
+    plan: Plan
+    unattended: bool = False
+
+
+class PlanDiscussed(Event, frozen=True):
+    """`revision` is what the brainstormer would have revised, in words that the person may take over."""
+
+    reply: str
+    revision: str
+    spoken: Usage
+
+
+class CommandKept(Event, frozen=True):
+    """The command that the person has confirmed is run after each task from now on, also by others here."""
+
+    command: str
+
+
+class BranchedOff(Event, frozen=True):
+    """What is built goes to this branch. `before` is the one that the workspace was on."""
+
+    name: str
+    before: str = ""
+
+
+class NotBranchedOff(Event, frozen=True):
+    """There is no new branch, and the person decides again."""
+
+    message: str
+
+
 class BatchRevised(Event, frozen=True):
     cost_usd: float | None = None
 
@@ -176,10 +237,40 @@ class ScopeReassessed(Event, frozen=True):
     spoken: Usage
 
 
+class BatchSummary(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a batch came to. `record` says for each task that is done what shows that it is, and `size` how
+    large the whole diff is; `untested` and `unreviewed` count tasks that are done without."""
+
+    title: str
+    change_id: str
+    done: int = 0
+    tasks: int = 0
+    still_open: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+    untested: int = 0
+    unreviewed: int = 0
+    size: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`to_archive` are the changes that are built whole, and that nobody has archived."""
+
+    batches: tuple[BatchSummary, ...] = ()
+    to_archive: tuple[str, ...] = ()
+
+
 class WorkflowFinalized(Event, frozen=True):
     """`waiting` are the titles of the workflows in the queue, in order."""
 
     waiting: tuple[str, ...] = ()
+    summary: Summary = Summary()
+
+
+class ChangesArchived(Event, frozen=True):
+    """What these specify is merged into what holds. `problem` says why others are left where they were."""
+
+    archived: tuple[str, ...] = ()
+    problem: str = ""
 
 
 class NextBegun(Event, frozen=True):
@@ -216,12 +307,18 @@ WorkflowResult = (
     | DesignWritten
     | BatchPlanned
     | BatchReviewed
+    | PlanLaidOut
+    | PlanDiscussed
+    | CommandKept
+    | BranchedOff
+    | NotBranchedOff
     | BatchRevised
     | BatchBuilt
     | TaskRolledBack
     | WorkspaceScouted
     | ScopeReassessed
     | WorkflowFinalized
+    | ChangesArchived
     | NextBegun
     | QueueFoundEmpty
     | QueueLeft
@@ -238,11 +335,17 @@ TOLD = (
     DesignWritten,
     BatchPlanned,
     BatchReviewed,
+    PlanLaidOut,
+    PlanDiscussed,
+    CommandKept,
+    BranchedOff,
+    NotBranchedOff,
     BatchRevised,
     BatchBuilt,
     TaskRolledBack,
     ScopeReassessed,
     WorkflowFinalized,
+    ChangesArchived,
     QueueFoundEmpty,
     AttemptFailed,
 )

@@ -40,13 +40,16 @@ from moot.roundtable.effects import OpenRoundtable
 from moot.roundtable.events import RoundtableNotOpened
 from moot.roundtable.state import RoundtableState
 from moot.text.shortening import shortened
-from moot.workflow import batches, effects, ledger, menu
+from moot.workflow import batches, effects, ledger, menu, planning
 from moot.workflow.events import (
     AttemptFailed,
     BranchCreated,
+    ChangesArchived,
     Failure,
     NextBegun,
+    NotBranchedOff,
     NotSetAside,
+    PlanDiscussed,
     QueueFoundEmpty,
     QueueLeft,
     Reopened,
@@ -63,7 +66,9 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.menu import (
+    ArchiveChosen,
     BranchWanted,
+    DiscussionDropped,
     NextChosen,
     ReassessmentPassed,
     RollBackDropped,
@@ -100,16 +105,30 @@ _TASKS: dict[Stage, type[Task[Any]]] = {
     Stage.DOCUMENTING: effects.WriteDesign,
     Stage.PLANNING: effects.PlanBatch,
     Stage.REVIEWING: effects.ReviewPlan,
+    Stage.LAYING_OUT: effects.LayOutPlan,
+    Stage.KEEPING_TESTS: effects.KeepTests,
+    Stage.BRANCHING_OFF: effects.BranchOff,
     Stage.REVISING: effects.RevisePlan,
     Stage.BUILDING: effects.BuildBatch,
     Stage.ROLLING_BACK: effects.RollBackTask,
     Stage.SCOUTING: effects.ScoutAgain,
     Stage.FINALIZING: effects.FinalizeWorkflow,
+    Stage.ARCHIVING: effects.ArchiveChanges,
     Stage.TAKING_NEXT: effects.TakeNext,
 }
+_DRAFTS = {Stage.REASSESSING: effects.REASSESS, Stage.DISCUSSING_PLAN: effects.DISCUSS_PLAN}
 _ABOUT_WORKSPACE = (Stage.CHECKING, Stage.AT_UNCOMMITTED, Stage.STASHING, Stage.BRANCHING)
 _BUILDING = (Stage.BUILDING, Stage.AT_OPEN_TASKS, Stage.COMMENTING, Stage.ROLLING_BACK, Stage.FINALIZING)
 """What is not committed by then is of the batch: the agent's, or done by hand."""
+_PLAN_STAGES = (
+    Stage.LAYING_OUT,
+    Stage.AT_VERDICT,
+    Stage.AT_PLAN,
+    Stage.WRITING_ABOUT_PLAN,
+    Stage.DISCUSSING_PLAN,
+    Stage.KEEPING_TESTS,
+    Stage.BRANCHING_OFF,
+)
 _NOT_BUILDING = (
     Stage.QUEUING,
     Stage.BRAINSTORMING,
@@ -118,21 +137,22 @@ _NOT_BUILDING = (
     Stage.PLANNING,
     Stage.REVIEWING,
     Stage.REVISING,
-    Stage.AT_VERDICT,
+    *_PLAN_STAGES,
     Stage.SCOUTING,
     Stage.REASSESSING,
     Stage.AT_REASSESSMENT,
     Stage.ADJUSTING,
 )
 _UNDER_WAY = (*_NOT_BUILDING, *_BUILDING)
-_ENDED = (Stage.FINISHED, Stage.TAKING_NEXT)
+_ENDED = (Stage.FINISHED, Stage.ARCHIVING, Stage.TAKING_NEXT)
 _TAKEN_UP = (Stage.LEAVING_QUEUE, Stage.FAILED, Stage.STOPPED)
 """Where an entry of the queue begins, which may have failed or been stopped before."""
 _MOST_FILES = 100
 _CAN_FAIL = (
-    *(stage for stage in _TASKS if stage not in _ABOUT_WORKSPACE),
+    *(stage for stage in _TASKS if stage not in (*_ABOUT_WORKSPACE, Stage.BRANCHING_OFF)),
     Stage.BRAINSTORMING,
     Stage.REASSESSING,
+    Stage.DISCUSSING_PLAN,
 )
 
 TRANSITIONS: Table = {
@@ -157,10 +177,16 @@ TRANSITIONS: Table = {
     (Stage.QUEUING, RestQueued): (Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.PLANNING),
     **{(Stage.BRAINSTORMING, kind): Stage.BRAINSTORMING for kind in get_args(BrainstormEvent)},
     (Stage.BRAINSTORMING, LevelConfirmed): (Stage.BRAINSTORMING, Stage.QUEUING),
-    (Stage.BRAINSTORMING, SectionsApproved): (Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.PLANNING),
+    # A design that was gone back to, and is as it was, is written already.
+    (Stage.BRAINSTORMING, SectionsApproved): (
+        *(Stage.BRAINSTORMING, Stage.DOCUMENTING, Stage.AT_DESIGN_DOCUMENT, Stage.PLANNING),
+    ),
     (Stage.BRAINSTORMING, PlanningChosen): (Stage.QUEUING, Stage.DOCUMENTING, Stage.PLANNING),
     **batches.TRANSITIONS,
+    **planning.TRANSITIONS,
     (Stage.FINALIZING, WorkflowFinalized): Stage.FINISHED,
+    (Stage.FINISHED, ArchiveChosen): Stage.ARCHIVING,
+    (Stage.ARCHIVING, ChangesArchived): Stage.FINISHED,
     (Stage.FINISHED, NextChosen): Stage.TAKING_NEXT,
     (Stage.TAKING_NEXT, NextBegun): _TAKEN_UP,
     (Stage.TAKING_NEXT, QueueFoundEmpty): Stage.FINISHED,
@@ -180,6 +206,7 @@ _DOES_WITHOUT: dict[type[Event], Stage] = {
     RequestWithdrawn: Stage.BRAINSTORMING,
     GoneBack: Stage.BRAINSTORMING,
     ReassessmentPassed: Stage.REASSESSING,
+    DiscussionDropped: Stage.DISCUSSING_PLAN,
     RollBackDropped: Stage.ROLLING_BACK,
 }
 """What has failed where one of these goes on without it."""
@@ -220,6 +247,8 @@ def _change(state: WorkflowState, event: OwnEvent) -> WorkflowState:
         return _change_queue(state, event)
     if isinstance(event, Halting):
         return _halt(state, event)
+    if isinstance(event, planning.Deciding):
+        return planning.change(state, event)
     match event:
         case Restored(saved):
             return state_of(saved)
@@ -232,8 +261,18 @@ def _change(state: WorkflowState, event: OwnEvent) -> WorkflowState:
                 started_at=started_at,
                 brainstorm=BrainstormState(description=description),
             )
-        case WorkflowFinalized(waiting):
-            return replace(state, phase=Phase.DONE, waiting=waiting, next_chosen=False)
+        case WorkflowFinalized(waiting, summary):
+            done = replace(state, phase=Phase.DONE, waiting=waiting, next_chosen=False)
+            return replace(done, summary=summary)
+        case ArchiveChosen():
+            if not state.to_archive:
+                raise IllegalMove(type(event).__name__, f"{state.stage}, nothing is left to archive")
+            return replace(state, archiving=True)
+        case ChangesArchived(archived, problem):
+            assert state.summary is not None
+            left = tuple(one for one in state.to_archive if one not in archived)
+            summary = replace(state.summary, to_archive=left)
+            return replace(state, archiving=False, summary=summary, archive_problem=problem)
         case _:
             return batches.change(state, event)
 
@@ -269,7 +308,9 @@ def _decide_about_workspace(state: WorkflowState, event: AboutWorkspace) -> Work
         case Reopened() if state.set_aside or state.phase in (Phase.EXECUTE, Phase.FINALIZE):
             return state
         case Reopened():
-            return replace(state, checked=False, uncommitted=None, set_aside_problem="")
+            # What was laid out of a plan may be different by now, too.
+            again = state.layout_due or state.plan is not None
+            return replace(state, checked=False, uncommitted=None, set_aside_problem="", layout_due=again)
         case WorkspaceChecked((), tree):
             return replace(state, checked=True, known_tree=tree)
         case WorkspaceChecked(files, tree):
@@ -322,8 +363,8 @@ def pending(state: WorkflowState) -> tuple[Effect, ...]:
     stage = state.stage
     if stage in _TASKS:
         return (_TASKS[stage](key),)
-    if stage is Stage.REASSESSING:
-        return (DraftReply(effects.REASSESS, key),)
+    if stage in _DRAFTS:
+        return (DraftReply(_DRAFTS[stage], key),)
     if stage is Stage.BRAINSTORMING and (wanted := brainstorm_flow.pending(state.brainstorm, key)):
         return wanted
     asked = menu.menu(state)
@@ -343,6 +384,8 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return AttemptFailed(kind, shortened(message), shortened(raw))
         case effects.StashChanges() | effects.CreateBranch(), TaskFailed(_, message):
             return NotSetAside(shortened(message))
+        case effects.BranchOff(), TaskFailed(_, message):
+            return NotBranchedOff(shortened(message))
         case effects.CheckWorkspace(), TaskFailed():
             # Where git has no answer, there is nothing to decide about.
             return WorkspaceChecked()
@@ -350,6 +393,8 @@ def record(state: WorkflowState, effect: Effect, outcome: Outcome) -> WorkflowEv
             return AttemptFailed(kind, shortened(message))
         case DraftReply(), Drafted(effects.Reassessment(assessment, parts), spoken):
             return ScopeReassessed(assessment, parts, spoken)
+        case DraftReply(), Drafted(effects.PlanReply(reply, revision), spoken):
+            return PlanDiscussed(reply, revision, spoken)
         case DraftReply(), Drafted(reply, spoken):
             return event_of(state.brainstorm, reply, spoken)
         case _:

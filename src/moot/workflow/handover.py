@@ -35,7 +35,9 @@ LONGEST_BRIEF = 80_000
 
 def brief(state: WorkflowState) -> str:
     """What the proposal of the current batch is drafted from. What binds it goes beside it."""
-    parts = [f"{state.batch.title}\n\n{state.batch.description}"]
+    title, description = state.batch.title, state.batch.description
+    # A batch that is the whole idea may have nothing else for a title.
+    parts = [title if description.strip() == title else f"{title}\n\n{description}"]
     idea = state.brainstorm.description.strip()
     if idea not in parts[0]:
         whole = (

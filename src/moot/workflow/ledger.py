@@ -16,7 +16,7 @@ from moot.core import ledger
 from moot.core.conversation import PERSON
 from moot.core.ledger import Decided, Kind
 from moot.llm.messages import Source
-from moot.workflow.state import REASSESS_STEP, WorkflowState
+from moot.workflow.state import PLAN_STEP, REASSESS_STEP, WorkflowState
 
 MOOT, REVIEWER = "moot", "the reviewer"
 BUILD_STEP = "build"
@@ -41,7 +41,7 @@ _NO_POINTS = ("level", "skips", "splits", "batches", "section:", "assumed:", "bu
 """Keys of entries that say how the work goes on, or that are in the design word for word."""
 _CHOSEN = "approach"
 """Has a section of its own in the design. The others, which were passed over, have none."""
-_AFTER_THE_DESIGN = ("review", "verdict", "open-tasks", BUILD_STEP, REASSESS_STEP)
+_AFTER_THE_DESIGN = ("review", "verdict", PLAN_STEP, "open-tasks", BUILD_STEP, REASSESS_STEP)
 
 
 def binding(state: WorkflowState) -> tuple[Decided, ...]:

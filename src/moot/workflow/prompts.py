@@ -22,19 +22,52 @@ from moot.llm.messages import Request, Source, Weight
 from moot.roundtable.prompts import PROMPTS as ROUNDTABLE
 from moot.roundtable.prompts import Hosted
 from moot.workflow import flow, ledger
-from moot.workflow.effects import REASSESS, Reassessment
-from moot.workflow.events import ScopeReassessed
+from moot.workflow.effects import DISCUSS_PLAN, REASSESS, PlanReply, Reassessment
+from moot.workflow.events import PlanDiscussed, ScopeReassessed
 from moot.workflow.state import WorkflowState
 from moot.workflow.usual import USUAL
 
 T = TypeVar("T")
 
+PLAN_ROOM = prompts.Room(6_144, 768)
 ROUNDTABLE_LOOKS = 3
 """How often whoever speaks at a roundtable may look into the repository for one contribution."""
 
 
 def reassess(state: WorkflowState, *, small: bool) -> Draft:
     return _request(state, small=small), _shape(state, small=small)
+
+
+def discuss_plan(state: WorkflowState, *, small: bool) -> Draft:
+    def try_it(reply: PlanReply) -> None:
+        flow.advance(state, PlanDiscussed(reply.reply, reply.revision, shapes.NOTHING_SPOKEN))
+
+    most = shapes.SMALL_LINE if small else 2000
+    fields: dict[str, Any] = {
+        "reply": (shapes.text_of(most), ...),
+        "revision": (shapes.loose(0 if small else 2000), ""),
+    }
+    shape = shapes.make_shape("PlanReply", PlanReply, try_it, fields)
+    talk = state.brainstorm
+    if small:
+        return prompts.small_request(DISCUSS_PLAN, talk.subject, state.discussed), shape
+    known, sources = _known(state), (*_so_far(state), *_plan(state))
+    request = prompts.request(DISCUSS_PLAN, {}, talk, known, iter(sources), state.discussed, PLAN_ROOM)
+    return request, shape
+
+
+def _plan(state: WorkflowState) -> Iterator[Source]:
+    """As the person sees it, and whole."""
+    if state.plan is None:
+        return
+    text = f"<plan>\n{state.plan.text}\n</plan>"
+    yield Source("the plan", text, Weight.NEEDED)
+    lines = [f"The reviewer says {state.verdict}: {state.review_summary}".rstrip(": ")]
+    lines += [f"Open issue {issue}" for issue in state.plan.issues]
+    lines += [state.plan.obstacle] if state.plan.obstacle else []
+    lines += [f"Building it: {state.plan.estimate}"]
+    lines += [f"Tests: {state.plan.tests or state.plan.untested}"]
+    yield Source("what the review says", "<review>\n" + "\n".join(lines) + "\n</review>", Weight.NEEDED)
 
 
 def _request(state: WorkflowState, *, small: bool) -> Request:
@@ -107,8 +140,14 @@ PROMPTS = Prompts(
         **{name: _of_the_brainstorm(draft) for name, draft in prompts.DRAFTS.items()},
         **{name: _at_roundtable(draft) for name, draft in ROUNDTABLE.drafts.items()},
         REASSESS: reassess,
+        DISCUSS_PLAN: discuss_plan,
     },
-    replies={**OF_THE_BRAINSTORM, **ROUNDTABLE.replies, REASSESS: Reassessment},
+    replies={
+        **OF_THE_BRAINSTORM,
+        **ROUNDTABLE.replies,
+        REASSESS: Reassessment,
+        DISCUSS_PLAN: PlanReply,
+    },
     usual=USUAL,
 )
 """Each takes the state of the workflow."""

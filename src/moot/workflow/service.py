@@ -43,6 +43,8 @@ class Company:
     person: Person
     listener: Listener
     tell: Callable[[str], None]
+    unattended: bool = False
+    """Whether the person has said that they are not to be asked before something is built."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Workflows:
         state = await self.state()
         assert state is not None
         name = await self.model(state.config)
-        work = WorkflowWork(self._moot, company.tell)
+        work = WorkflowWork(self._moot, company.tell, unattended=company.unattended)
         account = self._moot.account(f"workflow {state.id}")
         speak = await self._moot.speaking(name, PROMPTS, account)
         carry_out = on_account(account, work.carry_out)

@@ -71,7 +71,7 @@ class _Beside(msgspec.Struct, rename="camel"):
 
 def snapshot(state: WorkflowState) -> Saved:
     saved: dict[str, Any] = {}
-    for name, value in msgspec.to_builtins(state).items():
+    for name, value in msgspec.to_builtins(replace(state, tests_chosen="")).items():
         saved[name] = value
         # Two have their places between the fields of the state.
         if name == "phase":
@@ -110,6 +110,7 @@ def state_of(saved: Saved) -> WorkflowState:
     fields = _without_nulls(saved) | {"phase": _PHASES[beside.phase], "brainstorm": _brainstorm(beside)}
     if beside.error:
         fields.setdefault("failure", {"kind": "", "message": beside.error})
+    fields.pop("testsChosen", None)
     state = _converted(fields, WorkflowState)
     _check(state.brainstorm)
     return _possible(state)
@@ -235,8 +236,9 @@ def _possible(state: WorkflowState) -> WorkflowState:
     if state.phase is Phase.EXECUTE and not approved:
         # Reviews always run: what has not been approved is reviewed first.
         return replace(state, phase=Phase.REVIEW, verdict=None)
-    if state.phase is Phase.REVIEW and approved:
-        return replace(state, phase=Phase.EXECUTE)
+    if state.phase is Phase.REVIEW and approved and state.plan is None and not state.revision_wanted:
+        # Nobody has been asked yet whether it is to be built.
+        return replace(state, layout_due=True)
     return state
 
 

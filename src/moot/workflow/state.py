@@ -18,10 +18,10 @@ from moot.brainstorm.state import BrainstormState, written_always
 from moot.core.background import Background
 from moot.core.ledger import Correction
 from moot.evidence.items import Evidence
-from moot.workflow.events import MAX_REVISIONS, Batch, Failure, Stash, Uncommitted, Verdict
+from moot.workflow.events import MAX_REVISIONS, Batch, Failure, Plan, Stash, Summary, Uncommitted, Verdict
 
-REASSESS_STEP = "reassess"
-"""Where in the conversation a reassessment is talked about."""
+REASSESS_STEP, PLAN_STEP = "reassess", "plan"
+"""Where in the conversation a reassessment is talked about, and a plan."""
 
 
 class Phase(StrEnum):
@@ -53,7 +53,13 @@ class Stage(StrEnum):
     PLANNING = "planning"
     REVIEWING = "reviewing"
     REVISING = "revising"
+    LAYING_OUT = "laying-out-the-plan"
     AT_VERDICT = "at-a-verdict"
+    AT_PLAN = "at-a-plan"
+    WRITING_ABOUT_PLAN = "writing-about-the-plan"
+    DISCUSSING_PLAN = "discussing-the-plan"
+    KEEPING_TESTS = "keeping-the-test-command"
+    BRANCHING_OFF = "branching-off"
     BUILDING = "building"
     AT_OPEN_TASKS = "at-open-tasks"
     COMMENTING = "commenting"
@@ -64,6 +70,7 @@ class Stage(StrEnum):
     ADJUSTING = "adjusting"
     FINALIZING = "finalizing"
     FINISHED = "finished"
+    ARCHIVING = "archiving"
     TAKING_NEXT = "taking-the-next"
 
 
@@ -73,6 +80,17 @@ class Trees(msgspec.Struct, frozen=True):
     batch: int
     before: str
     after: str
+
+
+class EarlierPlan(msgspec.Struct, frozen=True, rename="camel"):
+    """What was planned before the person went back to the design: it is taken up again with the new one.
+    `parts` are those that the batches were made of, and `design` is a hash of it."""
+
+    batches: tuple[Batch, ...]
+    current: int
+    parts: tuple[Part, ...]
+    design_path: str
+    design: str
 
 
 class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -109,6 +127,26 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """Of the current batch's plan."""
     revision_wanted: bool = False
     wishes: str = ""
+    plan: Plan | None = None
+    """As it was laid out for the person, who decides about it."""
+    layout_due: bool = False
+    writing_about: Literal["", "discuss", "revise"] = field(default="", name="writingAboutPlan")
+    """What the person is about to say of the plan, and for what."""
+    discussed: str = field(default="", name="planDiscussed")
+    """What they have said, until it is answered."""
+    suggested_revision: str = ""
+    tests_chosen: str = ""
+    """The command that the person has confirmed, until it is kept. In no file: whoever writes one must not
+    have a command run that no person has seen."""
+    commit_tasks: bool = False
+    branch_wanted: bool = False
+    """The person has approved the plan, to be built on a new branch."""
+    branch_problem: str = ""
+    build_branch: str = ""
+    """The one that was created to build on."""
+    earlier_plan: EarlierPlan | None = None
+    plan_again: bool = False
+    """Whether the current batch was planned before the design was gone back to."""
     open_tasks: str = ""
     """Why the batch is not complete, once building it has ended without that."""
     failed_task: int = 0
@@ -137,6 +175,10 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     waiting: tuple[str, ...] = ()
     """Titles of what was in the queue when this one was finished."""
     next_chosen: bool = False
+    summary: Summary | None = None
+    """What it came to, once it was finished."""
+    archiving: bool = False
+    archive_problem: str = ""
     evidence: tuple[Evidence, ...] = ()
     """What the person gave to read."""
     corrections: tuple[Correction, ...] = field(default=(), name="ledgerCorrections")
@@ -211,7 +253,7 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
             case Phase.REVIEW if self.verdict is None:
                 return Stage.REVIEWING
             case Phase.REVIEW:
-                return Stage.REVISING if self._revision_is_due else Stage.AT_VERDICT
+                return Stage.REVISING if self._revision_is_due else self._stage_after_review()
             case Phase.EXECUTE if not self.open_tasks:
                 return Stage.BUILDING
             case Phase.EXECUTE if self.rolling_back:
@@ -228,7 +270,26 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
             case Phase.FINALIZE:
                 return Stage.FINALIZING
             case _:
-                return Stage.TAKING_NEXT if self.next_chosen else Stage.FINISHED
+                return self._stage_at_end()
+
+    def _stage_at_end(self) -> Stage:
+        if self.archiving:
+            return Stage.ARCHIVING
+        return Stage.TAKING_NEXT if self.next_chosen else Stage.FINISHED
+
+    def _stage_after_review(self) -> Stage:
+        """It has been reviewed, and is the person's to decide about."""
+        if self.branch_wanted:
+            return Stage.BRANCHING_OFF
+        if self.tests_chosen:
+            return Stage.KEEPING_TESTS
+        if self.layout_due:
+            return Stage.LAYING_OUT
+        if self.discussed:
+            return Stage.DISCUSSING_PLAN
+        if self.writing_about:
+            return Stage.WRITING_ABOUT_PLAN
+        return Stage.AT_PLAN if self.verdict == "APPROVED" else Stage.AT_VERDICT
 
     def _stage_of_plan(self) -> Stage:
         if not self.design_path:
@@ -244,6 +305,10 @@ class WorkflowState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     def max_revisions(self) -> int:
         configured = self.config.get("maxRevisions")
         return configured if isinstance(configured, int) and configured >= 0 else MAX_REVISIONS
+
+    @property
+    def to_archive(self) -> tuple[str, ...]:
+        return () if self.summary is None else self.summary.to_archive
 
     # -- batches -------------------------------------------------------------------------------------
 

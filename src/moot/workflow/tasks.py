@@ -27,6 +27,7 @@ from moot.changes.phases import Phase
 from moot.changes.retrying import failed_task, undo
 from moot.changes.review_block import Severity, Verdict
 from moot.changes.service import Changes
+from moot.changes.testing import ConfirmedTests
 from moot.core.flow import Event, Outcome, Task, TaskDone, TaskFailed
 from moot.diffs.task_judge import TaskJudge
 from moot.errors import (
@@ -50,14 +51,19 @@ from moot.text.shortening import shortened
 from moot.workflow import documents, effects, handover, ledger
 from moot.workflow.built import built
 from moot.workflow.designs import Designs
+from moot.workflow.ending import sum_up
 from moot.workflow.events import (
     BatchBuilt,
     BatchPlanned,
     BatchReviewed,
     BatchRevised,
     BranchCreated,
+    BranchedOff,
+    ChangesArchived,
+    CommandKept,
     DesignWritten,
     NextBegun,
+    PlanLaidOut,
     QueueFoundEmpty,
     QueueLeft,
     RestQueued,
@@ -68,6 +74,7 @@ from moot.workflow.events import (
     WorkStashed,
 )
 from moot.workflow.files import Queue, entry_id, put_away
+from moot.workflow.layout import lay_out
 from moot.workflow.snapshot import queue_change
 from moot.workflow.state import WorkflowState
 
@@ -80,10 +87,18 @@ _NO_AGENT = (
 )
 
 
+_DESIGN_CHANGED = (
+    "The person has gone back to the design that this was planned from. Make it the plan of the design as it "
+    "is now: what is new in it is planned, and what it no longer has goes."
+)
+
+
 class WorkflowWork:
-    def __init__(self, moot: Moot, tell: Callable[[str], None]) -> None:
+    def __init__(self, moot: Moot, tell: Callable[[str], None], *, unattended: bool = False) -> None:
+        """`unattended`: nobody wants to be asked, this time. By their own settings, they never do."""
         self._moot = moot
         self._tell = tell
+        self._unattended = unattended
         self._changes = Changes(moot)
         self._queue = Queue(moot.workspace.queue_file)
         self._designs = Designs(moot.workspace)
@@ -126,9 +141,16 @@ class WorkflowWork:
             case effects.WriteDesign():
                 return await asyncio.to_thread(self._write_design, state)
             case effects.PlanBatch():
-                return await self._plan(state)
+                return await self._plan(state, task.key)
             case effects.ReviewPlan():
                 return await self._review(state, task.key)
+            case effects.LayOutPlan():
+                return await asyncio.to_thread(self._lay_out, state)
+            case effects.KeepTests():
+                await asyncio.to_thread(ConfirmedTests(self._moot).keep, state.tests_chosen)
+                return CommandKept(state.tests_chosen)
+            case effects.BranchOff():
+                return await asyncio.to_thread(self._branch_off, state)
             case effects.RevisePlan():
                 return await self._revise(state, task.key)
             case effects.BuildBatch():
@@ -136,7 +158,9 @@ class WorkflowWork:
             case effects.RollBackTask():
                 return await asyncio.to_thread(self._roll_back, state)
             case effects.FinalizeWorkflow():
-                return await asyncio.to_thread(self._finalize)
+                return await asyncio.to_thread(self._finalize, state)
+            case effects.ArchiveChanges():
+                return await asyncio.to_thread(self._archive, state)
             case effects.TakeNext():
                 return await asyncio.to_thread(self._take_next)
             case _:
@@ -204,8 +228,25 @@ class WorkflowWork:
         text = documents.design_document(state)
         return DesignWritten(self._designs.save(day, title, text), _sha256(text))
 
-    def _finalize(self) -> WorkflowFinalized:
-        return WorkflowFinalized(tuple(documents.title_of(entry) for entry in self._queue.list()))
+    def _finalize(self, state: WorkflowState) -> WorkflowFinalized:
+        workspace = self._moot.workspace
+        summary = sum_up(state, self._changes.folders, workspace.root, workspace.own)
+        return WorkflowFinalized(tuple(documents.title_of(entry) for entry in self._queue.list()), summary)
+
+    def _archive(self, state: WorkflowState) -> ChangesArchived:
+        """Each by itself: one that contradicts what holds keeps no other from it."""
+        archived, problems = [], []
+        for change_id in state.to_archive:
+            try:
+                self._changes.archive(change_id, self._tell)
+            except NotFound:
+                # An earlier run got as far as that.
+                pass
+            except (UserMistake, WorkspaceDamaged) as refused:
+                problems.append(shortened(str(refused)))
+                continue
+            archived.append(change_id)
+        return ChangesArchived(tuple(archived), "\n".join(problems))
 
     def _take_next(self) -> NextBegun | QueueFoundEmpty:
         first = first_waiting(self._queue)
@@ -217,14 +258,28 @@ class WorkflowWork:
 
     # -- a batch is a change -----------------------------------------------------------------
 
-    async def _plan(self, state: WorkflowState) -> BatchPlanned:
+    async def _plan(self, state: WorkflowState, key: str) -> BatchPlanned:
         folder = await asyncio.to_thread(self._folder_for, state)
         # An earlier run may have got as far as this, and not further.
+        bound, background = await asyncio.to_thread(self._handed_over, state)
+        if state.plan_again and folder.proposal() is not None:
+            return BatchPlanned(folder.id, await self._plan_again(folder, key, bound, background))
         with suppress(AlreadyThere):
-            bound, background = await asyncio.to_thread(self._handed_over, state)
             brief, limit = handover.brief(state), handover.LONGEST_BRIEF
             await self._changes.propose(folder.id, brief, self._tell, bound, background, limit)
         return BatchPlanned(folder.id, _cost(folder, 0))
+
+    async def _plan_again(
+        self, folder: ChangeFolder, key: str, bound: Binding, background: tuple[Source, ...]
+    ) -> float | None:
+        """Revises what was planned before the design was gone back to. Where that has come to nothing new,
+        the plan stays as it is, and so does what was said of it."""
+        first = _calls_before(folder, f"workflow/plan {key}")
+        before = binding.read(folder.design() or "")
+        is_new = (before.design.split(), before.decided) != (bound.design.split(), bound.decided)
+        if is_new and folder.state().last_action != "reproposal":
+            await self._changes.repropose(folder.id, _DESIGN_CHANGED, self._tell, bound, background)
+        return _cost(folder, first)
 
     def _handed_over(self, state: WorkflowState) -> tuple[Binding, tuple[Source, ...]]:
         """What binds the current batch, and what whoever plans it is told besides."""
@@ -272,6 +327,15 @@ class WorkflowWork:
         over = state.last_action == "challenge" and state.run is None
         return over and last is not None and approval.changed_since(folder, last.record) is None
 
+    def _lay_out(self, state: WorkflowState) -> PlanLaidOut:
+        unattended = self._unattended or self._moot.config.user.workflow.unattended
+        return PlanLaidOut(lay_out(state, self._changes), unattended)
+
+    def _branch_off(self, state: WorkflowState) -> BranchedOff:
+        workspace, name = self._moot.workspace, documents.build_branch_name(state)
+        shown = git.snapshot(workspace.root, workspace.own) or ""
+        return BranchedOff(name, uncommitted.create_branch(workspace.root, shown, name, workspace.own))
+
     async def _revise(self, state: WorkflowState, key: str) -> BatchRevised:
         folder = self._changes.folders.open(state.batch.change_id)
         first = _calls_before(folder, f"workflow/revise {key}")
@@ -288,7 +352,8 @@ class WorkflowWork:
             retry = Retry(state.failed_task, state.failed_with, state.skipped)
             news = await asyncio.to_thread(self._news, state, folder)
             judge = TaskJudge(self._moot, str(state.config.get("engine") or "auto"))
-            implementing = Implementing(self._changes, retry=retry, also=news, judge=judge)
+            commit = state.commit_tasks
+            implementing = Implementing(self._changes, retry=retry, also=news, judge=judge, commit=commit)
             result = await implementing.implement(folder.id, self._tell)
             for line in result.record:
                 self._tell(line)
