@@ -859,7 +859,7 @@ def test_what_was_skipped_is_offered_at_the_end() -> None:
     assert (asked.step, asked.optional, asked.expects) == (
         "skipped",
         True,
-        "2 skipped steps left. Take them up?",
+        "2 steps were skipped. Do them now?",
     )
     with pytest.raises(InvalidInput):
         play.says("Perhaps")
@@ -878,7 +878,7 @@ def test_one_skipped_step_is_one() -> None:
     play.picks("skip-phase")
     asked = play.asked()
     assert isinstance(asked, AskPerson)
-    assert asked.expects == "1 skipped step left. Take them up?"
+    assert asked.expects == "1 step was skipped. Do it now?"
 
 
 # -- phases --------------------------------------------------------------------------------------

@@ -62,9 +62,9 @@ def ask_about_skipped(state: AnalysisState) -> AskPerson:
     count = len(state.skipped_steps)
     return AskPerson(
         "skipped",
-        f"{count} skipped step{'s' if count > 1 else ''} left. Take them up?",
+        "1 step was skipped. Do it now?" if count == 1 else f"{count} steps were skipped. Do them now?",
         str(state.happened),
-        (Choice("take-up", "Take them up"),),
+        (Choice("take-up", "Take up what was skipped"),),
         optional=True,
     )
 
