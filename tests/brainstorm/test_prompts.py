@@ -26,13 +26,13 @@ from moot.llm.model import Model
 from moot.llm.names import ModelName
 from moot.llm.schemas import strict
 from moot.prompts.template import fill
-from moot.workflow.events import ScopeReassessed
+from moot.workflow.events import PlanLaidOut, ScopeReassessed
 from moot.workflow.flow import WORKFLOW
 from moot.workflow.menu import AdjustmentAsked
 from moot.workflow.prompts import PROMPTS
 from moot.workflow.state import WorkflowState
 from tests.support.scripted import ScriptedProvider
-from tests.support.workflow import BATCHES, IDEA, REPLIES, SPLITS, Play, at, due, triage, whole
+from tests.support.workflow import BATCHES, IDEA, PLAN, REPLIES, SPLITS, Play, at, due, triage, whole
 
 STEPS = (Step.TRIAGE, Step.QUESTIONS, Step.APPROACHES, Step.DESIGN)
 
@@ -43,7 +43,12 @@ def drafting() -> dict[str, WorkflowState]:
     talks = [at(step).put(RequestMade("discuss", "a comment")) for step in STEPS]
     batches = Play({"brainstorm/triage": triage(batches=BATCHES)}).open().choose("skip")
     at_table = at(Step.DESIGN).put(RequestMade("roundtable", "a comment")).settle()
-    for one in (*talks, at(Step.DESIGN).put(RequestMade("revise", "a comment")), at_table, batches):
+    planned = at(Step.DESIGN, LayOutPlan=PlanLaidOut(PLAN))
+    while planned.asked.step != "plan":
+        planned.choose("approve")
+    planned.put(WORKFLOW.record(planned.state, planned.asked, PersonAnswered("a comment", "discuss")))
+    revised = at(Step.DESIGN).put(RequestMade("revise", "a comment"))
+    for one in (*talks, revised, at_table, batches, planned):
         state = WORKFLOW.initial
         for event in one.events:
             state = WORKFLOW.advance(state, event)
